@@ -717,6 +717,65 @@ def test_a_collective_of_another_file_is_less_sure(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL101", GATHERS, apart) == ["warning"]
 
 
+def test_a_collective_behind_conditions_of_another_file_is_advice(tmp_path: Path) -> None:
+    """SwissArmyTransformer 63dc23a sat/model/base_model.py:341: an early return for the arguments of this call."""
+    returns = GATHERS.replace(
+        "    parts =", "    if values.whole:\n        return values\n    parts ="
+    )
+    apart = ON_MAIN.format(known="from file_0 import gathered")
+    assert severities(tmp_path, "DL101", returns, apart) == ["info"]
+
+
+def test_ranks_that_leave_in_front_of_another_file_warn(tmp_path: Path) -> None:
+    """open_clip's training, of which three programs have a copy: rank 0 returns where its log file exists."""
+    returns = GATHERS.replace(
+        "    parts =", "    if values.whole:\n        return values\n    parts ="
+    )
+    apart = ON_MAIN.format(known="from file_0 import gathered").replace(
+        "        print(gathered(values))", "        return\n    print(gathered(values))"
+    )
+    assert severities(tmp_path, "DL101", returns, apart) == ["warning"]
+
+
+COMPUTED = """
+import torch.distributed as dist
+from functools import cached_property, lru_cache
+
+class Arguments:
+    {decorator}
+    def device(self):
+        dist.barrier()
+        return "cuda"
+
+def finish(arguments: Arguments):
+    if dist.get_rank() == 0:
+        print(arguments.device{call})
+
+def start(arguments: Arguments):
+    dist.barrier()
+    {start}
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "call", "start", "expected"),
+    [
+        # LoRA c4593f0 examples/NLU/src/transformers/integrations.py:568: all ranks have computed it long before
+        ("@cached_property", "", "return arguments.device", []),
+        ("@lru_cache(maxsize=1)", "()", "return arguments.device()", []),
+        ("@cached_property", "", "return None", ["error"]),
+        ("@lru_cache(maxsize=1)", "()", "return None", ["error"]),
+        ("@property", "", "return arguments.device", ["error"]),
+        ("", "()", "return arguments.device()", ["error"]),
+    ],
+)
+def test_what_is_computed_once_may_be_there_already(
+    tmp_path: Path, decorator: str, call: str, start: str, expected: list[str]
+) -> None:
+    text = COMPUTED.format(decorator=decorator, call=call, start=start)
+    assert severities(tmp_path, "DL101", text) == expected
+
+
 def test_a_collective_of_the_same_file_is_an_error(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL101", GATHERS + ON_MAIN.format(known="")) == ["error"]
 

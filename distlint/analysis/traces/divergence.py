@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Value
-from distlint.analysis.live.joint_entry import groups_of
+from distlint.analysis.live.joint_entry import calling, groups_of
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.traces.compare import Comparison, Difference
 from distlint.analysis.traces.fronts import GaveUp
@@ -99,7 +99,8 @@ class Divergence:
         """Whether the ranks part in the file of the collective that waits.
 
         Across files more conditions stand between the two, and some exclude each other: of such findings none of
-        four in waves 13 and 15 was true, of the others five of eight since wave 9 (docs/precision.md).
+        four in waves 13 and 15 was true, of the others five of eight since wave 9 (docs/precision.md). What is in
+        another file is true where ranks leave in front of it: CLAP's training, in three programs.
         """
         return self.event.module is self.module
 
@@ -137,7 +138,22 @@ def divergences_of(
         for divergence in divergences:
             key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
             found.setdefault(key, divergence)
-    return _innermost(_without_halves(list(found.values()), live, graphs)), problems
+    callers = calling((f, run) for f, runs in live.items() for _, run in runs.summaries())
+    met = [d for d in found.values() if not _may_be_computed_before(d, callers)]
+    return _innermost(_without_halves(met, live, graphs)), problems
+
+
+def _may_be_computed_before(divergence: Divergence, callers: dict[Function, set[Function]]) -> bool:
+    """Whether the collective is in what is computed at the first call alone, which may be one of another function.
+
+    LoRA c4593f0 examples/NLU/src/transformers/integrations.py:568: `args.device` of rank 0 at the end of the training,
+    whose `@cached_property` has called `init_process_group()` when the Trainer was made.
+    """
+    return divergence.kind is DivergenceKind.RANK and any(
+        call.summary.function.has_decorator("cached_property", "cache", "lru_cache")
+        and len(callers.get(call.summary.function, ())) > 1
+        for call in divergence.chain
+    )
 
 
 def _without_halves(

@@ -68,6 +68,8 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
 
+_SHOW_LAUNCH = frozenset({"world_size", "initialized"})
+
 
 def check(model: Model) -> Iterator[Finding]:
     """Each `.module` that only some launches have."""
@@ -94,11 +96,14 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankClass]) -> bool:
-    """Whether a condition on the number of ranks, or one that all ranks meet alike, is in force."""
+    """Whether a condition on the number of ranks, on a process group or one that all ranks meet alike, is in force.
+
+    Music-Source-Separation-Training utils/model_utils.py:859: `if dist.is_initialized(): save(model.module)`.
+    """
     summaries = model.summaries_of(site.function)
     everybody = summaries is not None and ranks == summaries.classes
     return any(
-        "world_size" in g.value.tags or ("rank" in g.value.tags and everybody) for g in site.guards
+        not _SHOW_LAUNCH.isdisjoint(g.value.tags) or ("rank" in g.value.tags and everybody) for g in site.guards
     )
 
 

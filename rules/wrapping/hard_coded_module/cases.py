@@ -148,6 +148,16 @@ def the_other_arm_raises(net, sharded):
     return net.module.config
 
 
+def where_there_is_a_group(net, options):
+    """Music-Source-Separation-Training utils/model_utils.py:859: who has made a group has wrapped."""
+    if options.several:
+        net = DDP(net)
+    if torch.distributed.is_initialized():
+        torch.save(net.module.state_dict(), options.path)
+    else:
+        torch.save(net.state_dict(), options.path)
+
+
 def for_any_gpu(net, options):
     """pix2pixHD 14b3b3c models/models.py:17: one GPU is enough."""
     if options.training and len(options.gpu_ids) and not options.fp16:
