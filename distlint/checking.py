@@ -720,6 +720,8 @@ def _of_model(
     processes = _processes(request, size)
     if size * processes <= sum(len(source.text) for source in sources):
         processes = 1
+    if processes > 1:
+        model.ask_ahead()
     families: dict[str, list[int]] = {}
     for number, rule in enumerate(request.selection.rules):
         families.setdefault(rule.family if processes > 1 else "", []).append(number)
