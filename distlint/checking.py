@@ -724,7 +724,8 @@ def _of_model(
         model.ask_ahead()
     families: dict[str, list[int]] = {}
     for number, rule in enumerate(request.selection.rules):
-        families.setdefault(rule.family if processes > 1 else "", []).append(number)
+        package = rule.module.rpartition(".")[0]
+        families.setdefault(package if processes > 1 else "", []).append(number)
     tasks = [
         functools.partial(_run_rules, request, numbers, model, sources, style, launch)
         for numbers in sorted(families.values(), key=len, reverse=True)
