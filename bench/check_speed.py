@@ -2,8 +2,10 @@
 
     python bench/check_speed.py path/to/unpacked/transformers-5.23.0
 
-Both programs run without their caches, in turns, on the same files; the numbers are user plus system
-CPU seconds of the child processes, the least of the rounds. Then distlint runs with its cache: on files that
+Both programs run without their caches, in turns, on the same files, distlint once as one process and once as
+two (`-j 2`); the numbers are user plus system CPU seconds of the child processes, the least of the rounds, the wall
+seconds beside them, and how many of these there are for each CPU second of one process: with two cores to itself,
+`-j 2` has less than 1. Then distlint runs with its cache: on files that
 did not change, all and one by name, and after one file has changed: a function is written at the end of each of
 some files of a copy, one after the other, spread over the tree. What a change costs depends on the file, so
 that the least, the middle and the most of them are printed; `--change FILE` names the files instead. A script
@@ -63,10 +65,11 @@ def least(costs: Sequence[Cost]) -> Cost:
     return Cost(*(min(getattr(cost, name) for cost in costs) for name in ("cpu", "wall", "memory")))
 
 
-def show(name: str, cost: Cost, base: Cost) -> None:
-    """One line of the table."""
+def show(name: str, cost: Cost, base: Cost, alone: Cost | None = None) -> None:
+    """One line of the table; `alone` is what the same costs as one process."""
     ratio = f"{cost.cpu / base.cpu:5.2f}x"
-    print(f"{name:<34}{cost.cpu:8.2f} s{cost.wall:9.2f} s{cost.memory:9.0f} MiB  {ratio}")
+    shared = f"{cost.wall / alone.cpu:10.2f}" if alone is not None else ""
+    print(f"{name:<34}{cost.cpu:8.2f} s{cost.wall:9.2f} s{cost.memory:9.0f} MiB  {ratio}{shared}")
 
 
 CHANGE = '\n\ndef changed(value):\n    print(f"changed: {value}")\n    return value\n'
@@ -154,7 +157,8 @@ def main() -> int:
             "F",
             ".",
         ],
-        "distlint check, cold": [*distlint, "--no-cache"],
+        "distlint check -j 1, cold": [*distlint, "--no-cache", "-j", "1"],
+        "distlint check -j 2, cold": [*distlint, "--no-cache", "-j", "2"],
     }
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as byte_code:
@@ -164,15 +168,16 @@ def main() -> int:
             for name, command in commands.items():
                 costs[name].append(measure(command, directory, environment))
         base = least(costs["ruff check --select F"])
-        cold = least(costs["distlint check, cold"])
+        cold = least(costs["distlint check -j 1, cold"])
 
         changed = options.change or spread(files, options.changes)
         below = [p.relative_to(options.directory) if p in files else p for p in changed]
         cached = incremental(options.directory, below, options.rounds, environment)
 
-    print(f"{'':<34}{'CPU':>10}{'wall':>11}{'memory':>13}  of ruff's CPU")
+    print(f"{'':<34}{'CPU':>10}{'wall':>11}{'memory':>13}  of ruff's CPU  wall of -j 1's CPU")
     show("ruff check --select F", base, base)
-    show("distlint check, cold", cold, base)
+    for name in ("distlint check -j 1, cold", "distlint check -j 2, cold"):
+        show(name, least(costs[name]), base, cold)
     for name, cost in cached.items():
         show(name, cost, base)
     if options.limit is not None and cold.cpu > options.limit * base.cpu:

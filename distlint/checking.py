@@ -740,9 +740,12 @@ def _of_model(
     processes = _processes(request, size)
     if size * processes <= sum(len(source.text) for source in sources):
         processes = 1
+    if processes > 1:
+        model.ask_ahead()
     families: dict[str, list[int]] = {}
     for number, rule in enumerate(request.selection.rules):
-        families.setdefault(rule.family if processes > 1 else "", []).append(number)
+        package = rule.module.rpartition(".")[0]
+        families.setdefault(package if processes > 1 else "", []).append(number)
     tasks = [
         functools.partial(_run_rules, request, numbers, model, sources, style, launch)
         for numbers in sorted(families.values(), key=len, reverse=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Set
+from contextlib import suppress
 from functools import cached_property
 
 from distlint.analysis.live.joint_entry import evidence
@@ -50,6 +51,14 @@ class Model(LiveProgram):
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
         self.graphs = Graphs(self.summaries.final)
+
+    def ask_ahead(self) -> None:
+        """Find what rules of most families ask for: processes that are forked then have it in common."""
+        with suppress(Exception):  # the rule that asks meets it, too
+            list(self.calls())
+            self.of_several  # noqa: B018
+            self.joint_entries  # noqa: B018
+            self.file_calls  # noqa: B018
 
     @property
     def launch(self) -> LaunchFiles:

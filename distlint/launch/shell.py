@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.findings import Place
 
@@ -17,6 +17,8 @@ MAX_WORDS = 20_000
 
 MAX_SIGNS = 3_000
 """The same of a sign that opens or joins: the parser takes minutes for 50,000 brackets that nothing closes."""
+
+_LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,15 @@ class _Script:
         self.commands: list[Command] = []
 
     def read(self, root: Node) -> None:
-        waiting = [root]
+        # What is around a node is handed down: to ask each one for its parents takes minutes where 2,000 `if` nest.
+        waiting = [(root, False, False)]
         while waiting and self._words < MAX_WORDS:
-            node = waiting.pop()
+            node, background, repeated = waiting.pop()
+            below = _below(node, background, repeated)
             match node.type:
                 case "command":
-                    self._command(node)
-                    children = [c for c in node.named_children if c.type != "variable_assignment"]
+                    self._command(node, background, repeated)
+                    children = [each for each in below if each[0].type != "variable_assignment"]
                     waiting.extend(reversed(children))
                     continue
                 case "for_statement":
@@ -102,7 +106,7 @@ class _Script:
                     continue
                 case "heredoc_body":
                     continue
-            waiting.extend(reversed(node.named_children))
+            waiting.extend(reversed(below))
 
     def _declare(self, node: Node) -> None:
         """`export A=1`, `declare A=1`."""
@@ -138,7 +142,7 @@ class _Script:
             self._exported[name] = _joined(words, self._place(node))
         return name
 
-    def _command(self, node: Node) -> None:
+    def _command(self, node: Node, background: bool, repeated: bool) -> None:
         words: list[Word] = []
         environment = dict(self._exported)
         for child in node.named_children:
@@ -153,7 +157,6 @@ class _Script:
                 words += self._expanded(child)
         self._words += len(words)
         line = node.start_point[0] + self._first
-        background, repeated = _in_background(node), _in_loop(node)
         self.commands.append(Command(tuple(words), environment, line, background, repeated))
 
     def _expanded(self, node: Node) -> list[Word]:
@@ -239,20 +242,17 @@ class _Script:
         return Place(self._path, line + self._first, column, end_line + self._first, end_column)
 
 
-def _in_background(node: Node) -> bool:
-    """Whether a command, or the pipeline that it is in, ends in `&`."""
-    while node.parent is not None and node.parent.type in ("redirected_statement", "pipeline"):
-        node = node.parent
-    return node.next_sibling is not None and node.next_sibling.type == "&"
-
-
-def _in_loop(node: Node) -> bool:
-    above = node.parent
-    while above is not None:
-        if above.type in ("for_statement", "while_statement", "c_style_for_statement"):
-            return True
-        above = above.parent
-    return False
+def _below(node: Node, background: bool, repeated: bool) -> list[tuple[Node, bool, bool]]:
+    """The children of a node, and of each whether it, or the pipeline that it is in, ends in `&` or is in a loop."""
+    joined = node.type in ("redirected_statement", "pipeline")
+    repeated = repeated or node.type in _LOOPS
+    children = node.children
+    after = [each.type == "&" for each in (*children[1:], *children[-1:])]
+    return [
+        (child, background if joined else ends, repeated)
+        for child, ends in zip(children, after, strict=True)
+        if child.is_named
+    ]
 
 
 def _joined(words: list[Word], place: Place) -> Word:
