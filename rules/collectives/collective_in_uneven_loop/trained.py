@@ -23,7 +23,7 @@ _TRAINER: Final = "transformers.Trainer"
 _WRAPS: Final = re.compile(
     r"\b(?:DistributedDataParallel|DDP|FullyShardedDataParallel|FSDP|fully_shard)\("
 )
-EVALUATION: Final = re.compile(r"eval|val(?:id|_|$)|test|infer|predict", re.IGNORECASE)
+EVALUATION: Final = re.compile(r"eval|val(?:id|_|\b)|test|infer|predict", re.IGNORECASE)
 """Names of what is not trained on."""
 
 
