@@ -170,13 +170,19 @@ def _of_subsets(module: Module) -> Iterator[tuple[Function, ast.expr, bool]]:
                     last_name(func) == "SubsetRandomSampler"
                 ):
                     values = [given, *assignments(function).get(dotted_name(given), ())]
-                    for value in values:
-                        match value:
-                            case ast.Call(func=made, args=[first, _, step]) if last_name(made) in (
-                                "arange",
-                                "range",
-                            ) and _deals(_called(first), _called(step)):
-                                yield function, value, False
+                    yield from ((function, v, False) for v in values if _begins_at_rank(v))
+
+
+def _begins_at_rank(value: ast.expr) -> bool:
+    """Whether an expression is every n-th number from the rank's own on, up to the length of what is trained on."""
+    match value:
+        case ast.Call(func=made, args=[first, stop, step]) if last_name(made) in (
+            "arange",
+            "range",
+        ):
+            trained_on = not EVALUATION.search(ast.unparse(stop))
+            return trained_on and _deals(_called(first), _called(step))
+    return False
 
 
 def _called(node: ast.expr) -> ast.expr:
