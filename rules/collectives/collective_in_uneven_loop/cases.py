@@ -86,7 +86,51 @@ def epoch_of(net, train_loader, optimizer):
         optimizer.step()
 
 
+class OnItsShare:
+    # sae e657340 sparsify/__main__.py:161
+    def __init__(self, net, data):
+        self.data = data
+        self.model = DistributedDataParallel(net)
+
+    def fit(self, begun):
+        rows = self.data.select(range(begun, len(self.data))) if begun else self.data
+        batches = DataLoader(rows, batch_size=1)
+        for batch in batches:
+            self.model(batch).mean().backward()
+
+
+class Measured:
+    def __init__(self, data):
+        self.data = data
+
+    def lengths(self):
+        rows = DataLoader(self.data, batch_size=1)
+        return [len(row) for row in rows]
+
+
+def with_its_share(net, data):
+    data = data.shard(dist.get_world_size(), dist.get_rank())  # expect: DL104
+    OnItsShare(net, data).fit(0)
+
+
 # Look-alikes of samplers and streams
+
+
+def with_equal_shares(net, data):
+    world_size = dist.get_world_size()
+    data = data.select(range(len(data) // world_size * world_size))
+    part = data.shard(num_shards=world_size, index=dist.get_rank())
+    OnItsShare(net, part).fit(0)
+
+
+def only_measured(data):
+    part = data.shard(num_shards=dist.get_world_size(), index=dist.get_rank())
+    return Measured(part).lengths()
+
+
+def with_a_part_of_all(net, data):
+    part = data.shard(num_shards=10, index=0)
+    OnItsShare(net, part).fit(0)
 
 
 class Filled(Sampler):

@@ -20,6 +20,7 @@ from distlint.knowledge import facts
 from distlint.nodes import walk
 
 from .evened import SIZE
+from .handed import handed_shares
 from .trained import EVALUATION, is_used, trains
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ def uneven_parts(model: Model) -> Iterator[UnevenPart]:
             if where_trained is not None and id(node) not in seen:
                 seen.add(id(node))
                 yield UnevenPart(where.module, node, where_trained)
+        for share, other, loop in handed_shares(model, module):
+            if id(share) not in seen:
+                seen.add(id(share))
+                yield UnevenPart(module, share, (other, loop))
 
 
 def _of_classes(model: Model, module: Module) -> Iterator[tuple[Function, ast.expr, bool]]:
