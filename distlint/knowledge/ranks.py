@@ -1369,3 +1369,13 @@ ANY_DECORATORS: dict[str, Kind] = {
     "on_master_only": "is_main",
 }
 """Kind by the last name of a decorator, where it does not resolve."""
+
+ONE_PROCESS_BEFORE_INIT: Final[dict[str, str]] = {
+    "detectron2.utils.comm.get_rank": "detectron2 0.6 detectron2/utils/comm.py:27",
+    "detectron2.utils.comm.get_world_size": "detectron2 0.6 detectron2/utils/comm.py:19",
+    "detectron2.utils.comm.is_main_process": "detectron2 0.6 detectron2/utils/comm.py:63",
+    "detectron2.data.build_detection_train_loader": "detectron2 0.6 detectron2/data/build.py:379",
+    "detectron2.data.build.build_detection_train_loader": "detectron2 0.6 detectron2/data/build.py:379",
+    "mmcv.runner.get_dist_info": "mmcv 1.3.17 mmcv/runner/dist_utils.py:78",
+}
+"""Functions that answer as for one process, or divide data so, where no process group exists yet; with their sources."""

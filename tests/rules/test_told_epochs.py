@@ -826,3 +826,106 @@ def test_what_is_prepared_in_the_file_beside(
     text = BESIDE.replace("prepare(model, optimizer)", f"prepare(model, {prepared})")
     files = {"data.py": BESIDE_DATA, "train.py": text}
     assert len(findings_in("DL403", tmp_path, files, capsys)) == found
+
+
+HIDDEN = """
+import pytorch_lightning as pl
+import webdataset as wds
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Data(pl.LightningDataModule):
+    def train_dataloader(self):
+        sampler = DistributedSampler(self.data["train"])
+        return LOADER(self.data["train"], batch_size=8, sampler=sampler)
+
+    def val_dataloader(self):
+        sampler = DistributedSampler(self.data["validation"])
+        return LOADER(self.data["validation"], batch_size=8, sampler=sampler)
+
+    def on_train_epoch_start(self):
+        HOOK
+"""
+
+
+@pytest.mark.parametrize(
+    ("loader", "hook", "found"),
+    [
+        ("wds.WebLoader", "pass", [("data.py", 9)]),
+        ("DataLoader", "pass", []),  # Lightning finds its sampler
+        ("wds.WebLoader", "self.sampler.set_epoch(self.trainer.current_epoch)", []),
+    ],
+)
+def test_a_loader_that_hides_its_sampler_from_lightning(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    loader: str,
+    hook: str,
+    found: list[tuple[str, int]],
+) -> None:
+    # InstantMesh 08822c5 src/data/objaverse.py:62
+    text = HIDDEN.replace("LOADER", loader).replace("HOOK", hook)
+    assert findings_in("DL403", tmp_path, {"data.py": text}, capsys) == found
+
+
+KEPT = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Loaders:
+    def __init__(self, config, mode):
+        if mode == "train":
+            self.train_sampler = DistributedSampler(config.samples)
+            self.data = DataLoader(config.samples, sampler=self.train_sampler)
+
+    def train(self):
+        self.mode = "train"
+"""
+CHOSEN = """
+import torch.distributed as dist
+from data import Loaders
+from names import get_trainer
+
+
+def main(config, model):
+    dist.init_process_group("nccl")
+    train_loader = Loaders(config, "train").data
+    get_trainer(config)(config, model, train_loader).train()
+"""
+NAMED = """
+import torch.distributed as dist
+import data
+
+
+class Trainer:
+    def __init__(self, config, model, train_loader):
+        self.config, self.model, self.train_loader = config, model, train_loader
+
+    def train(self):
+        for epoch in range(self.config.epochs):
+            for batch in self.train_loader:
+                self.model(batch).mean().backward()
+            dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "found"),
+    [
+        ("", "", [("data.py", 8)]),
+        # another loader, whose sampler nobody sees
+        ("self.train_loader:", "self.other_loader:", []),
+        ("dist.barrier()", "self.train_loader.sampler.set_epoch(epoch)", []),
+    ],
+)
+def test_a_trainer_that_is_imported_by_a_name(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    was: str,
+    now: str,
+    found: list[tuple[str, int]],
+) -> None:
+    # ZoeDepth d87f17b train_mono.py:98
+    trainer = NAMED.replace(was, now) if was else NAMED
+    files = {"data.py": KEPT, "train.py": CHOSEN, "trainer.py": trainer}
+    assert findings_in("DL403", tmp_path, files, capsys) == found

@@ -4,7 +4,8 @@
 Reports collectives inside loops whose number of iterations is each rank's own: over every n-th element
 (`names[rank::world_size]`, `range(rank, n, world_size)`, `islice`, a comprehension that asks for the rank), over a
 rank's part (`split_between_processes`, `array_split(…)[rank]`, `shard`, slices whose size is rounded up), over a
-loader of such data, over the elements that a mask left, or `while` a value of this rank holds. The forward and
+loader of such data, over the elements that a mask left, or `while` a value of this rank holds. Also samplers and streams of
+the project that deal out a list in this way and do not fill it up, where a wrapped model is trained. The forward and
 the backward of a model in DDP or FSDP are collectives.
 
 ## Why it is bad
@@ -49,13 +50,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
-from distlint.analysis.model import place_of
+from distlint.analysis.model import place_of, related
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.rule import Status
 
 from .evened import ends_before_its_data, is_joined, is_made_even
+from .parts import UnevenPart, uneven_parts
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -72,7 +74,8 @@ _WHOLE = frozenset({"compile", "peft"})
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Every loop of a rank's own length that holds a collective."""
+    """Every loop of a rank's own length that holds a collective, and samplers that make one."""
+    yield from map(_of_part, uneven_parts(model))
     seen: set[int] = set()
     for divergence in model.divergences():
         node = divergence.node
@@ -105,6 +108,23 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _of_part(part: UnevenPart) -> Finding:
+    fix = Fix(
+        Applicability.DISPLAY, "Repeat some elements, or drop some, until all parts are equal"
+    )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{text_of(part.node)}` gives the first ranks one element more where their number does not divide all: "
+        "a rank with a batch more waits in the gradients' reduction for ranks that have ended the epoch. "
+        f"{fix.message}.",
+        place_of(part.module, part.node),
+        (related(*part.trains, "all ranks train here"),),
+        fix,
+    )
 
 
 def _of_a_placed_model(model: Model, divergence: Divergence) -> bool:

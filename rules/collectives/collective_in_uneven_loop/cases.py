@@ -9,9 +9,182 @@ import torch.distributed as dist
 from accelerate import Accelerator, PartialState
 from datasets.distributed import split_dataset_by_node
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, Subset
+from torch.utils.data import (
+    DataLoader,
+    DistributedSampler,
+    IterableDataset,
+    Sampler,
+    Subset,
+    SubsetRandomSampler,
+)
 
 # --- bugs -----------------------------------------------------------------------------------------
+
+
+class Dealt(Sampler):
+    # Open-Assistant f1e6ed9 model/model_training/utils/utils.py:125
+    def __init__(self, data, rank, world_size):
+        self.count, self.rank, self.world_size = len(data), rank, world_size
+
+    def __len__(self):
+        return self.count // self.world_size
+
+    def __iter__(self):
+        order = torch.randperm(self.count).tolist()
+        return iter(order[self.rank : self.count : self.world_size])  # expect: DL104
+
+
+class OfAnother(DistributedSampler):
+    # AudioMAE bd60e29 dataset.py:39
+    def __init__(self, sampler, data):
+        super().__init__(data)
+        self.sampler = sampler
+
+    def __iter__(self):
+        chosen = list(self.sampler)
+        return iter(chosen[self.rank : self.total_size : self.num_replicas])  # expect: DL104
+
+
+class Lists:
+    def __init__(self):
+        self.rank, self.world_size = dist.get_rank(), dist.get_world_size()
+
+    def share(self, files):
+        return files[self.rank :: self.world_size]  # expect: DL104
+
+
+class Files(IterableDataset):
+    def __init__(self, files):
+        self.files, self.lists = files, Lists()
+
+    def __iter__(self):
+        yield from self.lists.share(self.files)
+
+
+def cached_samples(data, memory):
+    # InternImage 31c962d classification/dataset/build.py:85
+    indices = np.arange(dist.get_rank(), len(data), dist.get_world_size())  # expect: DL104
+    return DataLoader(data, sampler=SubsetRandomSampler(indices), drop_last=True)
+
+
+def loaders_of(data, rank, world_size, files):
+    return (
+        DataLoader(data, sampler=Dealt(data, rank, world_size)),
+        DataLoader(data, sampler=OfAnother(Dealt(data, 0, 1), data)),
+        DataLoader(data, sampler=Filled(data, rank, world_size)),
+        DataLoader(data, sampler=FilledUp(data)),
+        DataLoader(Files(files)),
+        DataLoader(Endless(files)),
+    )
+
+
+def epoch_of(net, train_loader, optimizer):
+    model = DistributedDataParallel(net)
+    for batch in train_loader:
+        optimizer.zero_grad()
+        model(batch).mean().backward()
+        optimizer.step()
+
+
+class OnItsShare:
+    # sae e657340 sparsify/__main__.py:161
+    def __init__(self, net, data):
+        self.data = data
+        self.model = DistributedDataParallel(net)
+
+    def fit(self, begun):
+        rows = self.data.select(range(begun, len(self.data))) if begun else self.data
+        batches = DataLoader(rows, batch_size=1)
+        for batch in batches:
+            self.model(batch).mean().backward()
+
+
+class Measured:
+    def __init__(self, data):
+        self.data = data
+
+    def lengths(self):
+        rows = DataLoader(self.data, batch_size=1)
+        return [len(row) for row in rows]
+
+
+def with_its_share(net, data):
+    data = data.shard(dist.get_world_size(), dist.get_rank())  # expect: DL104
+    OnItsShare(net, data).fit(0)
+
+
+# Look-alikes of samplers and streams
+
+
+def with_equal_shares(net, data):
+    world_size = dist.get_world_size()
+    data = data.select(range(len(data) // world_size * world_size))
+    part = data.shard(num_shards=world_size, index=dist.get_rank())
+    OnItsShare(net, part).fit(0)
+
+
+def only_measured(data):
+    part = data.shard(num_shards=dist.get_world_size(), index=dist.get_rank())
+    return Measured(part).lengths()
+
+
+def with_a_part_of_all(net, data):
+    part = data.shard(num_shards=10, index=0)
+    OnItsShare(net, part).fit(0)
+
+
+class Filled(Sampler):
+    def __init__(self, data, rank, world_size):
+        self.count, self.rank, self.world_size = len(data), rank, world_size
+
+    def __iter__(self):
+        order = torch.randperm(self.count).tolist()
+        order += order[: -len(order) % self.world_size]
+        return iter(order[self.rank :: self.world_size])
+
+
+class FilledUp(DistributedSampler):
+    def __iter__(self):
+        order = torch.arange(len(self.dataset)).tolist()
+        order += order[: self.total_size - len(order)]
+        return iter(order[self.rank : self.total_size : self.num_replicas])
+
+
+class Endless(IterableDataset):
+    def __init__(self, files):
+        self.files, self.rank, self.world_size = files, dist.get_rank(), dist.get_world_size()
+
+    def __iter__(self):
+        mine = self.files[self.rank :: self.world_size]
+        while True:
+            yield from mine
+
+
+class ForEvaluation(Sampler):
+    def __init__(self, data, rank, world_size):
+        self.count, self.rank, self.world_size = len(data), rank, world_size
+
+    def __iter__(self):
+        return iter(range(self.count)[self.rank :: self.world_size])
+
+
+def evaluation_loader(data, rank, world_size):
+    test_loader = DataLoader(data, sampler=ForEvaluation(data, rank, world_size))
+    return test_loader
+
+
+def cached_for_the_evaluation(data, dataset_val):
+    # Cream 4a13c40 MiniViT/Mini-Swin/data/build.py:38
+    indices = np.arange(dist.get_rank(), len(dataset_val), dist.get_world_size())
+    return DataLoader(dataset_val, sampler=SubsetRandomSampler(indices))
+
+
+def batches_of_workers(data, worker, workers):
+    indices = np.arange(worker, len(data), workers)
+    return DataLoader(data, sampler=SubsetRandomSampler(indices))
+
+
+# Loops in sight
 
 
 def every_nth(prompts, score):

@@ -12,7 +12,7 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import children, last_name, walk
 
-_SIZE: Final = re.compile(
+SIZE: Final = re.compile(
     r"world|num_(?:gpus|replicas|proc|rank|shard)|n_?gpus?$|nproc", re.IGNORECASE
 )
 """Names of the number of ranks."""
@@ -31,7 +31,7 @@ def is_made_even(model: Model, function: Function, loop: ast.AST) -> bool:
         for node in _without_bounds(expression):
             match node:
                 case ast.BinOp(left=left, op=ast.Mult() | ast.Mod(), right=right):
-                    if _SIZE.search(last_name(left)) or _SIZE.search(last_name(right)):
+                    if SIZE.search(last_name(left)) or SIZE.search(last_name(right)):
                         return True
                 case ast.Name(id=name) if name not in seen:
                     seen.add(name)
@@ -47,7 +47,7 @@ def _evens(model: Model, function: Function, called: ast.expr) -> bool:
     return isinstance(helper, Function) and any(
         isinstance(node, ast.BinOp)
         and isinstance(node.op, ast.Mult | ast.Mod)
-        and any(_SIZE.search(last_name(side)) for side in (node.left, node.right))
+        and any(SIZE.search(last_name(side)) for side in (node.left, node.right))
         for node in walk(helper.node)
     )
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `get_rank() if is_initialized() else 0`, in place or through a function that does that, evaluated when
-a module is imported, as a default argument, or in front of `init_process_group` in the same block.
+a module is imported, as a default argument, or in front of `init_process_group` in the same block. There also
+the functions of detectron2 and mmcv that answer so, and detectron2's loader, which divides its data by them.
 
 ## Why it is bad
 The question has an answer that looks right: 0. Before the group is initialised every process gets it, and
@@ -54,7 +55,8 @@ from distlint.analysis.program.environment import blocks_of, evaluated_here
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.nodes import walk
+from distlint.knowledge import ranks
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -117,14 +119,14 @@ def _before(model: Model, module: Module, function: Function) -> Iterator[Findin
     for statement in function.body:
         if first in walk(statement):
             return
+        places = (related(module, first, "initialised here"),)
         for node in evaluated_here(statement):
             if _asks(model, module, node):
-                yield _finding(
-                    module,
-                    node,
-                    "before the group is initialised",
-                    (related(module, first, "initialised here"),),
-                )
+                yield _finding(module, node, "before the group is initialised", places)
+            elif isinstance(node, ast.Call):
+                meaning = model.resolve(module, node.func)
+                if isinstance(meaning, str) and meaning in ranks.ONE_PROCESS_BEFORE_INIT:
+                    yield _of_library(module, node, places)
 
 
 def _calls(model: Model, module: Module, node: ast.AST, name: str) -> bool:
@@ -157,6 +159,20 @@ def _gives_zero(model: Model, function: Function) -> bool:
         and any(v is not None and _calls(model, module, v, _RANK) for v in returns)
         and any(_calls(model, module, n, _READY) for n in nodes)
         and not any("environ" in ast.unparse(v) for v in returns if v is not None)
+    )
+
+
+def _of_library(module: Module, node: ast.Call, places: tuple[Related, ...]) -> Finding:
+    advice = "Call it after `init_process_group()`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{last_name(node.func)}` is called before the group is initialised: on every rank it takes this "
+        f"process for the only one, rank 0 of 1. {advice}.",
+        place_of(module, node),
+        places,
+        Fix(Applicability.DISPLAY, advice),
     )
 
 

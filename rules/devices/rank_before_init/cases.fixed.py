@@ -1,6 +1,8 @@
 """Ranks that are asked for before and after the group exists."""
 
 import torch.distributed as dist
+from detectron2.data import build_detection_train_loader
+from detectron2.utils import comm
 from distlint.runtime import rank_info
 
 
@@ -28,11 +30,28 @@ def main():
         print("main")
 
 
+def detection(config):
+    # Cream 4a13c40 CDARTS/CDARTS_segmentation/train/train_cydas.py:196
+    batches = iter(build_detection_train_loader(config))  # expect: DL509
+    shown = comm.is_main_process()  # expect: DL509
+    dist.init_process_group("nccl", init_method="env://")
+    return batches, shown
+
+
 class Logger:
     rank = rank_info().rank  # expect: DL509
 
 
 # Correct
+
+
+def detection_after(config):
+    dist.init_process_group("nccl", init_method="env://")
+    return build_detection_train_loader(config), comm.get_rank()
+
+
+def launched_by_detectron2(config):
+    return build_detection_train_loader(config), comm.get_rank()
 
 
 def after():

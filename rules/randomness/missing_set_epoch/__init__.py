@@ -6,7 +6,9 @@ Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in 
 `while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, and on an object whose
 class has no such method. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
-loader for ever, and a `try` that begins a loader anew at its end.
+loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
+a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
+that sets the epoch itself: a sampler in a `WebLoader`, which hides it.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -66,7 +68,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch
-from .frameworks import tells_epochs
+from .frameworks import hidden_by_loaders, tells_epochs
 from .prepared import hidden_samplers
 from .repair import holder_of, repaired
 
@@ -89,6 +91,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "Sampler" not in module.source.text:
             continue
         yield from _behind_prepare(model, module)
+        yield from _behind_pipeline(model, module)
         made = [
             (function, call, row)
             for function in module.all_functions
@@ -131,6 +134,26 @@ def _behind_prepare(model: Model, module: Module) -> Iterator[Finding]:
         )
 
 
+def _behind_pipeline(model: Model, module: Module) -> Iterator[Finding]:
+    def is_sampler(function: Function, call: ast.Call) -> bool:
+        row = _shuffle_of(model, module, call)
+        given = {keyword.arg for keyword in call.keywords}
+        return row is not None and row[0] not in given and not _for_evaluation(function, call)
+
+    for made, loader in hidden_by_loaders(model, module, is_sampler):
+        advice = "Keep the sampler, and call its `set_epoch(epoch)` at the start of each epoch"
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"a `{last_name(loader.func)}` has no `sampler`, by which the framework would tell it the epoch: every "
+            f"rank sees its samples in the same order in each epoch. {advice}.",
+            place_of(module, made),
+            (related(module, loader, "hidden here"),),
+            Fix(Applicability.DISPLAY, advice),
+        )
+
+
 def _ordered(modules: frozenset[Module]) -> list[Module]:
     return sorted(modules, key=lambda m: m.path)
 
@@ -145,6 +168,8 @@ def _untold(
 ) -> Iterator[Finding]:
     """At the sampler where nobody tells it the epoch, else at the loops that do not."""
     found, everywhere = loops.untold(function, call)
+    if not found:
+        found, everywhere = _named_alike(model, function), True
     found = [(f, loop) for f, loop in found if not tells_epochs(model.program, f.module)]
     if everywhere and found:
         user, loop = min(
@@ -156,6 +181,14 @@ def _untold(
         if loop not in done:
             done.add(loop)
             yield _finding(loops, function, call, user, loop, at_loop=True)
+
+
+def _named_alike(model: Model, function: Function) -> list[tuple[Function, EpochLoop]]:
+    """The loops of a program without `set_epoch` that no call joins to a sampler, but the name of its loader."""
+    modules = model.program.modules.values()
+    if any("set_epoch" in module.source.text for module in modules):
+        return []
+    return Loops(model, sorted(modules, key=lambda m: m.path)).named_alike(function)
 
 
 def _shuffle_of(

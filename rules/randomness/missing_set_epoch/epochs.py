@@ -79,6 +79,30 @@ class Loops:
             return [], False
         return untold, len(untold) == len(own)
 
+    def named_alike(self, function: Function) -> list[tuple[Function, EpochLoop]]:
+        """The loops over epochs through a loader of the name that what makes a sampler is kept under.
+
+        ZoeDepth d87f17b train_mono.py:98: `train_loader = DepthDataLoader(config, "train").data` goes to a trainer that
+        is imported by the name of a setting, which goes through `self.train_loader` in each epoch.
+        """
+        names = {
+            name
+            for user, call in callers_by_name(self.model.program, function)
+            if self.model.resolve(user.module, call.func) in (function, function.cls)
+            for name, values in assignments(user).items()
+            if _is_loader(ast.Name(name))
+            and any(part is call for value in values for part in walk(value))
+        }
+        return [
+            (user, loop)
+            for user, loop in self._all
+            if epoch_of(loop)
+            and any(
+                isinstance(n, ast.Name | ast.Attribute) and last_name(n) in names
+                for n in walk(loop)
+            )
+        ]
+
     def _uses(self, user: Function, loop: EpochLoop, function: Function, sampler: ast.Call) -> bool:
         """Whether a loop names what its function made with the sampler, where that can be seen."""
 

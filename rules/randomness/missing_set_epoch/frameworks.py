@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Module
+    from collections.abc import Callable, Iterator
+
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
 
 _SETS_EPOCH: Final = frozenset(
@@ -20,11 +24,41 @@ _SETS_EPOCH: Final = frozenset(
 """Libraries that set the epoch of the samplers of loaders that they are given."""
 _TOOLS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)?(?:utilities|loggers)\b")
 """Parts of Lightning that train nothing: Show-o's `CombinedLoader` begins its loaders anew, and no more."""
+_HIDES_SAMPLER: Final = frozenset({"webdataset.WebLoader"})
+"""Loaders without an attribute `sampler`: nobody who is given one finds whom to tell the epoch.
+
+webdataset 0.2.86 webdataset/compat.py: a WebLoader is a pipeline with a DataLoader as its first stage.
+"""
 _PREPARES: Final = frozenset({"prepare", "prepare_data_loader"})
 _NO_LOADER: Final = re.compile(
     r"model|net|optim|sched|ema|encoder|decoder|vae|transformer|disc|critic|actor|policy|adapter|module"
 )
 _LOADER: Final = re.compile(r"data|load|\bdl|dl\b|iter|batch|set\b")
+
+
+def hidden_by_loaders(
+    model: Model, module: Module, is_sampler: Callable[[Function, ast.Call], bool]
+) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """The samplers whose loaders keep them from the framework, and these loaders, where nobody calls `set_epoch`.
+
+    InstantMesh 08822c5 src/data/objaverse.py:62: `wds.WebLoader(data, sampler=sampler)` for Lightning.
+
+    Args:
+        model: what is asked.
+        module: the file.
+        is_sampler: whether a call of a function makes a sampler that shuffles, for data that is trained on.
+    """
+    if "webdataset" not in module.source.text or not tells_epochs(model.program, module):
+        return
+    if any("set_epoch(" in each.source.text for each in linked(model.program, module)):
+        return
+    for function in module.all_functions:
+        for call in own_nodes(function):
+            if isinstance(call, ast.Call) and model.resolve(module, call.func) in _HIDES_SAMPLER:
+                for given in (k.value for k in call.keywords if k.arg == "sampler"):
+                    for made in (given, *assignments(function).get(last_name(given), ())):
+                        if isinstance(made, ast.Call) and is_sampler(function, made):
+                            yield made, call
 
 
 def tells_epochs(program: Program, module: Module) -> bool:
