@@ -141,8 +141,7 @@ def _written(found: FileCall) -> list[ast.expr] | None:
         return [source] if source is not None and small else None
     function = site.node.func
     if isinstance(function, ast.Attribute) and (
-        found.row.name in sinks.WRITE_THEMSELVES
-        or (site.method == "save_pretrained" and _SETTINGS.search(last_name(function.value)))
+        site.method in sinks.WRITE_THEMSELVES and _is_settings(function.value)
     ):
         return [function.value]
     if site.name in sinks.WRITE_FIRST:
