@@ -112,6 +112,8 @@ def keep(lines, path):
     [
         ("keep(vars(args), args.out)", "info"),
         ("keep(vars(args), args.out), keep(model(data), args.other)", "warning"),
+        ("path = args.out + '.json'; keep(vars(args), path)", "info"),
+        ("path = args.out + '.json'; keep(vars(args), path); model.load(path)", "warning"),
     ],
 )
 def test_a_helper_writes_what_all_callers_give_it(
