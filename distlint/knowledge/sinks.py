@@ -1378,16 +1378,8 @@ KEEPS_WHAT_IS_THERE: Final = frozenset({"torchvision.datasets.utils.download_url
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
 
-WRITE_THEMSELVES: Final = frozenset(
-    {
-        "mmcv.Config.dump",
-        "mmengine.config.Config.dump",
-        "transformers.PreTrainedConfig.to_json_file",
-        "transformers.PreTrainedConfig.save_pretrained",
-        "transformers.GenerationConfig.save_pretrained",
-    }
-)
-"""Methods that write the few lines of what they are called on."""
+WRITE_THEMSELVES: Final = frozenset({"dump", "save_pretrained", "to_json_file"})
+"""Methods by which a configuration writes its few lines (transformers, mmcv, mmengine: the rows above)."""
 
 WRITE_FIRST: Final[dict[str, str]] = {
     "omegaconf.OmegaConf.save": "config",

@@ -302,7 +302,7 @@ def test_a_write_in_a_helper_of_a_helper(tmp_path: Path, monkeypatch: pytest.Mon
         ),
         "tools/convert.py": (
             "def convert(path):\n    with open(path + '.plan', mode='wb') as file:\n"
-            "        file.write(b'0')\n"
+            "        file.write(path.plan())\n"
         ),
     }
     written(tmp_path, files)

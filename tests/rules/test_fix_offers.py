@@ -138,6 +138,7 @@ def save_json(data, filename):
 SCORES = """\
 import torch.distributed as dist
 
+from measuring import measured
 from writes import save_json
 
 
@@ -147,7 +148,7 @@ def main(scores, folder):
     dist.barrier()
 {more}
 
-main({{}}, "out")
+main(measured(), "out")
 """
 IN_SCORES = '    save_json(scores, folder + "/{}.json")\n    dist.barrier()\n'
 

@@ -141,8 +141,7 @@ def _written(found: FileCall) -> list[ast.expr] | None:
         return [source] if source is not None and small else None
     function = site.node.func
     if isinstance(function, ast.Attribute) and (
-        found.row.name in sinks.WRITE_THEMSELVES
-        or (site.method == "save_pretrained" and _SETTINGS.search(last_name(function.value)))
+        site.method in sinks.WRITE_THEMSELVES and _is_settings(function.value)
     ):
         return [function.value]
     if site.name in sinks.WRITE_FIRST:
@@ -387,14 +386,31 @@ def _filled_by_rank(program: Program, name: str) -> bool:
 
 
 def _read(live: LiveProgram, found: FileCall) -> bool:
-    """Whether something in a run of the ranks may read the file that a call writes."""
+    """Whether something in a run of the ranks may read the file that a call writes, here or where the path comes from."""
     assert found.path is not None
-    path = parts_of(found.path, found.function)
+    named: list[tuple[ast.expr, Function, ast.AST]] = [
+        (found.path, found.function, found.site.node)
+    ]
+    if isinstance(found.path, ast.Name) and found.path.id in found.function.parameters:
+        named += [
+            (given, user, call)
+            for user, call in callers_by_name(live.program, found.function)
+            if (given := argument_of(call, found.function, found.path.id)) is not None
+        ]
+    return any(_read_as(live, found, *each) for each in named)
+
+
+def _read_as(
+    live: LiveProgram, found: FileCall, path: ast.expr, function: Function, writes: ast.AST
+) -> bool:
+    """Whether a file is read that a function calls `path`, and that is written in the call `writes`."""
+    parts = parts_of(path, function)
+    folder = found.site.method == "save_pretrained"
     return (
-        _is_for_library(found.path, found.function)
-        or any(_reads(other, found, path) for other in live.answer(file_calls))
-        or _handed_on(found)
-        or _named_in_reading(live, found, path)
+        _is_for_library(path, function)
+        or any(_reads(other, found, parts) for other in live.answer(file_calls))
+        or (not folder and _handed_on(path, function, writes))
+        or _named_in_reading(live, found, parts)
     )
 
 
@@ -419,14 +435,14 @@ def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
     )
 
 
-def _handed_on(found: FileCall) -> bool:
+def _handed_on(path: ast.expr, function: Function, writes: ast.AST) -> bool:
     """Whether the variable that holds the path goes to something else than writes, questions and messages."""
-    if not isinstance(found.path, ast.Name) or found.site.method == "save_pretrained":
+    if not isinstance(path, ast.Name):
         return False
-    name = found.path.id
-    for node in own_nodes(found.function):
+    name = path.id
+    for node in own_nodes(function):
         match node:
-            case ast.Call(func=called, args=args) if node is not found.site.node and any(
+            case ast.Call(func=called, args=args) if node is not writes and any(
                 isinstance(each, ast.Name) and each.id == name for each in args
             ):
                 if last_name(called) not in sinks.TAKE_PATHS_ALONE:

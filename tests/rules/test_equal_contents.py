@@ -1,0 +1,209 @@
+"""Whether what all ranks write is the same on all of them, and whether their run reads it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import severities_in
+
+HEAD = """
+import argparse, json, os, pickle, shutil
+import h5py
+import numpy as np
+import torch
+import torch.distributed as dist
+import yaml
+from lightning.pytorch import LightningDataModule
+from omegaconf import OmegaConf
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def main(args, cfg, model, data):
+    dist.init_process_group("nccl")
+    out = os.path.join(args.out, "settings.json")
+"""
+
+SAME = {
+    "the configuration": "with open(out, 'w') as f:\n        json.dump(cfg, f)",
+    "lines of it": "with open(out, 'w') as f:\n        for k, v in cfg.items():\n            f.write(f'{k}: {v}')",
+    "the arguments": "with open(out, 'w') as f:\n        json.dump(vars(args), f, indent=2)",
+    "without a name": "yaml.dump(dict(cfg), open(out, 'w'))",
+    "a dict of both": "kept = {'cfg': dict(cfg)}\n    kept['lr'] = args.lr\n    json.dump(kept, open(out, 'w'))",
+    "by its library": "OmegaConf.save(cfg, out)",
+    "by its class": "model.config.save_pretrained(args.out)",
+    "a copy": "shutil.copy(args.config, out)",
+    "the script": "shutil.copyfile(__file__, os.path.join(args.out, 'main.py'))",
+    "what the path is made of": "url, tag = fetch(args)\n    with open(f'{args.out}/{url}-{tag}.json', 'w') as f:\n        json.dump({'url': url, 'tag': tag}, f)",
+}
+
+OTHER = {
+    "scores": "scores = model(data)\n    with open(out, 'w') as f:\n        json.dump(scores, f)",
+    "scores beside it": "kept = {'cfg': dict(cfg)}\n    kept['loss'] = model(data)\n    json.dump(kept, open(out, 'w'))",
+    "tensors": "torch.save(model.state_dict(), out)",
+    "its rank": "args.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(args), f)",
+    "its number among the settings": "cfg['gpu'] = args.gpu\n    OmegaConf.save(cfg, out)",
+    "the clock": "import time\n    with open(out, 'w') as f:\n        f.write(str(time.time()))",
+    "the names in a set": "with open(out, 'w') as f:\n        f.write(str({'a', 'b'}))",
+    "a copy of weights": "shutil.copy(os.path.join(args.out, 'latest.pth'), out)",
+    "arrays": "with open(out, 'w') as f:\n        json.dump(np.load(args.features), f)",
+    "handed on": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n        add_results(f)",
+    "read by name": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    other = json.load(open(args.out + '/settings.json'))",
+    "read by its variable": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    engine = start(out)",
+    "read as it was given": "with open(args.meta, 'w') as f:\n        json.dump(cfg, f)\n    meta = open(args.meta).read()",
+    "for DeepSpeed": "args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)",
+    "made new": "with open(out, 'x') as f:\n        json.dump(cfg, f)",
+}
+
+
+@pytest.mark.parametrize("written", SAME)
+def test_the_same_lines_are_information(
+    written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": f"{HEAD}    {SAME[written]}\n    dist.barrier()\n"}
+    assert severities_in("DL301", tmp_path, files, capsys) == ["info"]
+
+
+@pytest.mark.parametrize("written", OTHER)
+def test_what_differs_or_is_read_is_more(
+    written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": f"{HEAD}    {OTHER[written]}\n    dist.barrier()\n"}
+    found = severities_in("DL301", tmp_path, files, capsys)
+    assert found in (["warning"], ["error"])
+
+
+def test_another_file_of_the_run_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = f"import report\n{HEAD}    {SAME['the configuration']}\n    report.send(args.out)\n"
+    other = "import json\nimport torch.distributed\n\ndef send(folder):\n    return json.load(open(folder + '/settings.json'))\n"
+    files = {"train.py": main, "report.py": other}
+    assert severities_in("DL301", tmp_path, files, capsys) == ["warning"]
+
+
+def test_another_script_reads_it_in_a_run_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = f"{HEAD}    {SAME['the configuration']}\n"
+    other = "import json\nimport torch.distributed\n\nprint(json.load(open('out/settings.json')))\n"
+    files = {"train.py": main, "extract.py": other}
+    assert severities_in("DL301", tmp_path, files, capsys) == ["info"]
+
+
+HELPER = """
+import json
+import torch.distributed as dist
+
+def main(args, model, data):
+    dist.init_process_group("nccl")
+    {call}
+    dist.barrier()
+
+def keep(lines, path):
+    with open(path, "w") as f:
+        json.dump(lines, f)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [
+        ("keep(vars(args), args.out)", "info"),
+        ("keep(vars(args), args.out), keep(model(data), args.other)", "warning"),
+        ("path = args.out + '.json'; keep(vars(args), path)", "info"),
+        ("path = args.out + '.json'; keep(vars(args), path); model.load(path)", "warning"),
+    ],
+)
+def test_a_helper_writes_what_all_callers_give_it(
+    call: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": HELPER.format(call=call)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+COPIED = """
+import os, shutil
+import torch.distributed as dist
+
+def main(args, model):
+    dist.init_process_group("nccl")
+    kept = os.path.join(args.out, "kept")
+    if not os.path.exists(kept):
+        shutil.copy({source}, kept)
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "severity"), [("args.config", "info"), ("args.checkpoint", "warning")]
+)
+def test_a_copy_of_the_configuration_where_there_is_none(
+    source: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": COPIED.format(source=source)}
+    assert severities_in("DL305", tmp_path, files, capsys) == [severity]
+
+
+COLLECTED = """
+import json
+import torch.distributed as dist
+
+history = []
+
+def train(args, model, data):
+    dist.init_process_group("nccl")
+    history.append({added})
+    with open(args.out + "/history.json", "w") as f:
+        json.dump(history, f)
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "severity"), [("args.lr", "info"), ("{'loss': model(data)}", "warning")]
+)
+def test_what_functions_put_into_a_list_of_the_file(
+    added: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Oscar 266075f oscar/run_gqa.py:558: each rank's own scores.
+    files = {"train.py": COLLECTED.format(added=added)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+KEYS = """
+import h5py, pickle
+import torch.distributed as dist
+from lightning.pytorch import LightningDataModule
+
+class Names:
+    def __init__(self, file, keys=None, save_to=None):
+        self.file = file
+        if keys is None:
+            self.keys = list(self.file.keys())
+            if save_to is not None:
+                with open(save_to, "wb") as f:
+                    pickle.dump(self.keys, f)
+        else:
+            self.keys = keys
+
+class Module(LightningDataModule):
+    def __init__(self, path, **options):
+        self.path = options.pop("path", None) or path
+
+    def setup(self, stage):
+        self.names = Names({file}, save_to="keys.pkl")
+        dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "severity"), [("h5py.File(self.path, 'r')", "info"), ("self.cut(stage)", "warning")]
+)
+def test_the_keys_of_a_file_that_all_ranks_read(
+    file: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # terratorch terratorch/datasets/sen4map.py:126
+    files = {"train.py": KEYS.format(file=file)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
