@@ -141,3 +141,84 @@ def test_another_script_that_may_run_on_several(
     other = "import torch.distributed as dist\nfrom buckets import Buckets\n\nBuckets(dist.group.WORLD)\n"
     files = {"buckets.py": SAMPLER, "train.py": FITS, "other.py": other}
     assert findings_in("DL504", tmp_path, files, capsys) == [("buckets.py", 9)]
+
+
+MEETING = """
+import os
+import torch.distributed as dist
+
+
+def set_up(rank, size):
+    os.environ["MASTER_ADDR"] = "localhost"
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+"""
+
+VALIDATION = """
+import torch
+import torch.distributed as dist
+
+
+def validate(model):
+    torch.cuda.set_device(dist.get_rank())
+    return model
+
+
+if __name__ == "__main__":
+    validate(torch.nn.Linear(2, 2))
+"""
+
+STARTS = """
+import torch.multiprocessing as mp
+from meeting import set_up
+from validation import validate
+
+
+def work(rank, size):
+    set_up(rank, size)
+    validate(None)
+
+
+mp.spawn(work, args=(2,), nprocs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("meeting", "other", "found"),
+    [
+        (MEETING, "", []),
+        (MEETING, "from accelerate import Accelerator\nAccelerator()\n", []),
+        (
+            MEETING,
+            "from accelerate import Accelerator\nfrom validation import validate\nAccelerator()\nvalidate(0)\n",
+            [("validation.py", 7)],
+        ),
+        (
+            MEETING.replace(
+                'os.environ["MASTER_ADDR"] = ', 'os.environ.setdefault("MASTER_ADDR", '
+            ).replace('"localhost"\n', '"localhost")\n'),
+            "",
+            [("validation.py", 7)],
+        ),
+        (
+            MEETING,
+            'import torch.distributed as dist\nfrom meeting import set_up\ndist.init_process_group("nccl")\n',
+            [("validation.py", 7)],
+        ),
+    ],
+)
+def test_who_makes_every_group_meets_here(
+    meeting: str,
+    other: str,
+    found: list[tuple[str, int]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Music-Source-Separation-Training utils/settings.py:622, valid.py:753
+    files = {
+        "meeting.py": meeting,
+        "validation.py": VALIDATION,
+        "start.py": STARTS,
+        "plain.py": "from validation import validate\nvalidate(1)\n",
+        "other.py": other,
+    }
+    assert findings_in("DL504", tmp_path, files, capsys) == found

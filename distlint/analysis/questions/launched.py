@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.linked import roots_of
+from distlint.analysis.program.linked import importers, roots_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     asks_if_missing,
@@ -48,6 +48,10 @@ _TRAINS: Final = re.compile(
 )
 _IDLE: Final = re.compile(r"""^[ \t]*#.*|add_argument\(\s*["']--local[-_]rank["']""", re.MULTILINE)
 """What says nothing of ranks: comments, and the option that launchers fill, whether anybody asks for it or not."""
+_MAKES_GROUP: Final = re.compile(
+    r"\b(?:Accelerator|PartialState|Fabric|\w*Trainer|TrainingArguments)\(|deepspeed\.init|hvd\.init|init_device_mesh"
+)
+"""What makes a process group beside `init_process_group`."""
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 
 
@@ -162,8 +166,47 @@ def on_one_machine(live: LiveProgram, module: Module) -> bool:
     lightning_fabric/plugins/environments/torchelastic.py:95).
     """
     leading = live.answer(roots)[module]
-    return _says_one_machine(live, module) or (
-        bool(leading) and all(_says_one_machine(live, m) for m in leading)
+    return (
+        _says_one_machine(live, module)
+        or (bool(leading) and all(_says_one_machine(live, m) for m in leading))
+        or _groups_meet_here(live, module)
+    )
+
+
+def _groups_meet_here(live: LiveProgram, module: Module) -> bool:
+    """Whether whoever makes a process group writes this machine's address over the launcher's, and no user has another.
+
+    Music-Source-Separation-Training utils/settings.py:622, by which valid.py gets its ranks: `os.environ["MASTER_ADDR"]
+    = "localhost"`. Of train_accelerate.py, which makes an Accelerator, valid.py knows nothing.
+    """
+    users = {module, *importers(live.program, module)}
+    if any(_MAKES_GROUP.search(each.source.text) for each in users):
+        return False
+    making = live.answer(_making_groups)
+    return bool(making) and all(map(_meets_here, making))
+
+
+def _making_groups(live: LiveProgram) -> list[Function]:
+    """The functions of a program that call `init_process_group`."""
+    return [
+        function
+        for each in live.program.modules.values()
+        if "init_process_group" in each.source.text
+        for function in each.all_functions
+        if any(
+            isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
+            for node in own_nodes(function)
+        )
+    ]
+
+
+def _meets_here(function: Function) -> bool:
+    """Whether a function writes this machine's address into MASTER_ADDR, whatever was there."""
+    return any(
+        isinstance(statement, ast.Assign)
+        and _is_local(statement.value)
+        and any(_text(target) == "MASTER_ADDR" for target in statement.targets)
+        for statement in function.body
     )
 
 

@@ -57,7 +57,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
 from distlint.analysis.questions.filesystem import refuses
 from distlint.analysis.questions.possible import failing_blocks, for_errors, possible
-from distlint.edits import Replace
+from distlint.edits import Edit, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
 from distlint.knowledge.facts import is_data_set
@@ -166,7 +166,7 @@ def _on_all(model: Model, call: CallGroup) -> Finding:
             "Every rank stops here, and one terminal cannot serve them all. Use the runtime's `breakpoint()`: "
             "one rank stops, the others wait for it."
         )
-        edits = (
+        edits: tuple[Edit, ...] = (
             Replace(span_of(site.node), "$breakpoint()"),
             *without_import(function, site.node),
         )

@@ -29,7 +29,8 @@ model = DDP(model)
 No fix: what is logged to the run later needs the same condition. accelerate's `init_trackers` and `log` have it.
 
 ## Known limits
-Information where nothing shows that several ranks come there together, in a file of distributed code.
+Information where nothing shows that several ranks come there together, in a file of distributed code, and where all
+curves of a writer stand under a question for the rank: the other ranks' files are empty.
 Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank, and where all
 curves of a writer have the rank in their tags.
 
@@ -54,7 +55,7 @@ from distlint.knowledge.debugging import TRACKERS
 from distlint.repairs.premises import on_import
 from distlint.rule import Status
 
-from .tags import tagged_by_rank
+from .tags import drawn_on_one, tagged_by_rank
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 CODE = "DL704"
 NAME = "tracker-on-every-rank"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 
@@ -92,7 +93,8 @@ def check(model: Model) -> Iterator[Finding]:
             fix = on_import(joint_entry) or Fix(
                 Applicability.DISPLAY, "Open it, and log to it, under `if rank_info().rank == 0:`"
             )
-            yield Finding(CODE, NAME, SEVERITY, text, place_of(site.module, site.node), (), fix)
+            severity = Severity.INFO if drawn_on_one(model, site) else SEVERITY
+            yield Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
     yield from _may_open(model, told)
 
 

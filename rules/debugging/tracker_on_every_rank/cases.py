@@ -146,3 +146,23 @@ def of_accelerate(model):
 
 def unused_by_ranks(config):
     wandb.init(project="llm", config=config)
+
+
+def begun_by_all(model, path, losses):
+    # Cream 4a13c40 CDARTS/CDARTS/retrain.py:32: the others leave files with nothing but the text; information.
+    dist.init_process_group("nccl")
+    begun = SummaryWriter(path)  # expect: DL704
+    begun.add_text("settings", str(path))
+    for step, loss in enumerate(losses):
+        if dist.get_rank() == 0:
+            begun.add_scalar("loss", loss, step)
+    return DDP(model)
+
+
+def begun_by_rank_0(model, path, losses):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        first = SummaryWriter(path)
+        for step, loss in enumerate(losses):
+            first.add_scalar("loss", loss, step)
+    return DDP(model)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.program.environment import evaluated_here, own_statements
+from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
 from distlint.analysis.questions.filesystem import names_a_part
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ _ADDS: Final = frozenset(
         "add_video",
     }
 )  # fmt: skip
+
+_CURVES: Final = _ADDS - {"add_text"}
+"""What is drawn again and again: a text tells of the settings, once."""
 
 
 def tagged_by_rank(model: Model, site: CallSite) -> bool:
@@ -38,6 +42,27 @@ def tagged_by_rank(model: Model, site: CallSite) -> bool:
         if owner in names
     ]
     return bool(tags) and all(tags)
+
+
+def drawn_on_one(model: Model, site: CallSite) -> bool:
+    """Whether all curves of a writer stand under a question for the rank: the other ranks leave files without any.
+
+    Cream 4a13c40 CDARTS/CDARTS/retrain.py:32, whose `train()` asks `if config.local_rank == 0:` above each.
+    """
+    names = {name.rpartition(".")[2] for name in _kept_in(site)}
+    asked = [
+        any(isinstance(s, ast.If) and mentions_rank(s.test) for s in (*around, statement))
+        for module in model.program.modules.values()
+        if any(name in module.source.text for name in _CURVES)
+        for function in (module.body, *module.all_functions)
+        for statement, around in own_statements(function.body)
+        for node in evaluated_here(statement)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _CURVES
+        and last_name(node.func.value) in names
+    ]
+    return bool(asked) and all(asked)
 
 
 def _kept_in(site: CallSite) -> Iterator[str]:

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 CODE = "DL501"
 NAME = "cuda-visible-devices-deleted"
-SEVERITY = Severity.ERROR
+SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
 

@@ -45,7 +45,7 @@ rank 0 of 1 in a notebook.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
@@ -106,7 +106,7 @@ def _is_for_one(module: Module, access: Access, fixed: list[Access]) -> bool:
     if notebook and str(values.get("RANK")) == "0" and str(values.get("WORLD_SIZE")) == "1":
         return True
     if access.function is None and not notebook:
-        parts = own_nodes(module.body)
+        parts: Iterable[ast.AST] = own_nodes(module.body)
     else:
         parts = walk(access.function or module.source.tree)
     return any(

@@ -27,7 +27,7 @@ model.load_state_dict(state)
 
 ## Fix safety
 Safe where the result goes to `load_state_dict`, which copies to the device of the parameters; unsafe
-elsewhere, since the program then holds tensors on the CPU.
+elsewhere, since the program then holds tensors on the CPU; shown only where it computes with one of them.
 
 ## Known limits
 Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
@@ -58,6 +58,8 @@ from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.joining import like_the_other_arm
 from distlint.rule import Status
+
+from .computing import computed_with
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -103,15 +105,20 @@ def check(model: Model) -> Iterator[Finding]:
             or model.answer(one_gpu_each)
         ):
             continue
+        part = computed_with(site)
+        advice = f"Say `{_ON_THE_CPU}`"
+        if part is not None:
+            named = source_of(site.module, part)
+            advice = f"Say with `map_location` which device is this rank's, as `{named}` is computed with there"
         yield Finding(
             CODE,
             NAME,
             SEVERITY,
             "all ranks load this checkpoint onto the device that it was saved from, in general the "
-            'memory of `cuda:0`. Say `map_location="cpu"`.',
+            f"memory of `cuda:0`. {advice}.",
             place_of(site.module, site.node),
             (related(reason.module, reason.node, reason.text),),
-            _fix(site),
+            _fix(site) if part is None else Fix(Applicability.DISPLAY, advice),
         )
 
 

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 CODE = "DL404"
 NAME = "missing-distributed-sampler"
-SEVERITY = Severity.ERROR
+SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler",)
 
@@ -134,7 +134,7 @@ def _unprepared(found: Undivided) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY if prepare is not None else Severity.WARNING,
+        SEVERITY,
         f"{found.what}: every rank goes through the whole data set, and repeats the work of the others. {advice}.",
         place_of(found.module, found.node),
         (related(found.module, prepare, "prepared for several ranks"),)
@@ -149,7 +149,7 @@ def _unread(module: Module, loader: ast.Call, made: ast.Assign, name: str) -> Fi
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING,
+        SEVERITY,
         f"nothing draws from `{name}`, and this loader gives every rank the whole data set: the ranks "
         f"repeat one another's work. {fix.message}.",
         place_of(module, loader),

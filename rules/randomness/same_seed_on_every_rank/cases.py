@@ -517,6 +517,30 @@ def spawns(args):
     torch.multiprocessing.spawn(spawned, nprocs=8, args=(args,))
 
 
+def launches(args):
+    # VQ-Diffusion d1d3948 train.py:110: the workers are fresh interpreters, which nobody has seeded.
+    torch.manual_seed(args.seed)
+    launched(worked, args)
+
+
+def launched(worker, args):
+    if args.gpus > 1:
+        torch.multiprocessing.spawn(started, nprocs=args.gpus, args=(worker, args))
+    else:
+        worker(0, args)
+
+
+def started(rank, worker, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.gpus)
+    worker(rank, args)
+
+
+def worked(rank, args):
+    model = DDP(Masking(), device_ids=[rank])
+    for batch in args.loader:
+        model(batch).sum().backward()
+
+
 def spawned(rank, args):
     loader = DataLoader(args.make_dataset(augmentations()))
     model = DDP(args.model, device_ids=[rank])

@@ -177,9 +177,16 @@ def _is_a_phase(function: Function) -> bool:
 def starts_others(model: Model, function: Function) -> bool:
     """Whether a function starts the processes that train: they do not take over its seed.
 
-    pytorch/examples imagenet/main.py:91 seeds in front of `mp.spawn`.
+    pytorch/examples imagenet/main.py:91 seeds in front of `mp.spawn`; VQ-Diffusion d1d3948 train.py:110 in front of a
+    `launch()` that spawns.
     """
-    return any(site.method in _STARTS for site in sites_of(model, function))
+    sites = sites_of(model, function)
+    return any(site.method in _STARTS for site in sites) or any(
+        inner.name == "torch.multiprocessing.spawn"
+        for site in sites
+        if site.callee is not None
+        for inner in sites_of(model, site.callee)
+    )
 
 
 def wraps_in(model: Model, functions: list[Function]) -> list[CallSite]:
