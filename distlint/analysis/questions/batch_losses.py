@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -46,20 +46,61 @@ _DIST: Final = re.compile(r"(?:torch\.distributed|dist)\.\w+$")
 _PUTS: Final = frozenset({"update", "append", "add", "extend"})
 
 
-@dataclass(frozen=True, slots=True)
+Scopes = Mapping[int, ast.expr]
+"""The names in the bodies of loops, by `id`, with what the loop that binds them goes through."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Losses:
     """What holds losses of this rank in a function.
 
     `whole` are variables, attributes and elements by a written key that are made of one; `partly` are containers
-    of which some elements are.
+    of which some elements are; from the lines of `until` on, something may be of all ranks.
     """
 
     whole: frozenset[str] = frozenset()
     partly: frozenset[str] = frozenset()
+    scopes: Scopes = field(default_factory=dict)
+    until: Mapping[str, int] = field(default_factory=dict)
 
     def holds(self, node: ast.AST) -> bool:
         """Whether an expression is made of a loss of this rank, and of nothing that may be of all."""
-        return _told(node, self, {}) is True
+        return self._told(node) is True
+
+    def first(self, node: ast.expr) -> ast.expr:
+        """The first variable or element in an expression that holds such a loss; else the expression."""
+        named = (n for n in walk(node) if isinstance(n, ast.expr) and _element(n))
+        return next((n for n in named if self.holds(n)), node)
+
+    def _told(self, node: ast.AST) -> bool | None:
+        """True where a loss of this rank is in an expression, None where nothing is; False where it may be of all."""
+        path = _element(node)
+        if path:
+            return self._of_path(path, node)
+        if isinstance(node, ast.Call):
+            if not _KEEPS.match(last_name(node)):
+                return False
+            parts: list[ast.AST] = [*node.args, *(k.value for k in node.keywords)]
+            if isinstance(node.func, ast.Attribute):
+                parts.append(node.func.value)
+        else:
+            parts = [n for n in children(node) if isinstance(n, ast.expr | ast.comprehension)]
+        found: bool | None = None
+        for part in parts:
+            told = self._told(part)
+            if told is False:
+                return False
+            found = found or told
+        return found
+
+    def _of_path(self, path: str, node: ast.AST) -> bool | None:
+        if _ON_THE_WAY.search(path):
+            return False
+        if _is_under(path, self.whole) or path in self.partly:
+            lines = [line for p, line in self.until.items() if _is_under(path, {p})]
+            return not lines or node.lineno <= min(lines)  # type: ignore[attr-defined]
+        over = self.scopes.get(id(_variable(node)))
+        return None if over is None else self._told(over)
 
 
 Returned = frozenset[str | int | None]
@@ -170,59 +211,28 @@ def _closed(function: Function, began: set[str], writes: list[tuple[str, ast.exp
     for node in own_nodes(function):
         for path in _reduced(node):
             until[path] = min(until.get(path, node.lineno), node.lineno)  # type: ignore[attr-defined]
-    loops = _loop_variables(function)
+    scopes = _scopes(function, {path for path, _ in writes})
     whole, partly = set(began), {_base(path) for path in began if path.endswith("]")}
     while True:
-        known = Losses(frozenset(whole), frozenset(partly))
+        known = Losses(frozenset(whole), frozenset(partly), scopes, until)
         more, some = set(), set()
         for path, value in writes:
             if isinstance(value, ast.Dict):
-                keys = [key for key, each in _items(value) if _told(each, known, until)]
+                keys = [key for key, each in _items(value) if known.holds(each)]
                 more.update(f"{path}[{key!r}]" for key in keys)
                 some.update([path] if keys else ())
             elif isinstance(value, ast.Name) and value.id in partly - whole:
                 some.add(path)
                 more.update(f"{path}[{key!r}]" for key in _keys(value.id, known.whole))
-            elif path not in loops and _told(value, known, until):
+            elif known.holds(value):
                 more.add(path)
-        for name, values in loops.items():
-            if all(_told(value, known, until) for value in values):
-                more.add(name)
         some.update(_base(path) for path in more if path.endswith("]"))
         if more <= whole and some <= partly:
             break
         whole |= more
         partly |= some
-    gone = frozenset(until)
-    kept = frozenset(p for p in whole if not _is_under(p, gone))
-    return Losses(kept, frozenset(p for p in partly if p not in gone and p not in kept))
-
-
-def _told(node: ast.AST, losses: Losses, until: dict[str, int]) -> bool | None:
-    """True where a loss of this rank is in an expression, None where nothing is; False where it may be of all."""
-    found: bool | None = None
-    path = _element(node)
-    if path:
-        if _ON_THE_WAY.search(path):
-            return False
-        if _is_under(path, losses.whole) or path in losses.partly:
-            line = min((until[p] for p in until if _is_under(path, {p})), default=None)
-            return line is None or node.lineno <= line  # type: ignore[attr-defined]
-        return None
-    if isinstance(node, ast.Call):
-        if not _KEEPS.match(last_name(node)):
-            return False
-        parts: list[ast.AST] = [*node.args, *(k.value for k in node.keywords)]
-        if isinstance(node.func, ast.Attribute):
-            parts.append(node.func.value)
-    else:
-        parts = [n for n in children(node) if isinstance(n, ast.expr | ast.comprehension)]
-    for part in parts:
-        told = _told(part, losses, until)
-        if told is False:
-            return False
-        found = found or told
-    return found
+    kept = frozenset(path for path in whole if not _is_under(path, until.keys()))
+    return Losses(kept, frozenset(partly - until.keys() - kept), scopes)
 
 
 def _element(node: ast.AST) -> str:
@@ -239,7 +249,18 @@ def _element(node: ast.AST) -> str:
     return ""
 
 
-def _is_under(path: str, paths: frozenset[str] | set[str]) -> bool:
+def _variable(node: ast.AST) -> ast.AST:
+    """The variable with which the path of an attribute or element begins."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Attribute(value=owner) | ast.Subscript(value=owner) | ast.Call(func=owner):
+                node = owner
+            case _:
+                break
+    return node
+
+
+def _is_under(path: str, paths: Collection[str]) -> bool:
     """Whether a path is one of some, or leads into one."""
     while path not in paths:
         cut = max(path.rfind("."), path.rfind("["))
@@ -344,16 +365,15 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr
             yield from ((name, value) for name in target_names(target))
 
 
-def _loop_variables(function: Function) -> dict[str, list[ast.expr]]:
-    """The variables of loops, each with all that it is bound to: names of loops come again."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in own_nodes(function):
-        if isinstance(node, ast.For):
-            for name, over in _bound(node.target, node.iter):
-                found.setdefault(name, []).append(over)
-    for path, value in _writes(function) if found else ():
-        if path in found:
-            found[path].append(value)
+def _scopes(function: Function, written: set[str]) -> Scopes:
+    """What the variables of the loops stand for in their bodies: their names come again."""
+    found: dict[int, ast.expr] = {}
+    for loop in own_nodes(function):
+        if isinstance(loop, ast.For):
+            bound = dict(_bound(loop.target, loop.iter))
+            for node in (n for statement in loop.body for n in walk(statement)) if bound else ():
+                if isinstance(node, ast.Name) and node.id in bound and node.id not in written:
+                    found[id(node)] = bound[node.id]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.batch_losses import losses_of
+from distlint.analysis.questions.decisions import Decision, decisions
 from distlint.analysis.questions.replicated import engine_of, engines
 from distlint.analysis.questions.reported import goes_to_own_file, reports
 
@@ -32,15 +34,34 @@ _TELLS: Final = frozenset(
 """What tells a person how far it is: reported where no tracker gets the number."""
 
 
+_TRAINS: Final = re.compile(r"optimi[sz]er|\.step\(", re.IGNORECASE)
+"""What a file holds in which weights are trained; a gradient alone changes hidden states, or pictures (microsoft/LoRA
+c4593f0 examples/NLU/examples/research_projects/pplm/run_pplm.py:192)."""
+
+
 def local_losses(model: Model) -> Iterator[tuple[Function, ast.Call, ast.expr, ast.AST]]:
     """Each log of a loss of this rank: the function, the call, the number, and what sends the loss backward."""
-    if not model.answer(engines):
-        return
-    for module in model.modules:
-        if "loss" in module.source.text or "backward" in module.source.text:
-            for function in module.all_functions:
-                if not function.is_module_body:
-                    yield from _logged(model, function)
+    for function in _trained(model):
+        yield from _logged(model, function)
+
+
+def local_decisions(model: Model) -> Iterator[tuple[Function, Decision, ast.AST]]:
+    """Each decision by the loss of this rank's batch: the function, the decision, and what sends the loss backward.
+
+    microsoft/VQ-Diffusion 3c98e77 image_synthesis/engine/solver.py:290: `scheduler.step(output.get("loss"))`.
+    """
+    for function in _trained(model):
+        losses, began = losses_of(model, function)
+        found = [d for d in decisions(function) if losses.holds(d.value)] if began else []
+        if found and began is not None and engine_of(model, function) is not None:
+            yield from ((function, decision, began) for decision in found)
+
+
+def _trained(model: Model) -> Iterator[Function]:
+    """The functions of files that train on several ranks."""
+    for module in model.modules if model.answer(engines) else ():
+        if _TRAINS.search(module.source.text):
+            yield from (f for f in module.all_functions if not f.is_module_body)
 
 
 def _logged(
@@ -59,7 +80,8 @@ def _logged(
         return
     tracked = [pair for pair in found if last_name(pair[0]) not in _TELLS]
     for call, number in _once_a_block(function, tracked or found):
-        yield function, call, number, began
+        shown = losses.first(number) if isinstance(number, ast.JoinedStr | ast.BinOp) else number
+        yield function, call, shown, began
 
 
 def _once_a_block(
