@@ -24,7 +24,7 @@ EVALUATION: Final = re.compile(
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _REDUCES: Final = re.compile(
     r"all_?reduce|all_?gather|reduce_(?:tensor|mean|dict|loss|value|sum)|(?:tensor|dict|mean|value|meter)s?_reduce"
-    r"|synchronize_between|gather_(?:all|object|tensor|result|predict)|collect_results|^(?:dist_)?reduce$",
+    r"|dist_(?:sum|mean|avg)|(?:sum|mean|average)_across|synchronize_between|gather_(?:all|object|tensor|result|predict)|collect_results|^(?:dist_)?reduce$",
     re.IGNORECASE,
 )
 """Names of functions that put the results of the ranks together."""

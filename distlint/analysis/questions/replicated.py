@@ -67,7 +67,30 @@ def wrap_of(live: LiveProgram, function: Function, *, prepared: bool) -> CallGro
 
 def engine_of(live: LiveProgram, function: Function) -> CallGroup | None:
     """A call that may let several ranks train what a function trains."""
-    return next((w for w in live.answer(engines) if _may_reach(live, w, function)), None)
+    return next(
+        (
+            wrap
+            for wrap in live.answer(engines)
+            if _is_used(live, wrap, function) and _may_reach(live, wrap, function)
+        ),
+        None,
+    )
+
+
+def _is_used(live: LiveProgram, wrap: CallGroup, function: Function) -> bool:
+    """Whether a wrapper that is a method of a class may be that of a function: its own class's, or one its file names.
+
+    microsoft/LoRA c4593f0 examples/NLU/examples/legacy/run_openai_gpt.py trains on one device by a loop of its own, and
+    takes a model from the package whose `Trainer` wraps what that is given.
+    """
+    owner = wrap.site.function.cls
+    if owner is None or wrap.site.module is function.module:
+        return True
+    if function.cls is not None and owner in live.program.mro(function.cls)[0]:
+        return True
+    return owner.name in function.module.source.text or any(
+        owner.name in site.module.source.text for site in live.callers.get(function, ())
+    )
 
 
 def _may_reach(live: LiveProgram, wrap: CallGroup, function: Function) -> bool:

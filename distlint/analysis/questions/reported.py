@@ -29,6 +29,11 @@ _LOGS: Final = frozenset(
         "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
     }
 )  # fmt: skip
+_OF_TRACKERS: Final = re.compile(
+    r"^(?:log_(?:stats|scalars?|values?|loss(?:es)?|train(?:ing)?|steps?|items)|(?:add|put|write)_scalars?\w*|report_scalar)$"
+)
+"""Methods of trackers and of the project's own."""
+_TRACKERS: Final = re.compile(r"logger|writer|tracker|tensorboard", re.IGNORECASE)
 _BARS: Final = frozenset({"set_postfix", "set_description"})
 _SHOWS: Final = (
     frozenset({"info", "print", "print_on_main", "print_rank_0", "log_for_0", "write"}) | _BARS
@@ -94,13 +99,24 @@ def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
     for node in own_nodes(function):
         if id(node) in last_words:
             continue
-        if isinstance(node, ast.Call) and last_name(node) in _LOGS and not _is_logarithm(node):
+        if isinstance(node, ast.Call) and _logs(node) and not _is_logarithm(node):
             values = [
                 v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
             ]
             numbers = [number for value in values for number in _numbers(value)]
             if numbers:
                 yield node, numbers
+
+
+def _logs(call: ast.Call) -> bool:
+    """Whether a call logs what it is given, by its name: `logger.push(metrics)` is princeton-vl/DROID-SLAM's."""
+    name = last_name(call)
+    if name in _LOGS or _OF_TRACKERS.match(name):
+        return True
+    match call.func:
+        case ast.Attribute(attr="push", value=owner):
+            return _TRACKERS.search(last_name(owner)) is not None
+    return False
 
 
 def _last_words(function: Function) -> Iterator[ast.stmt]:
@@ -190,7 +206,7 @@ def _written(function: Function, node: ast.expr) -> list[ast.expr]:
     """
     if isinstance(node, ast.Name):
         values = assignments(function).get(node.id, [])
-        dicts = [v for v in values if isinstance(v, ast.Dict)]
+        dicts = [v for v in values if isinstance(v, ast.Dict) and v.keys]
         if dicts and len(dicts) == len(values):
             return [*dicts]
     return [node]

@@ -88,13 +88,14 @@ from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
 from .lightning import Logged, logged, unsynced
+from .lightning_losses import logged_losses
 from .stepped import stepped_on_main
-from .training_log import local_losses
+from .training_log import local_decisions, local_losses
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.findings import Related
 
 CODE = "DL601"
 NAME = "decision-on-local-metric"
@@ -109,6 +110,7 @@ def check(model: Model) -> Iterator[Finding]:
     stepped = list(stepped_on_main(model))
     said = {id(step) for _, step in stepped}
     seen: set[tuple[str, int]] = set()
+    decided: set[int] = set()
     for function in known.functions():
         if makes_no_group(model.program, function.module):
             continue
@@ -120,7 +122,8 @@ def check(model: Model) -> Iterator[Finding]:
                 and not on_main
                 and not stands_without_launcher(function, decision.node)
             ):
-                yield _decided(model, function, decision, held)
+                decided.add(id(decision.node))
+                yield _decided(model, function, decision, held.began)
         for finding in _reported(model, known, function):
             seen.add((finding.place.path, finding.place.line))
             yield finding
@@ -129,7 +132,13 @@ def check(model: Model) -> Iterator[Finding]:
     for function, call, number, backward in local_losses(model):
         if (function.module.path, call.lineno) not in seen:
             yield _of_training(function, call, number, backward)
-    for entry in logged(model):
+    for function, decision, backward in local_decisions(model):
+        if id(decision.node) not in decided | said:
+            began = (related(function.module, backward, "each rank trains on its own batch"),)
+            yield _decided(model, function, decision, began)
+    watched = list(logged(model))
+    also = [e for e in logged_losses(model) if all(e.call is not each.call for each in watched)]
+    for entry in (*watched, *also):
         yield _monitored(entry)
     for module, call in unsynced(model):
         yield _unsynced(module, call)
@@ -188,7 +197,7 @@ def _monitored(entry: Logged) -> Finding:
     edit = with_keyword(entry.module.source.text, entry.call, "sync_dist=True")
     fix = (
         Fix(Applicability.DISPLAY, advice)
-        if edit is None or not entry.on_device
+        if edit is None or not entry.on_device or entry.shown
         else Fix(Applicability.UNSAFE, advice, (edit,))
     )
     used = (
@@ -207,7 +216,9 @@ def _monitored(entry: Logged) -> Finding:
     )
 
 
-def _decided(model: Model, function: Function, decision: Decision, held: Held) -> Finding:
+def _decided(
+    model: Model, function: Function, decision: Decision, began: tuple[Related, ...]
+) -> Finding:
     alone = under_main_alone(model, function, decision.node) or any(
         on_main_alone(model, n) for n in walk(decision.node)
     )
@@ -223,7 +234,7 @@ def _decided(model: Model, function: Function, decision: Decision, held: Held) -
         Severity.WARNING if alone else SEVERITY,
         f"{who}. Reduce it over the ranks first.",
         place_of(function.module, decision.node),
-        held.began,
+        began,
     )
 
 

@@ -642,7 +642,7 @@ def write_part(model, data, args, criterion, path):
 
 class Synchronised(pl.LightningModule):
     def training_step(self, batch, index):
-        self.log("val_loss", self.model(batch).mean())
+        self.log("val_score", self.model(batch).mean())
 
     def validation_step(self, batch, index):
         self.log("val_loss", self.model(batch).mean(), sync_dist=True)

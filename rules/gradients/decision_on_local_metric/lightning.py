@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
 
-_MODULES: Final = ("LightningModule",)
+MODULES: Final = ("LightningModule",)
 _METHODS: Final = frozenset(
     {"validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_end"}
 )
@@ -26,7 +26,7 @@ _REDUCES: Final = ("reduce", "gather", "broadcast", "average_losses")
 _TOGETHER: Final = ("compute", "all_gather", "all_reduce", "reduce")
 _ON_THE_CPU: Final = frozenset({"tensor", "zeros", "ones", "Tensor", "FloatTensor"})
 """What makes a tensor on the CPU unless it is told a device."""
-_SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
+SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +38,8 @@ class Logged:
     monitored: bool
     """Whether a checkpoint or stopper is known to watch it; else the class keeps the name of a monitor, which is not
     known: threestudio extern/ldm_zero123/models/autoencoder.py, loaded frozen, which no Trainer is given."""
+    shown: bool = False
+    """Whether its repair is only shown: where it is logged may be a step that some ranks leave out."""
     on_device: bool = True
     """Whether the values of a dict are known to be where the model is: NCCL reduces no tensor of the CPU."""
 
@@ -51,7 +53,7 @@ def logged(model: Model) -> Iterator[Logged]:
         ):
             continue
         for cls in module.all_classes:
-            if not any(base.endswith(_MODULES) for base in model.program.mro(cls)[1]):
+            if not any(base.endswith(MODULES) for base in model.program.mro(cls)[1]):
                 continue
             watched = model.answer(_watched)
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
@@ -129,15 +131,15 @@ def _of_method(
             "self.log_dict",
         ):
             continue
-        if not node.args or any(k.arg is None or k.arg in _SYNCED for k in node.keywords):
+        if not node.args or any(k.arg is None or k.arg in SYNCED for k in node.keywords):
             continue
         if last_name(node.func) == "log_dict":
             if "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
                 on_device = _is_on_device(model, cls, method, node.args[0], frozenset())
-                yield Logged(method.module, node, False, on_device)
+                yield Logged(method.module, node, False, on_device=on_device)
             continue
         value = node.args[1] if len(node.args) > 1 else None
-        if value is None or _gathers_itself(value) or _was_put_together(model, cls, method, value):
+        if value is None or put_together(model, cls, method, value):
             continue
         match node.args[0]:
             case ast.Constant(value=str() as name) if name in watched:
@@ -198,6 +200,11 @@ def _method_of(model: Model, cls: Class, call: ast.Call) -> Function | None:
     return model.program.find_method(cls, name)
 
 
+def put_together(model: Model, cls: Class, method: Function, value: ast.expr) -> bool:
+    """Whether the ranks' values are put together before they are logged, or by the object that is."""
+    return _gathers_itself(value) or _is_of_metric(model, cls, method, value)
+
+
 def _gathers_itself(value: ast.expr) -> bool:
     """Whether a value is a metric object of the module, or what one computed: those synchronise."""
     match value:
@@ -213,7 +220,7 @@ def _gathering(value: ast.expr) -> list[ast.Call]:
     return [n for n in walk(value) if isinstance(n, ast.Call) and last_name(n) in _TOGETHER]
 
 
-def _was_put_together(model: Model, cls: Class, method: Function, value: ast.expr) -> bool:
+def _is_of_metric(model: Model, cls: Class, method: Function, value: ast.expr) -> bool:
     """Whether a value is of a variable of what a metric computed over the ranks, or of what was gathered.
 
     ST-P3 6b11e13 stp3/trainer.py:380: `scores = self.metric_vehicle_val.compute()`, and `scores[1]` is logged.

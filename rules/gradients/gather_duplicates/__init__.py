@@ -3,7 +3,8 @@
 ## What it does
 Finds `accelerator.gather(...)` of predictions, labels or losses in a loop over a prepared loader that does
 not train, where nothing cuts the result to the length of the data set. As information: a `DistributedSampler`
-of an evaluation whose results are reduced or gathered over the ranks.
+of an evaluation whose results are reduced or gathered over the ranks, and one, or a loader of its samples, that
+drops the last (`drop_last=True`).
 
 ## Why it is bad
 A prepared loader gives each rank as many batches, of equal size: where the data set does not divide, its
@@ -60,6 +61,7 @@ from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .filled_up import filled_up
+from .left_out import left_out
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -126,6 +128,18 @@ def check(model: Model) -> Iterator[Finding]:
             f"evaluation over all ranks counts them twice. {advice}.",
             place_of(sampler.function.module, sampler.node),
             (related(function.module, reduces, "the ranks' results are put together here"),),
+            Fix(Applicability.DISPLAY, advice),
+        )
+    for function, maker in left_out(model):
+        advice = "Keep the last batch, and the last samples of each part"
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.INFO,
+            "each rank leaves the last samples of its part out: the more ranks there are, the fewer samples are "
+            f"evaluated. {advice}.",
+            place_of(function.module, maker),
+            (),
             Fix(Applicability.DISPLAY, advice),
         )
 

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
 _SAMPLER: Final = "torch.utils.data.DistributedSampler"
+_ORDERED: Final = "OrderedDistributedSampler"
 _TIMM: Final = "timm.data.create_loader"
 """timm 1.0.28 timm/data/distributed_sampler.py:8: `OrderedDistributedSampler` of an evaluation fills up too."""
-_MAKERS: Final = ("DistributedSampler", "create_loader")
+_MAKERS: Final = ("DistributedSampler", _ORDERED, "create_loader")
+_EPOCH_ENDS: Final = frozenset(
+    f"{on}{phase}_epoch_end" for on in ("", "on_") for phase in ("validation", "test")
+)
 _NUMBER: Final = re.compile(
     r"^len$|(?:num|total|count|n)_|_(?:num|total|count)$|data|sampler|total", re.IGNORECASE
 )
@@ -58,12 +62,18 @@ def filled_up(model: Model) -> Iterator[tuple[Sampler, Evaluation]]:
         (function, node)
         for module in model.modules
         for function in module.all_functions
-        if evaluates(function) and (node := reduction(model, function)) is not None
+        if (evaluates(function) or _ends_evaluation(function))
+        and (node := reduction(model, function)) is not None
     ]
     for sampler in samplers:
         found = _evaluation(model, sampler, evaluations)
         if found is not None:
             yield sampler, found
+
+
+def _ends_evaluation(function: Function) -> bool:
+    """Whether Lightning calls a method with what the steps of an evaluation gave, or behind them."""
+    return function.cls is not None and function.name in _EPOCH_ENDS
 
 
 def _samplers(model: Model, function: Function) -> Iterator[Sampler]:
@@ -88,6 +98,8 @@ def _fills_up(model: Model, function: Function, node: ast.Call) -> bool:
     given = {k.arg: k.value for k in node.keywords}
     if name == _TIMM:
         return "distributed" in given and not _is(given.get("is_training"), True)
+    if last_name(node.func) == _ORDERED:
+        return str(name).startswith("timm.")
     alone = _is(given.get("num_replicas"), 1)
     return name == _SAMPLER and not alone and not _is(given.get("drop_last"), True)
 

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.syntax import assignments, mentions_rank, target_names
-from distlint.analysis.questions.evaluating import names_evaluation
+from distlint.analysis.questions.evaluating import evaluates, names_evaluation
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
@@ -82,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             for statement, around in made:
                 found = _whole(function, statement, around)
-                used = found and _evaluated(made, found[1])
+                used = found and _evaluated(model, made, found[1])
                 if found and used:
                     yield _finding(function, found[0], divided, used)
 
@@ -113,9 +113,14 @@ def _whole(
     function: Function, statement: ast.stmt, around: Around
 ) -> tuple[ast.expr, set[str]] | None:
     """A loader of an evaluation without a sampler, or its plain sampler, and the loader's names."""
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if isinstance(
+        value, ast.ListComp
+    ):  # croco stereoflow/train.py:336: a loader for each of several sets
+        value = value.elt
+    if not isinstance(statement, ast.Assign) or not isinstance(value, ast.Call):
         return None
-    call, names = statement.value, {n for t in statement.targets for n in target_names(t)}
+    call, names = value, {n for t in statement.targets for n in target_names(t)}
     if not names_evaluation(*names) or _for_one_process(statement, around):
         return None
     if last_name(call.func) in _PLAIN:
@@ -163,12 +168,14 @@ def _for_one_process(statement: ast.stmt, around: Around) -> bool:
     return False
 
 
-def _evaluated(made: list[tuple[ast.stmt, Around]], names: set[str]) -> ast.Call | None:
+def _evaluated(
+    model: Model, made: list[tuple[ast.stmt, Around]], names: set[str]
+) -> ast.Call | None:
     """The call that evaluates on one of some loaders; None where a condition names the rank."""
     found = None
     for statement, around in made:
         for node in evaluated_here(statement):
-            if isinstance(node, ast.Call) and names_evaluation(last_name(node.func)):
+            if isinstance(node, ast.Call) and _goes_through(model, node):
                 given = {
                     n.id
                     for a in (*node.args, *(k.value for k in node.keywords))
@@ -180,6 +187,15 @@ def _evaluated(made: list[tuple[ast.stmt, Around]], names: set[str]) -> ast.Call
                         return None
                     found = found or node
     return found
+
+
+def _goes_through(model: Model, call: ast.Call) -> bool:
+    """Whether a call evaluates, by its name or by what the function does: fractalgen `compute_nll(model, loader, …)`."""
+    if names_evaluation(last_name(call.func)):
+        return True
+    group = model.call_at(call)
+    callee = group.site.callee if group is not None else None
+    return callee is not None and evaluates(callee)
 
 
 def _names_rank(test: ast.expr) -> bool:
