@@ -31,7 +31,7 @@ loss = model(batch).mean()
 ## Fix safety
 The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
 group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
-`if` on the rank; shown only in an `except` and under a condition that each rank answers for its own numbers, where
+`if` on the rank, and where the call is taken out, as an error is raised right below it; shown only in an `except` and under a condition that each rank answers for its own numbers, where
 one rank may be alone. An import that nothing else uses goes with the old call.
 
 ## Known limits
@@ -60,6 +60,7 @@ from distlint.edits import Delete, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
 from distlint.nodes import last_name, walk
+from distlint.repairs.blocks import block_with
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -167,6 +168,15 @@ def _on_all(call: CallGroup) -> Finding:
         )
         advice = "Let all ranks answer the condition alike, and call the runtime's `breakpoint()`"
         fix = Fix(Applicability.DISPLAY, advice)
+    elif isinstance(_beside(site.function, site.statement, 1), ast.Raise):
+        # Nobody goes on from there; HumanBench core/data/datasets/images/parsing_dataset.py:529: ranks that do
+        # not have this data set never come.
+        edits = (Delete(span_of(site.statement)), *_needless_import(site))
+        fix = Fix(Applicability.UNSAFE, "Take it out: an error is raised right below", edits)
+        text = (
+            "Every rank stops here, and one terminal cannot serve them all. Take it out: an error is raised right "
+            "below it."
+        )
     elif not caught:
         fix = Fix(
             Applicability.SAFE if call.by_all else Applicability.UNSAFE,
@@ -206,19 +216,37 @@ def _needless_import(site: CallSite) -> tuple[Delete, ...]:
     """The import of what the call alone uses goes with it, where it imports nothing else."""
     name = ast.unparse(site.node.func).partition(".")[0]
     for scope in (site.function.node, site.module.source.tree):
-        named: list[ast.AST] = []
-        imports: list[ast.Import | ast.ImportFrom] = []
-        for node in walk(scope):
-            match node:
-                case ast.Name(id=used) if used == name:
-                    named.append(node)
-                case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                    if any(name == (a.asname or a.name.partition(".")[0]) for a in aliases):
-                        imports.append(node)
+        named = _named(scope, name)
+        imports = [
+            node
+            for node in walk(scope)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            and any(name == (a.asname or a.name.partition(".")[0]) for a in node.names)
+        ]
         if imports:
-            alone = len(named) == len(imports) == len(imports[0].names) == 1
-            return (Delete(span_of(imports[0])),) if alone else ()
+            # `import pdb; pdb.set_trace()` twice in a function (HumanBench core/data/test_datasets/images/
+            # reid_dataset.py:226): each call has an import of its own.
+            served = [_named(_beside(site.function, each, 1), name) for each in imports]
+            own = _beside(site.function, site.statement, -1)
+            if own in imports and all(served) and named == set().union(*served):
+                imports = [each for each in imports if each is own]
+            elif not len(named) == len(imports) == 1:
+                return ()
+            return (Delete(span_of(imports[0])),) if len(imports[0].names) == 1 else ()
     return ()
+
+
+def _named(scope: ast.AST | None, name: str) -> set[int]:
+    """The places in which a name is used below a node."""
+    nodes = walk(scope) if scope is not None else ()
+    return {id(node) for node in nodes if isinstance(node, ast.Name) and node.id == name}
+
+
+def _beside(function: Function, statement: ast.stmt, step: int) -> ast.stmt | None:
+    """The statement before (-1) or after (1) another one in its block."""
+    block = block_with(function, statement) or []
+    at = block.index(statement) + step if statement in block else -1
+    return block[at] if 0 <= at < len(block) else None
 
 
 def _is_asked_for(guard: Guard) -> bool:

@@ -81,6 +81,38 @@ def imported_for_it(loss):
     return loss
 
 
+def above_an_error(path):
+    # HumanBench core/data/datasets/images/parsing_dataset.py:529: who goes on from there meets the error
+    dist.barrier()
+    if not path:
+        print("no such file")
+        import ipdb
+
+        ipdb.set_trace()  # expect: DL701
+        raise OSError(path)
+
+
+def above_two_errors(path, other):
+    # HumanBench core/data/test_datasets/images/reid_dataset.py:226
+    dist.barrier()
+    if not path:
+        import ipdb; ipdb.set_trace()  # expect: DL701  # fmt: skip
+        raise OSError(path)
+    if not other:
+        import ipdb; ipdb.set_trace()  # expect: DL701  # fmt: skip
+        raise OSError(other)
+
+
+def one_import_for_two(path, other):
+    dist.barrier()
+    import ipdb
+
+    ipdb.set_trace()  # expect: DL701
+    if not other:
+        ipdb.set_trace()  # expect: DL701
+    return path, other
+
+
 def beside_one_of_two_ways(features, with_gradient, world_size):
     if with_gradient:
         return dist.nn.all_gather(features)
@@ -213,3 +245,17 @@ def beside_a_collective_that_another_option_asks_for(features, gathers, looks):
     if looks:
         breakpoint()
     return features
+
+
+def above_an_error_behind_a_switch(path, args):
+    dist.barrier()
+    if args.debug:
+        breakpoint()
+        raise OSError(path)
+    return path
+
+
+def the_error_alone(path):
+    dist.barrier()
+    if not path:
+        raise OSError(path)
