@@ -78,7 +78,7 @@ nothing of a script that makes none.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
@@ -385,7 +385,7 @@ def _belongs_to_callers(model: Model, found: FileCall, joint_entry: JointEntry) 
 
 
 def _at_the_callers(model: Model, found: FileCall) -> Fix | None:
-    """The fix of a helper, where all ranks call it: in a few statements of one file."""
+    """The fix of a helper, where all ranks call it: in a few statements, of this file or of others."""
     sites = joint_callers(model, found.function)
     edits = [guarding.call_on_main(site.module.source.text, site.node) for site in sites]
     calls = [call for site in sites if (call := model.call_at(site.node)) is not None]
@@ -396,17 +396,26 @@ def _at_the_callers(model: Model, found: FileCall) -> Fix | None:
         entry is not None and everyone_comes(model, site, entry)
         for site, entry in zip(sites, entries, strict=True)
     )
-    path = sites[0].module.path
-    elsewhere = "" if path == found.function.module.path else path
-    lines = ", ".join(str(site.node.lineno) for site in sites)
-    line = f"line {lines}" if len(sites) == 1 else f"lines {lines}"
-    where = f"{elsewhere}:{lines}" if elsewhere else line
+    own = found.function.module.path
+    by_file: dict[str, list[tuple[int, Replace]]] = {}
+    for site, edit in zip(sites, edits, strict=True):
+        if edit is not None:
+            by_file.setdefault(site.module.path, []).append((site.node.lineno, edit))
+    where = [_lines_of(path if path != own else "", rows) for path, rows in by_file.items()]
+    (path, rows), *more = by_file.items()
     return Fix(
         Applicability.SAFE if safe else Applicability.UNSAFE,
-        f"Call `{found.function.name}` on rank 0 while the others wait, in {where}: `run_on_main()`",
-        tuple(edit for edit in edits if edit is not None),
-        elsewhere,
+        f"Call `{found.function.name}` on rank 0 while the others wait, in {' and '.join(where)}: `run_on_main()`",
+        tuple(edit for _, edit in rows),
+        path if path != own else "",
+        tuple((path, tuple(edit for _, edit in rows)) for path, rows in more),
     )
+
+
+def _lines_of(path: str, rows: Sequence[tuple[int, Replace]]) -> str:
+    """The lines of a file, or without a path of this one, as a message names them."""
+    lines = ", ".join(str(line) for line, _ in rows)
+    return f"{path}:{lines}" if path else f"line{'s' * (len(rows) > 1)} {lines}"
 
 
 def _is_general(model: Model, found: FileCall) -> bool:
