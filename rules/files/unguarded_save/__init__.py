@@ -133,6 +133,20 @@ _STATE = frozenset(
     }
 )
 """Writes of checkpoints: large, slow, and what a crashed job starts again from."""
+_NAMED_WRITES = frozenset(
+    {
+        "save",
+        "savefig",
+        "save_pretrained",
+        "dump",
+        "imsave",
+        "imwrite",
+        "to_csv",
+        "to_json",
+        "savez",
+    }
+)
+"""What writes to a file in nearly every library."""
 
 _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler", "template")
 
@@ -272,6 +286,8 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         where = f"{call.module.path}:{call.node.lineno}"
         advice = f"Let rank 0 alone make the call in {where}"
         return _in_the_call(model, found, call, advice) or Fix(Applicability.DISPLAY, advice)
+    if _writes_more(model, found) and (whole := _at_the_callers(model, found)) is not None:
+        return whole
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
         if site.name in ("torch.save", "safetensors.torch.save_file"):
             made = _through_save(model, found)
@@ -433,6 +449,38 @@ def _is_general(model: Model, found: FileCall) -> bool:
         and found.site.statement in function.body
         and len(model.callers.get(function, ())) > 1
     )
+
+
+def _writes_more(model: Model, found: FileCall) -> bool:
+    """Whether a helper writes more than this to where callers say, and does nothing that is for all ranks.
+
+    capi 98b4fa1 eval_visualizations.py:218: a grid, and below it each picture in it.
+    """
+    function = found.function
+    if found.path is None or function.cls is not None or _keeps_something(function):
+        return False
+    where = set(function.parameters) & _names(found.path)
+    others = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and node is not found.site.node and _is_named_write(node)
+    ]
+    given = ((*node.args, *(keyword.value for keyword in node.keywords)) for node in others)
+    more = any(where & _names(argument) for arguments in given for argument in arguments)
+    return more and not meetings_in(model, function)
+
+
+def _is_named_write(node: ast.Call) -> bool:
+    name = last_name(node.func)
+    return name in _NAMED_WRITES or (name == "open" and any("w" in _text_of(a) for a in node.args))
+
+
+def _text_of(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _in_the_call(model: Model, found: FileCall, call: CallSite, advice: str) -> Fix | None:
