@@ -52,12 +52,14 @@ class Fix:
 
     `edits` is empty only for DISPLAY fixes that are advice in words. They are edits of the file `path`, of the
     finding's own where that is empty; findings whose fixes have the same edits are repaired by one of them.
+    `elsewhere` are edits of more files, by their paths: all files change, or none.
     """
 
     applicability: Applicability
     message: str
     edits: tuple[Edit, ...] = ()
     path: str = ""
+    elsewhere: tuple[tuple[str, tuple[Edit, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,14 @@ class Finding:
 
     @property
     def fixed_path(self) -> str:
-        """The file that its fix changes."""
+        """The file that its fix changes; of several, the first."""
         return (self.fix.path if self.fix is not None else "") or self.place.path
+
+    def edits_by_file(self) -> dict[str, tuple[Edit, ...]]:
+        """The edits of its fix, by the files that they change."""
+        if self.fix is None or not self.fix.edits:
+            return {}
+        return {self.fixed_path: self.fix.edits, **dict(self.fix.elsewhere)}
 
     def places(self) -> tuple[Place, ...]:
         """Where it is, and the places related to it."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from distlint.checking import Request
 from distlint.columns import split_lines
+from distlint.edits import Edit
 from distlint.findings import Applicability, Finding, Fix
 from distlint.fixing.comments import apply_to_comments, only_comments
 from distlint.fixing.plain import apply_to_lines
-from distlint.fixing.replacements import Replacement, replacements
+from distlint.fixing.replacements import Changes, Replacement, replacements
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.knowledge.collectives.runtime import ROWS
 from distlint.launch.kinds import kind_of
@@ -59,6 +60,19 @@ class Repair:
     """How many unsafe fixes are left because nobody asked for them."""
     notes: list[Problem] = field(default_factory=list)
     """Fixes that a rule offers and that do not go in, by place, and why."""
+    joined: list[frozenset[str]] = field(default_factory=list)
+    """The absolute paths of files that one fix changes: all of them are written, or none."""
+
+    def together(self) -> list[list[FixedFile]]:
+        """The files, those beside each other that are written all or none."""
+        units: list[list[FixedFile]] = []
+        for file in self.files:
+            name = str(file.path)
+            touched = {path for joined in self.joined if name in joined for path in joined}
+            with_it = [unit for unit in units if any(str(each.path) in touched for each in unit)]
+            units = [unit for unit in units if unit not in with_it]
+            units.append([*(each for unit in with_it for each in unit), file])
+        return units
 
 
 def repair(
@@ -80,7 +94,12 @@ def repair(
         chosen = bench.vet(todo)
         if not chosen.applied:
             break
-        result.applied += len({(offer.shown, offer.fix.edits) for offer in chosen.applied})
+        result.applied += len({tuple(offer.edits()) for offer in chosen.applied})
+        result.joined += [
+            frozenset(os.path.abspath(path_of(path)) for path in offer.parts)
+            for offer in chosen.applied
+            if len(offer.parts) > 1
+        ]
         bench.keep(chosen)
     left = bench.offers(lambda _: True)
     bench.vet_all(left)
@@ -95,7 +114,7 @@ def repair(
 
 def each_alone(
     report: Report, requests: Sequence[Request], *, only: Container[str] | None = None
-) -> dict[str, tuple[Replacement, ...]]:
+) -> dict[str, Changes]:
     """What the fix of each finding changes when it is the only one, by the finding's fingerprint.
 
     `requests` are those whose check gave `report`. Findings whose fix cannot be carried out, or does not
@@ -107,17 +126,14 @@ def each_alone(
     offers = bench.offers(lambda _: True)
     bench.vet_all(offers)
     report.findings = [_without_refused(row, bench.refused) for row in report.findings]
-    by_file: dict[str, list[_Offer]] = {}
-    for offer in offers:
-        if offer.name not in bench.refused:
-            by_file.setdefault(offer.shown, []).append(offer)
-    changes: dict[str, tuple[Replacement, ...]] = {}
-    for shown, some in by_file.items():
+    tried = [offer for offer in offers if offer.name not in bench.refused]
+    found: dict[str, dict[str, tuple[Replacement, ...]]] = {}
+    for shown, some in _by_file(tried).items():
         data = bench.data(shown)
         if data is None or shown.endswith(SUFFIX):  # the lines of cells are not those of the file
             continue
         before = decode(data).removeprefix("\ufeff")
-        alone = [offer.fix for offer in some]
+        alone = [offer.parts[shown] for offer in some]
         results = (
             [_in_script(data, [fix]) for fix in alone]
             if kind_of(shown) is not None
@@ -126,8 +142,12 @@ def each_alone(
         for offer, result in zip(some, results, strict=True):
             if result.applied:
                 after = decode(result.data).removeprefix("\ufeff")
-                changes[offer.name] = replacements(before, after)
-    return changes
+                found.setdefault(offer.name, {})[shown] = replacements(before, after)
+    return {
+        offer.name: {path: found[offer.name][path] for path in offer.parts}
+        for offer in tried
+        if found.get(offer.name, {}).keys() == offer.parts.keys()
+    }
 
 
 def applies(finding: Finding, unsafe: bool) -> bool:
@@ -151,19 +171,23 @@ def _without_refused(row: Reported, refused: Mapping[str, str]) -> Reported:
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """The fix of one finding, as the engine is asked for it."""
+    """The fix of one finding, as the engine is asked for it in each file."""
 
     row: Reported
-    fix: FixRequest
+    parts: Mapping[str, FixRequest] = field(hash=False)
+    """By the files that it changes: all of them, or none."""
 
     @property
     def name(self) -> str:
         return self.row.fingerprint
 
     @property
-    def shown(self) -> str:
-        """The file that it changes."""
-        return self.row.finding.fixed_path
+    def line(self) -> int:
+        return self.row.finding.place.line
+
+    def edits(self) -> Iterator[tuple[str, tuple[Edit, ...]]]:
+        """What it does in each file."""
+        return ((path, request.edits) for path, request in self.parts.items())
 
     @property
     def where(self) -> str:
@@ -174,7 +198,7 @@ class _Offer:
     @property
     def meets(self) -> bool:
         """Whether the new code calls what needs all ranks: as a rule it is that which does harm elsewhere."""
-        return not _MEETINGS.isdisjoint(_RUNTIME_NAME.findall(repr(self.fix.edits)))
+        return not _MEETINGS.isdisjoint(_RUNTIME_NAME.findall(repr([*self.edits()])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +289,10 @@ class _Bench:
             for row in self._own.report.findings
             if row.fingerprint not in self.refused
             and (self.only is None or row.fingerprint in self.only)
-            and row.finding.fixed_path in self._settings
-            and applies(row.finding, takes(row.finding.fixed_path))
+            and all(
+                path in self._settings and applies(row.finding, takes(path))
+                for path in row.finding.edits_by_file() or (row.finding.fixed_path,)
+            )
         ]
 
     def keep(self, attempt: _Attempt) -> None:
@@ -299,7 +325,9 @@ class _Bench:
         ]
         # What no import joins with the harm did not do it.
         suspects = [
-            some for group in groups if (some := [o for o in attempt.applied if o.shown in group])
+            some
+            for group in groups
+            if (some := [o for o in attempt.applied if not group.isdisjoint(o.parts)])
         ]
         named = {offer.name for some in suspects for offer in some}
         good = [offer for offer in attempt.applied if offer.name not in named]
@@ -319,7 +347,7 @@ class _Bench:
             rest = [offer for offer in offers if offer not in idle]
             harms = self._attempt(rest).harms
             for offer in idle:
-                self._refuse([offer], f"{offer.fix.code} is found as before")
+                self._refuse([offer], f"{offer.row.finding.code} is found as before")
             return self._without_harmful(rest, harms) if harms else rest
         # As a rule harm shows where a fix changed something: one attempt without those tells.
         for near in (_nearest(offers, harms), _in_files_of(offers, harms)):
@@ -348,7 +376,7 @@ class _Bench:
         for offer in offers:
             if offer.name not in self.refused:
                 self.refused[offer.name] = reason
-                text = f"the fix of {offer.fix.code} is not offered: {reason}"
+                text = f"the fix of {offer.row.finding.code} is not offered: {reason}"
                 self.notes.append(Problem(offer.where, text))
 
     def _attempt(self, offers: Sequence[_Offer]) -> _Attempt:
@@ -359,34 +387,45 @@ class _Bench:
         return self._attempts[names]
 
     def _carried_out(self, offers: Sequence[_Offer]) -> _Attempt:
-        by_file: dict[str, list[_Offer]] = {}
-        for offer in offers:
-            by_file.setdefault(offer.shown, []).append(offer)
-        changed: dict[str, bytes] = {}
-        applied: list[_Offer] = []
-        for shown, some in by_file.items():
-            data = self.data(shown)
-            if data is None:
-                continue
-            code = python_of(shown, data)
-            fixes = [offer.fix for offer in some]
-            outcome = (
-                _in_script(code, fixes)
-                if kind_of(shown) is not None
-                else _together(code, fixes, self.runtime_module(shown))
-            )
-            applied += [offer for offer in some if offer.fix in outcome.applied]
-            if outcome.data != code:
-                path = os.path.abspath(path_of(shown))
-                changed[path] = with_python(shown, data, outcome.data)
-            for skip in outcome.skipped:
-                if skip.kind is not SkipKind.CONFLICT:  # the turn of those comes in the next round
-                    self._refuse_skipped([o for o in some if o.fix == skip.fix], skip)
+        changed, went_in = self._changed(offers)
+        while halves := [o for o in offers if 0 < len(went_in[o.name]) < len(o.parts)]:
+            # What does not go into all of its files goes into none.
+            offers = [offer for offer in offers if offer not in halves]
+            changed, went_in = self._changed(offers)
+        applied = [offer for offer in offers if went_in[offer.name]]
         if not changed:
             return _Attempt((), {}, self._wide)
         trial = self._wide.with_files(changed)
         harms = harm_of(self._wide, trial, [offer.row.finding for offer in applied])
         return _Attempt(tuple(applied), changed, trial, tuple(harms))
+
+    def _changed(
+        self, offers: Sequence[_Offer]
+    ) -> tuple[dict[str, bytes], dict[str, frozenset[str]]]:
+        """The new bytes of files, by absolute paths, and the files that each offer, by its name, went into."""
+        changed: dict[str, bytes] = {}
+        went_in: dict[str, frozenset[str]] = {offer.name: frozenset() for offer in offers}
+        for shown, some in _by_file(offers).items():
+            data = self.data(shown)
+            if data is None:
+                continue
+            code = python_of(shown, data)
+            fixes = [offer.parts[shown] for offer in some]
+            outcome = (
+                _in_script(code, fixes)
+                if kind_of(shown) is not None
+                else _together(code, fixes, self.runtime_module(shown))
+            )
+            for offer in some:
+                if offer.parts[shown] in outcome.applied:
+                    went_in[offer.name] |= {shown}
+            if outcome.data != code:
+                path = os.path.abspath(path_of(shown))
+                changed[path] = with_python(shown, data, outcome.data)
+            for skip in outcome.skipped:
+                if skip.kind is not SkipKind.CONFLICT:  # the turn of those comes in the next round
+                    self._refuse_skipped([o for o in some if o.parts[shown] == skip.fix], skip)
+        return changed, went_in
 
     def _refuse_skipped(self, offers: Sequence[_Offer], skip: SkippedFix) -> None:
         if skip.kind is SkipKind.INTERNAL:
@@ -396,18 +435,27 @@ class _Bench:
         self._refuse(offers, skip.reason)
 
 
+def _by_file(offers: Iterable[_Offer]) -> dict[str, list[_Offer]]:
+    """The offers by the files that they change."""
+    by_file: dict[str, list[_Offer]] = {}
+    for offer in offers:
+        for path in offer.parts:
+            by_file.setdefault(path, []).append(offer)
+    return by_file
+
+
 def _in_files_of(offers: Sequence[_Offer], harms: Sequence[Harm]) -> list[_Offer]:
     """The offers for the files in which harm shows."""
-    return [offer for offer in offers if any(offer.shown == harm.path for harm in harms)]
+    return [offer for offer in offers if any(harm.path in offer.parts for harm in harms)]
 
 
 def _nearest(offers: Sequence[_Offer], harms: Sequence[Harm]) -> list[_Offer]:
     """For each harm the offer for its file that is closest."""
     found: list[_Offer] = []
     for harm in harms:
-        beside = [offer for offer in offers if offer.shown == harm.path and harm.line]
+        beside = [offer for offer in offers if harm.path in offer.parts and harm.line]
         if beside:
-            found.append(min(beside, key=lambda offer: abs(offer.fix.line - harm.line)))
+            found.append(min(beside, key=lambda offer: abs(offer.line - harm.line)))
     return list(dict.fromkeys(found))
 
 

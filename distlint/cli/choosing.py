@@ -14,7 +14,7 @@ from distlint.cli.output import style_of, write
 from distlint.cli.progress import ProgressBar
 from distlint.findings import Applicability
 from distlint.fixing.diff import diff_text
-from distlint.fixing.replacements import Replacement, replaced
+from distlint.fixing.replacements import Changes, replaced
 from distlint.project.naming import shown_as
 from distlint.repairing import applies, each_alone
 from distlint.reporting.report import Report, Reported
@@ -81,7 +81,7 @@ def wanted(
     return frozenset(chosen)
 
 
-def _show(report: Report, row: Reported, pieces: Sequence[Replacement], number: str) -> None:
+def _show(report: Report, row: Reported, changes: Changes, number: str) -> None:
     """A finding, and what its fix changes."""
     finding, style = row.finding, style_of(sys.stdout)
     place = finding.place
@@ -91,11 +91,14 @@ def _show(report: Report, row: Reported, pieces: Sequence[Replacement], number: 
     write(f"  {finding.message}")
     if finding.fix is not None:
         write(f"  {kind}: {finding.fix.message}")
-    before = "\n".join(report.texts.lines(place.path))
-    after = replaced(before, pieces)
-    for line in diff_text(place.path, before.encode(), after.encode()).splitlines()[2:]:
-        paint = {"+": style.green, "-": style.red, "@": style.cyan}.get(line[:1])
-        write(f"  {paint(line) if paint else line}")
+    for path, pieces in changes.items():
+        before = "\n".join(report.texts.lines(path))
+        after = replaced(before, pieces)
+        if path != place.path or len(changes) > 1:
+            write(f"  {style.bold(path)}")
+        for line in diff_text(path, before.encode(), after.encode()).splitlines()[2:]:
+            paint = {"+": style.green, "-": style.red, "@": style.cyan}.get(line[:1])
+            write(f"  {paint(line) if paint else line}")
 
 
 def _answer() -> str:

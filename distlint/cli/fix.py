@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from distlint.cli.output import (
 )
 from distlint.cli.progress import ProgressBar
 from distlint.fixing.diff import diff_text, unified_diff
-from distlint.fixing.writing import WriteRefused, write_fixed
+from distlint.fixing.writing import WriteRefused, write_together
 from distlint.project.files import Problem, leads_outside
 from distlint.project.naming import escaped
 from distlint.project.settings import FIX_STYLES
@@ -223,21 +223,32 @@ def write_repair(result: Repair, requests: Sequence[Request]) -> None:
         for file in request.files.reported
     }
     written = []
-    for file in result.files:
-        shown = escaped(file.shown)
+    for unit in result.together():
+        refused = _refusal(unit, roots)
+        if refused is None:
+            written += unit
+            continue
+        culprit, reason = refused
+        for file in unit:
+            said = reason if file is culprit else f"not written, as {escaped(culprit.shown)} is not"
+            result.after.problems.append(Problem(escaped(file.shown), said))
+    result.files = sorted(written, key=lambda file: file.shown)
+
+
+def _refusal(unit: Sequence[FixedFile], roots: Mapping[str, str]) -> tuple[FixedFile, str] | None:
+    """Write files that belong together; the one that is not written, and why: then none is."""
+    for file in unit:
         if leads_outside(str(file.path), roots[str(file.path)]):
             real = escaped(os.path.realpath(file.path))
             reason = f"not written, it is a link out of the project; name {real} to fix that file"
-            result.after.problems.append(Problem(shown, reason))
-            continue
-        try:
-            write_fixed(file.path, file.before, file.after)
-        except WriteRefused as refused:
-            reason = str(refused).removeprefix(f"{file.path}: ")
-            result.after.problems.append(Problem(shown, reason))
-        else:
-            written.append(file)
-    result.files = written
+            return file, reason
+    try:
+        write_together([(file.path, file.before, file.after) for file in unit])
+    except WriteRefused as refused:
+        said = str(refused)
+        culprit = next(file for file in unit if said.startswith(f"{file.path}: "))
+        return culprit, said.removeprefix(f"{culprit.path}: ")
+    return None
 
 
 def summary(result: Repair, apply: bool, style: Style) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
@@ -21,6 +21,10 @@ class Replacement:
     end_line: int
     end_column: int
     text: str
+
+
+Changes = Mapping[str, tuple[Replacement, ...]]
+"""What one fix changes, by the files as they are shown; the first is that of its finding, or the one it names."""
 
 
 def replacements(before: str, after: str) -> tuple[Replacement, ...]:

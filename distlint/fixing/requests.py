@@ -11,7 +11,7 @@ from distlint.findings import Finding
 
 @dataclass(frozen=True, slots=True)
 class FixRequest:
-    """The edits of one finding, which are applied all or none.
+    """The edits of one finding in one file, which are applied all or none.
 
     `line`, `column` and `code` are the finding's; they say whose turn it is where fixes overlap,
     and how a report names the fix.
@@ -23,11 +23,13 @@ class FixRequest:
     edits: tuple[Edit, ...]
 
     @classmethod
-    def of(cls, finding: Finding) -> FixRequest:
-        """The request for a finding's fix. Raises ValueError where it has no edits."""
-        if finding.fix is None or not finding.fix.edits:
-            raise ValueError(f"{finding.code} at line {finding.place.line} offers no edits")
-        return cls(finding.place.line, finding.place.column, finding.code, finding.fix.edits)
+    def of(cls, finding: Finding) -> dict[str, FixRequest]:
+        """The requests for a finding's fix, by the files that it changes; none where it has no edits."""
+        place = finding.place
+        return {
+            path: cls(place.line, place.column, finding.code, edits)
+            for path, edits in finding.edits_by_file().items()
+        }
 
     @property
     def key(self) -> tuple[int, int, str]:

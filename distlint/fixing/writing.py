@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -49,6 +50,22 @@ def write_fixed(path: str | os.PathLike[str], before: bytes, after: bytes) -> No
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
     _sync_directory(target.parent)
+
+
+def write_together(files: Sequence[tuple[str | os.PathLike[str], bytes, bytes]]) -> None:
+    """Write files, each with its bytes before and after, all or none: what one fix changes belongs together.
+
+    Raises WriteRefused as `write_fixed` does; those that were written are as before then.
+    """
+    written: list[tuple[str | os.PathLike[str], bytes, bytes]] = []
+    try:
+        for path, before, after in files:
+            write_fixed(path, before, after)
+            written.append((path, before, after))
+    except WriteRefused:
+        for path, before, after in reversed(written):
+            write_fixed(path, after, before)
+        raise
 
 
 def _write_beside(target: Path, data: bytes, status: os.stat_result) -> Path:

@@ -441,7 +441,14 @@ def encode_finding(finding: Finding) -> list[Any]:
         finding.message,
         _place(finding.place),
         [encode_related(related) for related in finding.related],
-        fix and [fix.applicability.value, fix.message, [_edit(e) for e in fix.edits], fix.path],
+        fix
+        and [
+            fix.applicability.value,
+            fix.message,
+            [_edit(e) for e in fix.edits],
+            fix.path,
+            [[path, [_edit(e) for e in edits]] for path, edits in fix.elsewhere],
+        ],
         witness
         and [
             [[name, _steps(steps)] for name, steps in witness.columns],
@@ -460,7 +467,13 @@ def decode_finding(row: Sequence[Any]) -> Finding:
         message=message,
         place=Place(*place),
         related=tuple(map(decode_related, related)),
-        fix=Fix(Applicability(fix[0]), fix[1], tuple(map(_decode_edit, fix[2])), fix[3])
+        fix=Fix(
+            Applicability(fix[0]),
+            fix[1],
+            tuple(map(_decode_edit, fix[2])),
+            fix[3],
+            tuple((path, tuple(map(_decode_edit, edits))) for path, edits in fix[4]),
+        )
         if fix
         else None,
         witness=Witness(

@@ -157,6 +157,26 @@ def dressed(model: Model, finding: Finding, style: str) -> Finding:
         the code that needs it, where not all ranks meet, and where native code would have to do what it cannot.
     """
     fix = finding.fix
+    if fix is None or not fix.elsewhere:
+        return _dressed_in_one(model, finding, style)
+    alone = replace(fix, elsewhere=())
+    made = _dressed_in_one(model, replace(finding, fix=alone), style)
+    more: list[tuple[str, tuple[Edit, ...]]] = []
+    for path, edits in fix.elsewhere:
+        part = _dressed_in_one(
+            model, replace(finding, fix=replace(alone, path=path, edits=edits)), style
+        ).fix
+        if part is None or not part.edits:
+            return _with_fix(finding, part or Fix(Applicability.DISPLAY, fix.message))
+        more.append((path, part.edits))
+    if made.fix is None or not made.fix.edits:
+        return made
+    return replace(made, fix=replace(made.fix, elsewhere=tuple(more)))
+
+
+def _dressed_in_one(model: Model, finding: Finding, style: str) -> Finding:
+    """The finding with a fix of one file as the place and the style want it."""
+    fix = finding.fix
     module = _module(model, finding.fixed_path)
     if fix is None or module is None or not fix.edits:
         return finding

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -32,6 +31,7 @@ from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import comment_behind, dedented, names_bound, source
 from distlint.repairs.meeting import is_agreed
 from distlint.repairs.premises import meetings_in, ranked_callers
+from distlint.repairs.turning import turned
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
 _MEASURE = re.compile(
@@ -76,7 +76,7 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         return None
     if any(_differs(g.value) for g in site.guards) or has_other_half(model, function, site.node):
         return None
-    if _names_a_measure(model, function, site):
+    if _names_a_measure(model, function, site) or _is_half_of_a_turn(function, branch, site.node):
         return None
     if inner := _inner_branch(branch, site.statement):
         return _out_of_both(divergence, branch, inner, site.node, site.statement)
@@ -97,6 +97,24 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     alike = not any(g.value.variance is Variance.RANK_LOCAL for g in site.guards)
     exact = made.exact and everyone and alone and alike and not ranked_callers(model, function)
     return Hoisted(made.edits, made.text, exact)
+
+
+def _is_half_of_a_turn(function: Function, branch: ast.If, call: ast.Call) -> bool:
+    """Whether the same wait stands under another test of the rank: ranks that take turns meet in the two.
+
+    P-tuning-v2 b1520c9 PT-Retrieval/colbert/colbert/training/training.py:78: `if rank == 0: barrier()` lets those go
+    on that wait under `if rank not in [-1, 0]`; on all ranks it would be one more.
+    """
+    wait, test = ast.unparse(call), ast.unparse(branch.test)
+    return not (call.args or call.keywords) and any(
+        isinstance(node, ast.If)
+        and mentions_rank(node.test)
+        and ast.unparse(node.test) != test
+        and any(
+            isinstance(each, ast.Expr) and ast.unparse(each.value) == wait for each in node.body
+        )
+        for node in own_nodes(function)
+    )
 
 
 def _names_a_measure(model: Model, function: Function, site: CallSite) -> bool:
@@ -296,7 +314,7 @@ def _out_of_both(
     call: ast.Call,
     statement: ast.stmt,
 ) -> Hoisted | None:
-    """`if main: if due: collective`: under the second test alone, before or behind what is left.
+    """`if main: if due: collective`: under the second test alone, and the rest of both under the first.
 
     diffusers examples/dreambooth/train_dreambooth.py, `save_state()` where a step is due for a checkpoint.
     """
@@ -308,42 +326,18 @@ def _out_of_both(
         return None
     index = inner.body.index(statement)
     needed = _needed(inner.body[:index], statement)
-    before, after = inner.body[:index], inner.body[index + 1 :]
     if needed is None or any(_exits(s) for s in branch.body):
         return None
-    own = [s for s in before if s not in needed]
-    at, bound = branch.body.index(inner), names_bound_in(branch.body) - names_bound_in(needed)
+    bound = names_bound_in(branch.body) - names_bound_in(needed)
     if bound & (_names(inner.test) | _names(statement) | {n for s in needed for n in _names(s)}):
         return None
-    others = [*own, *(s for s in branch.body if s is not inner)]
-    if own and not all(_only_logs(s) for s in after):
+    if names_bound_in(branch.body) & _names(branch.test):
         return None
-    if own and any(names_bound_in(needed) & _names(s) for s in others):
-        return None
-    taken = [*needed, statement, *(after if own else ())]
-    whole = len(branch.body) == 1 and len(taken) == len(inner.body)
-    lines = [dedented(text, s) for s in taken]
-    if None in lines or (not own and at):
-        return None
-    if whole:  # what is taken away leaves its comments
-        lines = [f"{line}{comment_behind(text, s)}" for line, s in zip(lines, taken, strict=True)]
-    said_below = len(after) if own and not _logs_on_main(divergence, after) else 0
-    lines = lines[: len(lines) - said_below]
-    if said_below:
-        logged = "\n".join(dedented(text, s) or "" for s in after)
-        lines.append(f"if {source(text, branch.test)}:\n{textwrap.indent(logged, '    ')}")
-    body = "\n".join(line for line in lines if line)
-    code = f"if {test}:\n{textwrap.indent(body, '    ')}"
-    name = source(text, call.func)
-    if whole:
-        said = f"Call `{name}` on all ranks if `{test}`"
-        return Hoisted((Replace(span_of(branch), code),), said, False)
-    edits: tuple[Edit, ...] = (
-        *(Delete(span_of(s), prune=True) for s in taken),
-        Insert(span_of(branch), code, after=bool(own)),
-    )
-    where = "after" if own else "before"
-    return Hoisted(edits, f"Call `{name}` {where} the branch, on all ranks if `{test}`", False)
+    after = inner.body[index + 1 :]
+    logged = after if _logs_on_main(divergence, after) else []
+    edit = turned(text, divergence.function, branch, inner, [*needed, statement, *logged])
+    said = f"Call `{source(text, call.func)}` on all ranks if `{test}`"
+    return None if edit is None else Hoisted((edit,), said, False)
 
 
 def _logs_on_main(divergence: Divergence, statements: Sequence[ast.stmt]) -> bool:

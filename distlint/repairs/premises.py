@@ -109,21 +109,21 @@ def meetings_in(model: Model, function: Function) -> set[int]:
 
 
 def joint_callers(model: Model, function: Function) -> list[CallSite]:
-    """The calls of a function that no rank makes alone, by their lines; none where they are not a few statements
-    of one reported file.
+    """The calls of a function that no rank makes alone, by their files and lines; none where they are not a few
+    statements of reported files.
 
     Several are all there are: LoRA c4593f0 seq2seq-distillation/utils.py:446 calls `save_json()` in a helper, of which
     no run is followed.
     """
-    known = {id(site.node): site for site in model.callers.get(function, ())}
-    found = [site for site in known.values() if not ranked(site)]
-    if len(found) > 1 and any(id(call) not in known for _, call in calls_of(model, function)):
+    together = {id(site.node): site for site in model.callers.get(function, ())}
+    found = [site for site in together.values() if not ranked(site)]
+    followed = {id(site.node) for site in model.answer(callers_by_function).get(function, ())}
+    if len(found) > 1 and any(id(call) not in followed for _, call in calls_of(model, function)):
         return []
-    sites = sorted(found, key=lambda site: site.node.lineno)
+    sites = sorted(found, key=lambda site: (site.module.path, site.node.lineno))
     fits = all(
         isinstance(site.statement, ast.Expr)
         and site.statement.value is site.node
-        and site.module is sites[0].module
         and site.module.source.reported
         for site in sites
     )

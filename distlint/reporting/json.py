@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from distlint.findings import Place, WitnessStep
-from distlint.fixing.replacements import Replacement
+from distlint.fixing.replacements import Changes
 from distlint.reporting.cells import split_cell
 from distlint.reporting.report import Report, Reported, Texts
 
 VERSION = 1
 """Goes up when a key changes its meaning or goes away; new keys leave it as it is."""
+
+_NOTHING: Changes = {}
 
 
 def render(report: Report) -> str:
@@ -29,7 +31,7 @@ def render_repair(report: Report, diffs: Mapping[str, str]) -> str:
 
 def _rows(report: Report) -> list[dict[str, Any]]:
     return [
-        as_object(row, report.texts, report.changes.get(row.fingerprint, ()))
+        as_object(row, report.texts, report.changes.get(row.fingerprint, {}))
         for row in report.findings
     ]
 
@@ -52,9 +54,14 @@ def _document(content: dict[str, Any], report: Report) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def as_object(row: Reported, texts: Texts, pieces: Sequence[Replacement] = ()) -> dict[str, Any]:
-    """One finding as the object that the format promises; `pieces` are what its fix changes, where asked for."""
+def as_object(row: Reported, texts: Texts, changes: Changes = _NOTHING) -> dict[str, Any]:
+    """One finding as the object that the format promises; `changes` are those of its fix, where asked for."""
     finding = row.finding
+    more = [
+        {"path": path, "changes": [asdict(piece) for piece in pieces]}
+        for path, pieces in changes.items()
+        if path != finding.fixed_path
+    ]
     column, end_column = texts.columns(finding.place)
     result: dict[str, Any] = {
         "code": finding.code,
@@ -71,7 +78,12 @@ def as_object(row: Reported, texts: Texts, pieces: Sequence[Replacement] = ()) -
             "applicability": finding.fix.applicability.value,
             "message": finding.fix.message,
             **({"path": finding.fix.path} if finding.fix.path else {}),
-            **({"changes": [asdict(piece) for piece in pieces]} if pieces else {}),
+            **(
+                {"changes": [asdict(piece) for piece in changes[finding.fixed_path]]}
+                if changes
+                else {}
+            ),
+            **({"elsewhere": more} if more else {}),
         },
         "related": [
             {**_start(related.place, texts), "message": related.message}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from distlint.columns import display_column, split_lines
 from distlint.findings import Applicability, Finding, Place, Related, Severity
-from distlint.fixing.replacements import Replacement
+from distlint.fixing.replacements import Changes
 from distlint.project.baseline import Accepted
 from distlint.project.files import Problem
 from distlint.project.naming import escaped
@@ -91,7 +91,7 @@ class Report:
     texts: Texts = field(default_factory=Texts)
     root: Path = field(default_factory=Path.cwd)
     """What code hosts take paths to be relative to."""
-    changes: Mapping[str, tuple[Replacement, ...]] = field(default_factory=dict)
+    changes: Mapping[str, Changes] = field(default_factory=dict)
     """What the fix of a finding changes, by the finding's fingerprint, where that was asked for."""
 
     def from_root(self, path: str) -> str:

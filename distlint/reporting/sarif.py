@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import distlint
 from distlint.findings import Applicability, Fix, Place, Severity, WitnessStep
-from distlint.fixing.replacements import Replacement
+from distlint.fixing.replacements import Changes, Replacement
 from distlint.reporting.report import Report, Reported
 from distlint.rule import Rule, load_rules
 
@@ -99,9 +99,8 @@ def _result(row: Reported, index: dict[Any, int], report: Report) -> dict[str, A
                 "message": finding.fix.message,
             }
         }
-        if pieces := report.changes.get(row.fingerprint):
-            path = report.from_root(finding.fixed_path)
-            result["fixes"] = [_fix(finding.fix, path, pieces)]
+        if changes := report.changes.get(row.fingerprint):
+            result["fixes"] = [_fix(finding.fix, changes, report)]
     if finding.witness is not None:
         threads = [
             {"id": name, "locations": [_step(step, report) for step in steps]}
@@ -113,10 +112,23 @@ def _result(row: Reported, index: dict[Any, int], report: Report) -> dict[str, A
     return result
 
 
-def _fix(fix: Fix, path: str, pieces: tuple[Replacement, ...]) -> dict[str, Any]:
-    """One fix as ranges to delete and texts to put there."""
+def _fix(fix: Fix, changes: Changes, report: Report) -> dict[str, Any]:
+    """One fix as ranges to delete and texts to put there, in each file."""
     unsafe = fix.applicability is Applicability.UNSAFE
-    replacements = [
+    return {
+        "description": {"text": fix.message + (_UNSAFE if unsafe else "")},
+        "artifactChanges": [
+            {
+                "artifactLocation": _artifact(report.from_root(path)),
+                "replacements": _replacements(pieces),
+            }
+            for path, pieces in changes.items()
+        ],
+    }
+
+
+def _replacements(pieces: tuple[Replacement, ...]) -> list[dict[str, Any]]:
+    return [
         {
             "deletedRegion": {
                 "startLine": piece.line,
@@ -128,10 +140,6 @@ def _fix(fix: Fix, path: str, pieces: tuple[Replacement, ...]) -> dict[str, Any]
         }
         for piece in pieces
     ]
-    return {
-        "description": {"text": fix.message + (_UNSAFE if unsafe else "")},
-        "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],
-    }
 
 
 def _artifact(path: str) -> dict[str, Any]:

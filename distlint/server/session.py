@@ -120,7 +120,7 @@ class Session:
 
     def fixable(self, row: Reported) -> bool:
         """Whether a fix of a finding is to be tried: one that changes the finding's own file."""
-        own = row.finding.fixed_path == row.finding.place.path
+        own = row.finding.edits_by_file().keys() == {row.finding.place.path}
         return own and bool(self._requests) and applies(row.finding, unsafe=True)
 
     def fix_one(self, fingerprint: str) -> tuple[Replacement, ...] | Refused:
@@ -129,7 +129,8 @@ class Session:
         self._litter = True
         changes = each_alone(report, self._requests, only={fingerprint})
         if fingerprint in changes:
-            return changes[fingerprint]
+            (pieces,) = changes[fingerprint].values()  # of its own file, as `fixable` wants it
+            return pieces
         row = next((row for row in report.findings if row.fingerprint == fingerprint), None)
         if row is None or row.finding.fix is None:
             return Refused("the finding is gone")
@@ -137,7 +138,7 @@ class Session:
 
     def fix_all(self, path: str) -> tuple[Replacement, ...]:
         """What the fixes of a file, those that its settings allow, change in it."""
-        names: Container[str] = {row.fingerprint for row in self.rows(path)}
+        names: Container[str] = {row.fingerprint for row in self.rows(path) if self.fixable(row)}
         self._litter = True
         result = repair(self._requests, unsafe=None, only=names)
         for file in result.files:

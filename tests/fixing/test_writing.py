@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from distlint.fixing.writing import WriteRefused, write_fixed
+from distlint.fixing.writing import WriteRefused, write_fixed, write_together
 
 
 def names(directory: Path) -> list[str]:
@@ -74,6 +74,22 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(WriteRefused, match=r"train\.py: not written, it is gone$"):
         write_fixed(tmp_path / "train.py", b"old", b"new")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("now", [b"other", None])
+def test_files_that_belong_together_are_written_all_or_none(
+    tmp_path: Path, now: bytes | None
+) -> None:
+    paths = [tmp_path / name for name in ("a.py", "b.py", "c.py")]
+    for path in paths:
+        path.write_bytes(b"old")
+    paths[2].unlink() if now is None else paths[2].write_bytes(now)
+    with pytest.raises(WriteRefused, match=r"c\.py: not written"):
+        write_together([(path, b"old", b"new") for path in paths])
+    assert [path.read_bytes() for path in paths[:2]] == [b"old", b"old"]
+    paths[2].write_bytes(b"old")
+    write_together([(path, b"old", b"new") for path in paths])
+    assert [path.read_bytes() for path in paths] == [b"new"] * 3
 
 
 def test_a_directory_or_pipe_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A fix may change another file than the finding's: the call of a helper that all ranks make, once for all that is in it."""
+"""A fix may change other files than the finding's: the calls of a helper that all ranks make, once for all that is in it."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ def test_the_other_file_is_named(project: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     "text",
     [
-        # Two scripts call it on all ranks: which of them writes the folder is for people to see.
-        TRAIN.replace('"out"', '"other"'),
         # What it gives is read by all ranks.
         TRAIN.replace("    write_settings(", "    settings = write_settings("),
+        # Nobody is seen to call this one.
+        TRAIN + "\n\ndef again(settings, *more):\n    write_settings(*more)\n",
     ],
 )
 def test_what_one_call_does_not_repair_is_only_shown(
@@ -112,6 +112,79 @@ def test_what_one_call_does_not_repair_is_only_shown(
     out, _ = _run(capsys, "check", "--output-format", "json", str(project))
     fixes = [finding["fix"] for finding in json.loads(out)["findings"]]
     assert all(fix is None or not fix.get("path") for fix in fixes)
+
+
+@pytest.fixture
+def two_scripts(project: Path) -> tuple[Path, dict[str, str]]:
+    """The project with a second script that all ranks run, and what is to become of both."""
+    texts = {"train.py": TRAIN, "other.py": TRAIN.replace('"out"', '"other"')}
+    (project / "other.py").write_text(texts["other.py"])
+    fixed = {
+        name: text.replace(
+            "import torch.distributed as dist\n",
+            "import torch.distributed as dist\nfrom distlint.runtime import run_on_main\n",
+        ).replace("write_settings(", "run_on_main(write_settings, ")
+        for name, text in texts.items()
+    }
+    return project, fixed
+
+
+def test_the_calls_in_two_other_files_are_changed_together(
+    two_scripts: tuple[Path, dict[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # LoRA c4593f0 seq2seq-distillation/utils.py:446: a helper that writes where each script says.
+    project, fixed = two_scripts
+    out, told = _run(capsys, "fix", "--diff", str(project))
+    assert "Would apply 1 fix in 2 files" in told
+    assert out.count("+++ ") == 2
+    _run(capsys, "fix", "--apply", "--line", f"{project}/helper.py:6", str(project))
+    assert {name: (project / name).read_text() for name in fixed} == fixed
+    assert (project / "helper.py").read_text() == HELPER
+    out, told = _run(capsys, "fix", "--apply", "--unsafe-fixes", str(project))
+    assert out.startswith("No findings")
+    assert told.startswith("Nothing to fix")
+
+
+@pytest.mark.parametrize("output_format", ["json", "sarif"])
+def test_programs_are_told_of_both_files(
+    output_format: str,
+    two_scripts: tuple[Path, dict[str, str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, _ = _run(capsys, "fix", "--diff", "--output-format", output_format, str(two_scripts[0]))
+    document = json.loads(out)
+    if output_format == "json":
+        found = [finding["fix"] for finding in document["findings"]]
+        changed = [{each["path"] for each in (fix, *fix["elsewhere"])} for fix in found]
+    else:
+        results = document["runs"][0]["results"]
+        changed = [
+            {each["artifactLocation"]["uri"] for each in result["fixes"][0]["artifactChanges"]}
+            for result in results
+        ]
+    assert [sorted(Path(path).name for path in paths) for paths in changed] == [
+        ["other.py", "train.py"]
+    ] * 2
+
+
+def test_both_files_are_changed_or_none(
+    two_scripts: tuple[Path, dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    project, fixed = two_scripts
+    # Named alone, a file is not the whole fix.
+    _run(capsys, "fix", "--apply", f"{project}/helper.py", f"{project}/train.py")
+    assert (project / "train.py").read_text() == TRAIN
+    outside = tmp_path_factory.mktemp("outside") / "train.py"
+    (project / "train.py").rename(outside)
+    (project / "train.py").symlink_to(outside)
+    other = (project / "other.py").read_text()
+    _, told = _run(capsys, "fix", "--apply", str(project))
+    assert "train.py: not written, it is a link out of the project" in told
+    assert "other.py: not written, as " in told
+    assert (outside.read_text(), (project / "other.py").read_text()) == (TRAIN, other)
+    assert other != fixed["other.py"]
 
 
 LOADERS = """\

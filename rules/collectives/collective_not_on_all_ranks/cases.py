@@ -65,6 +65,15 @@ def only_the_barrier():
         dist.barrier()  # expect: DL101
 
 
+def turns_of_another_number(build, turn):
+    # P-tuning-v2 b1520c9 PT-Retrieval/colbert/colbert/training/training.py:78: on all ranks it would be one more
+    if turn and dist.get_rank() != 0:
+        dist.barrier()  # expect: DL101
+    build()
+    if dist.get_rank() == 0:
+        dist.barrier()  # expect: DL101
+
+
 def result_used(model, metrics, accelerator):
     if accelerator.is_main_process:
         print("gathering")

@@ -207,14 +207,12 @@ def after_the_old_ones_go(model, optimizer, loader, limit):
     for batch in loader:
         accelerator.backward(model(batch))
         step += 1
-        if accelerator.is_main_process:
-            if step % 100 == 0:
+        if step % 100 == 0:
+            if accelerator.is_main_process:
                 for each in sorted(os.listdir("out"))[:-limit]:
                     os.remove(each)
-                # expect: DL106
-        if step % 100 == 0:
             save_path = os.path.join("out", f"checkpoint-{step}")
-            accelerator.save_state(save_path)
+            accelerator.save_state(save_path)  # expect: DL106
             if accelerator.is_main_process:
                 print("saved", save_path)
 
@@ -226,12 +224,35 @@ def due_beside_other_work(model, optimizer, loader, tracker):
         accelerator.backward(model(batch))
         if step % 100 == 0:
             save_path = os.path.join("out", f"checkpoint-{step}")
-            accelerator.save_state(save_path)
-        if accelerator.is_main_process:
-            if step % 100 == 0:
-                # expect: DL106
+            accelerator.save_state(save_path)  # expect: DL106
+            if accelerator.is_main_process:
                 print("saved", save_path)
+        if accelerator.is_main_process:
             tracker.log(step)
+
+
+def before_other_work_that_may_fail(model, optimizer, loader, limit):
+    # EditAnything 8d2db4a utils/texutal_inversion.py:906: behind the validation, it would be lost with it
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(batch))
+        # Every so often
+        if step % 100 == 0:
+            if accelerator.is_main_process:
+                # the old ones
+                if limit is not None:
+                    for each in sorted(os.listdir("out"))[:-limit]:
+                        os.remove(each)
+
+            # the new one
+            save_path = os.path.join("out", f"checkpoint-{step}")
+            accelerator.save_state(save_path)  # expect: DL106
+
+        if accelerator.is_main_process:
+            # The pictures
+            if step % 10 == 0:
+                print(validate(accelerator.unwrap_model(model)))
 
 
 def under_an_epoch_counted_in_batches(model, optimizer, loader, steps):

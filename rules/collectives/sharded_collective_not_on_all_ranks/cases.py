@@ -232,6 +232,29 @@ def due_beside_other_work(model, optimizer, loader, tracker):
             tracker.log(step)
 
 
+def before_other_work_that_may_fail(model, optimizer, loader, limit):
+    # EditAnything 8d2db4a utils/texutal_inversion.py:906: behind the validation, it would be lost with it
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(batch))
+        if accelerator.is_main_process:
+            # Every so often
+            if step % 100 == 0:
+                # the old ones
+                if limit is not None:
+                    for each in sorted(os.listdir("out"))[:-limit]:
+                        os.remove(each)
+
+                # the new one
+                save_path = os.path.join("out", f"checkpoint-{step}")
+                accelerator.save_state(save_path)  # expect: DL106
+
+            # The pictures
+            if step % 10 == 0:
+                print(validate(accelerator.unwrap_model(model)))
+
+
 def under_an_epoch_counted_in_batches(model, optimizer, loader, steps):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)

@@ -135,6 +135,20 @@ def imported_for_it(loss):
     return loss
 
 
+
+
+
+
+def one_import_for_two(path, other):
+    dist.barrier()
+    import ipdb
+
+    distlint_breakpoint()  # expect: DL701
+    if not other:
+        distlint_breakpoint()  # expect: DL701
+    return path, other
+
+
 def beside_one_of_two_ways(features, with_gradient, world_size):
     if with_gradient:
         return dist.nn.all_gather(features)
@@ -295,3 +309,17 @@ def when_all_is_well(model, batches):
         model(batch)
     dist.barrier()
     print("END")
+
+
+def above_an_error_behind_a_switch(path, args):
+    dist.barrier()
+    if args.debug:
+        breakpoint()
+        raise OSError(path)
+    return path
+
+
+def the_error_alone(path):
+    dist.barrier()
+    if not path:
+        raise OSError(path)

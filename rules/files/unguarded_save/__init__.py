@@ -81,7 +81,7 @@ nothing of a script that makes none.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
@@ -138,6 +138,20 @@ _STATE = frozenset(
     }
 )
 """Writes of checkpoints: large, slow, and what a crashed job starts again from."""
+_NAMED_WRITES = frozenset(
+    {
+        "save",
+        "savefig",
+        "save_pretrained",
+        "dump",
+        "imsave",
+        "imwrite",
+        "to_csv",
+        "to_json",
+        "savez",
+    }
+)
+"""What writes to a file in nearly every library."""
 
 _LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler", "template")
 
@@ -292,6 +306,8 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         where = f"{call.module.path}:{call.node.lineno}"
         advice = f"Let rank 0 alone make the call in {where}"
         return _in_the_call(model, found, call, advice) or Fix(Applicability.DISPLAY, advice)
+    if _writes_more(model, found) and (whole := _at_the_callers(model, found)) is not None:
+        return whole
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
         if site.name in ("torch.save", "safetensors.torch.save_file"):
             made = _through_save(model, found)
@@ -405,7 +421,7 @@ def _belongs_to_callers(model: Model, found: FileCall, joint_entry: JointEntry) 
 
 
 def _at_the_callers(model: Model, found: FileCall) -> Fix | None:
-    """The fix of a helper, where all ranks call it: in a few statements of one file."""
+    """The fix of a helper, where all ranks call it: in a few statements, of this file or of others."""
     sites = joint_callers(model, found.function)
     edits = [guarding.call_on_main(site.module.source.text, site.node) for site in sites]
     calls = [call for site in sites if (call := model.call_at(site.node)) is not None]
@@ -416,17 +432,26 @@ def _at_the_callers(model: Model, found: FileCall) -> Fix | None:
         entry is not None and everyone_comes(model, site, entry)
         for site, entry in zip(sites, entries, strict=True)
     )
-    path = sites[0].module.path
-    elsewhere = "" if path == found.function.module.path else path
-    lines = ", ".join(str(site.node.lineno) for site in sites)
-    line = f"line {lines}" if len(sites) == 1 else f"lines {lines}"
-    where = f"{elsewhere}:{lines}" if elsewhere else line
+    own = found.function.module.path
+    by_file: dict[str, list[tuple[int, Replace]]] = {}
+    for site, edit in zip(sites, edits, strict=True):
+        if edit is not None:
+            by_file.setdefault(site.module.path, []).append((site.node.lineno, edit))
+    where = [_lines_of(path if path != own else "", rows) for path, rows in by_file.items()]
+    (path, rows), *more = by_file.items()
     return Fix(
         Applicability.SAFE if safe else Applicability.UNSAFE,
-        f"Call `{found.function.name}` on rank 0 while the others wait, in {where}: `run_on_main()`",
-        tuple(edit for edit in edits if edit is not None),
-        elsewhere,
+        f"Call `{found.function.name}` on rank 0 while the others wait, in {' and '.join(where)}: `run_on_main()`",
+        tuple(edit for _, edit in rows),
+        path if path != own else "",
+        tuple((path, tuple(edit for _, edit in rows)) for path, rows in more),
     )
+
+
+def _lines_of(path: str, rows: Sequence[tuple[int, Replace]]) -> str:
+    """The lines of a file, or without a path of this one, as a message names them."""
+    lines = ", ".join(str(line) for line, _ in rows)
+    return f"{path}:{lines}" if path else f"line{'s' * (len(rows) > 1)} {lines}"
 
 
 def _is_general(model: Model, found: FileCall) -> bool:
@@ -444,6 +469,38 @@ def _is_general(model: Model, found: FileCall) -> bool:
         and found.site.statement in function.body
         and len(model.callers.get(function, ())) > 1
     )
+
+
+def _writes_more(model: Model, found: FileCall) -> bool:
+    """Whether a helper writes more than this to where callers say, and does nothing that is for all ranks.
+
+    capi 98b4fa1 eval_visualizations.py:218: a grid, and below it each picture in it.
+    """
+    function = found.function
+    if found.path is None or function.cls is not None or _keeps_something(function):
+        return False
+    where = set(function.parameters) & _names(found.path)
+    others = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and node is not found.site.node and _is_named_write(node)
+    ]
+    given = ((*node.args, *(keyword.value for keyword in node.keywords)) for node in others)
+    more = any(where & _names(argument) for arguments in given for argument in arguments)
+    return more and not meetings_in(model, function)
+
+
+def _is_named_write(node: ast.Call) -> bool:
+    name = last_name(node.func)
+    return name in _NAMED_WRITES or (name == "open" and any("w" in _text_of(a) for a in node.args))
+
+
+def _text_of(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _in_the_call(model: Model, found: FileCall, call: CallSite, advice: str) -> Fix | None:
