@@ -27,6 +27,13 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 """What a program fills in before anybody reads the file: nothing is known of such a configuration."""
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
+_PROMPT = re.compile(r"^(\s*)[$%>] ")
+_ENDS_QUOTED = re.compile(r"\\{2,3}$")
+_TOLD = re.compile(
+    r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +-"
+    r"|torchrun +-|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
+)
+"""A launch that stands in a page outside of a fenced block: quoted, indented, or by itself."""
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
@@ -411,13 +418,21 @@ def _shell_of_dockerfile(text: str) -> str:
 
 
 def _shell_of_markdown(text: str) -> str:
-    """The lines of fenced blocks at their places, without prompts, and with blanks for all the rest."""
+    """The lines of fenced blocks and launches at their places, without prompts, and with blanks for all the rest."""
     kept: list[str] = []
-    inside = False
+    inside = continued = False
     for line in text.split("\n"):
         if line.lstrip().startswith(("```", "~~~")):
-            inside = not inside
+            inside, continued = not inside, False
             kept.append("")
-        else:
-            kept.append(re.sub(r"^(\s*)[$%>] ", r"\1  ", line) if inside else "")
+            continue
+        written = _PROMPT.sub(r"\1  ", line)
+        if not inside:
+            # Quoted, a continued line ends in three backslashes: one that is escaped, and a line break
+            # (EDVR b02e63a docs/TrainTest.md:38).
+            written = _ENDS_QUOTED.sub(lambda end: " " * (len(end[0]) - 1) + "\\", written)
+            if not (continued or _TOLD.match(written)):
+                written = ""
+            continued = written.endswith("\\")
+        kept.append(written)
     return "\n".join(kept)

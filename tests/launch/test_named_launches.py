@@ -257,3 +257,41 @@ def test_the_launch_that_wraps_it_in_ddp(
     (found,) = findings("DL201", tmp_path, {"train.py": READING, **files})
     assert f"`model.width` raises AttributeError on every rank {cause}" in found["message"]
     assert places(found) == related
+
+
+DECLARED = (
+    "import argparse\n\nimport torch.distributed as dist\n\nparser = argparse.ArgumentParser()\n"
+    'parser.add_argument("--local_rank", type=int)\nargs = parser.parse_args()\n'
+    'dist.init_process_group("nccl")\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        ("> python -m torch.distributed.launch --nproc_per_node=8 train.py\n", 1),
+        (
+            "> CUDA_VISIBLE_DEVICES=0,1 \\\\\\\n"
+            "> python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
+            2,
+        ),
+        (
+            "Training:\n\n    python3 -m torch.distributed.launch --nproc_per_node=8 \\\n"
+            "        train.py --lr 1\n\nIt's quick.\n",
+            3,
+        ),
+        ("1. Run\n    > python -m torch.distributed.launch --nproc_per_node=8 train.py\n", 2),
+        ("python -m torch.distributed.launch is what we don't use for train.py\n", None),
+        (
+            "> We don't start train.py with python -m torch.distributed.launch --nproc_per_node=8\n",
+            None,
+        ),
+    ],
+)
+def test_a_launch_that_a_page_quotes_or_indents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, line: int | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (found,) = findings("DL805", tmp_path, {"README.md": page, "train.py": DECLARED}) or [None]
+    wanted = None if line is None else [("README.md", line, "started here")]
+    assert (found and places(found)) == wanted
