@@ -103,7 +103,8 @@ def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankCla
     summaries = model.summaries_of(site.function)
     everybody = summaries is not None and ranks == summaries.classes
     return any(
-        not _SHOW_LAUNCH.isdisjoint(g.value.tags) or ("rank" in g.value.tags and everybody) for g in site.guards
+        not _SHOW_LAUNCH.isdisjoint(g.value.tags) or ("rank" in g.value.tags and everybody)
+        for g in site.guards
     )
 
 
