@@ -74,7 +74,13 @@ def _catches_exits(live: LiveProgram) -> bool:
     """Whether some handler of the program catches that a process is to end."""
     return any(
         isinstance(node, ast.ExceptHandler)
-        and (node.type is None or any(last_name(part) in _CATCH_EXITS for part in walk(node.type)))
+        and (
+            node.type is None
+            or any(
+                isinstance(part, ast.Name | ast.Attribute) and last_name(part) in _CATCH_EXITS
+                for part in walk(node.type)
+            )
+        )
         for module in live.program.modules.values()
         if "SystemExit" in module.source.text
         for node in walk(module.source.tree)
