@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function
@@ -11,7 +12,7 @@ from distlint.analysis.questions.launched import started_by
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.model import Model
+    from distlint.analysis.live.program import LiveProgram
 
 _SUCCESS: Final = (0, None, False)
 """Exit codes of a process that has done its work: no launcher ends the others for one."""
@@ -42,31 +43,45 @@ def _tells_of_error(call: ast.Call) -> bool:
     return True
 
 
-def ends_the_job(model: Model, function: Function, node: ast.AST) -> bool:
+def ends_the_job(
+    live: LiveProgram, function: Function, node: ast.AST, left_alone: Callable[[str], bool]
+) -> bool:
     """Whether the launcher ends the other ranks when one fails under a test of a function, so that nobody waits for long.
 
     torch 2.13.0 torch/distributed/elastic/agent/server/api.py: the agent stops all workers when one exits with a code
     that is not 0, as `torch.distributed.launch` and `mp.spawn` do, accelerate and DeepSpeed after them (SatMAE e31c11f
     engine_pretrain.py:47, `sys.exit(1)`). Slurm goes on unless `--kill-on-bad-exit` is given. No launcher hears of
     what a handler catches.
+
+    Args:
+        live: the program.
+        function: where the test stands.
+        node: the test's statement.
+        left_alone: whether the ranks of a Python file are started by what leaves the others when one fails.
     """
     if not fails(node) or not isinstance(node, ast.stmt):
         return False
     last = node.body[-1] if isinstance(node, ast.If) else node
-    if is_caught(model.program, function, last) and (
-        not isinstance(last, ast.Expr) or _catches_exits(model)
+    if is_caught(live.program, function, last) and (
+        not isinstance(last, ast.Expr) or _catches_exits(live)
     ):
         return False
-    paths = {function.module.source.path, *started_by(model, function.module)}
-    return not any(model.launch.under_slurm(path) for path in paths)
+    paths = {function.module.source.path, *started_by(live, function.module)}
+    return not any(map(left_alone, paths))
 
 
-def _catches_exits(model: Model) -> bool:
+def _catches_exits(live: LiveProgram) -> bool:
     """Whether some handler of the program catches that a process is to end."""
     return any(
         isinstance(node, ast.ExceptHandler)
-        and (node.type is None or any(last_name(part) in _CATCH_EXITS for part in walk(node.type)))
-        for module in model.program.modules.values()
+        and (
+            node.type is None
+            or any(
+                isinstance(part, ast.Name | ast.Attribute) and last_name(part) in _CATCH_EXITS
+                for part in walk(node.type)
+            )
+        )
+        for module in live.program.modules.values()
         if "SystemExit" in module.source.text
         for node in walk(module.source.tree)
     )

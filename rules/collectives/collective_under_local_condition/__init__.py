@@ -108,7 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
         fix = _fix(model, divergence, test)
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
-        ends = ends_the_job(model, divergence.function, node)
+        ends = ends_the_job(model, divergence.function, node, model.launch.under_slurm)
         waits = "that skip it"
         if fails(node):
             waits = "that have raised" + (", until the launcher ends them" if ends else "")
