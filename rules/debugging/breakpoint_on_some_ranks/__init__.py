@@ -37,9 +37,9 @@ import that nothing else uses goes with the old call.
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
-helper, a branch for errors, and where a table that is written out beside it lacks a key. Silent in other files, in the body of a script
-that says nothing of ranks and that nothing launches, under a condition that speaks of debugging, and on
-`torch.distributed.breakpoint()`.
+helper, a branch for errors, and where a table that is written out beside it lacks a key. Silent in other files, in the
+body of a script that says nothing of ranks and that nothing launches, under a condition that speaks of debugging, and
+on `torch.distributed.breakpoint()`.
 
 ## References
 - torch 2.13.0, `distributed/__init__.py`: `breakpoint`
