@@ -75,6 +75,17 @@ def main():
         weights = fetch()
     return weights
 """,
+    # HumanBench f3fd3b3 PATH/core/data/datasets/images/parsing_dataset.py:529
+    "a branch that ends in an error": """\
+def main(client):
+    dist.init_process_group("gloo")
+    dist.barrier()
+    lines = client.Get("lines.txt")
+    if not lines:
+        fetch()
+        raise OSError("no lines")
+    return lines
+""",
     "a turnstile in the caller": """\
 def main():
     dist.init_process_group("gloo")

@@ -37,8 +37,9 @@ import that nothing else uses goes with the old call.
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
-helper, a branch for errors, and where a table that is written out beside it lacks a key. Silent in other files, under a condition that speaks of debugging, and on
-`torch.distributed.breakpoint()`.
+helper, a branch for errors, and where a table that is written out beside it lacks a key. Silent in other files, in the
+body of a script that says nothing of ranks and that nothing launches, under a condition that speaks of debugging, and
+on `torch.distributed.breakpoint()`.
 
 ## References
 - torch 2.13.0, `distributed/__init__.py`: `breakpoint`
@@ -56,6 +57,7 @@ from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
 from distlint.analysis.questions.filesystem import refuses
+from distlint.analysis.questions.launched import expects_several
 from distlint.analysis.questions.possible import failing_blocks, for_errors, possible
 from distlint.edits import Edit, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -108,6 +110,7 @@ def check(model: Model) -> Iterator[Finding]:
         elif (
             len(call.classes) > 1
             and not maybe_guarded(site)
+            and not _is_of_plain_script(model, site)
             and (model.joint_entry_at(call) or model.collective_beside(call)) is not None
         ):
             yield _on_all(model, call)
@@ -229,6 +232,17 @@ def _may_differ(guard: Guard, alike: set[str]) -> bool:
     asks = any(isinstance(n, ast.Call) and last_name(n.func) in _OF_NUMBERS for n in parts)
     given = {ast.unparse(node) for node in parts if isinstance(node, ast.expr)}
     return asks and AGREED not in guard.value.tags and given.isdisjoint(alike)
+
+
+def _is_of_plain_script(model: Model, site: CallSite) -> bool:
+    """Whether a call stands in the body of a script that nothing launches and that says nothing of ranks.
+
+    SwissArmyTransformer examples/vit/transform_param.py:79 converts weights, once.
+    """
+    module = site.module
+    return site.function.is_module_body and not (
+        expects_several(module) or model.launch.starting(module.path)
+    )
 
 
 def _asks_own_table(site: CallSite, guard: Guard) -> bool:

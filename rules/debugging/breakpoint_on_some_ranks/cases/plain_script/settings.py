@@ -1,0 +1,3 @@
+import argparse
+
+args = argparse.Namespace(save="model.pt", layers=12)
