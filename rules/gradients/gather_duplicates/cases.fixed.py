@@ -166,7 +166,7 @@ class Tagger(pl.LightningModule):
         predictions = torch.cat(outputs)
         gathered = [torch.zeros_like(predictions) for _ in range(dist.get_world_size())]
         dist.all_gather(gathered, predictions)
-        return torch.cat(gathered)
+        self.log("mAP", self.evaluate_metric(torch.cat(gathered)))
 
 
 # Correct
