@@ -574,7 +574,124 @@ def learning_rate_by_a_block_of_this_rank(model, args, criterion):
     scheduler.step(loss)  # expect: DL601
 
 
+def plateau_of_each_batch(model, loader, optimizer, scheduler):
+    # microsoft/VQ-Diffusion image_synthesis/engine/solver.py:290
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        output = model(batch)
+        output["loss"].backward()
+        optimizer.step()
+        scheduler.step(output.get("loss"))  # expect: DL601
+
+
+def best_by_the_training(model, loader, optimizer, params):
+    # lifeiteng/vall-e valle/bin/trainer.py:827
+    model = DistributedDataParallel(model)
+    total = 0.0
+    for batch in loader:
+        loss, loss_info = model(batch)
+        loss.backward()
+        optimizer.step()
+        total = total * 0.9 + loss_info["loss"]
+    params.train_loss = total / len(loader)
+    if params.train_loss < params.best_train_loss:  # expect: DL601
+        params.best_train_loss = params.train_loss
+
+
+def logged_by_terms(model, criterion, loader, optimizer, writer):
+    # showlab/UniVTG main/train_vlp_ddp.py:81
+    model = DistributedDataParallel(model)
+    meters = {}
+    for batch in loader:
+        loss_dict = criterion(model(batch))
+        losses = sum(loss_dict[name] * 0.5 for name in loss_dict)
+        losses.backward()
+        optimizer.step()
+        for name, value in loss_dict.items():
+            meters[name].update(float(value))
+    for name, value in meters.items():
+        writer.add_scalar(name, value.avg)  # expect: DL601
+
+
+def logged_beside_the_loss(model, geometry, loader, optimizer, logger):
+    # princeton-vl/DROID-SLAM train.py:132
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        geo_loss, geo_metrics = geometry(model(batch))
+        loss = 0.1 * geo_loss
+        loss.backward()
+        optimizer.step()
+        metrics = {}
+        metrics.update(geo_metrics)
+        logger.push(metrics)  # expect: DL601
+
+
+class StepsApart:
+    # align-anything align_anything/trainers/text_to_text/sft.py:154
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = DistributedDataParallel(model), optimizer
+
+    def train_step(self, batch):
+        loss = self.model(batch).mean()
+        loss.backward()
+        self.optimizer.step()
+        return {"train/loss": loss.item(), "train/lr": self.optimizer.param_groups[0]["lr"]}
+
+    def train(self, loader, logger):
+        for batch in loader:
+            info = self.train_step(batch)
+            logger.log(info)  # expect: DL601
+
+
+class LogsItsLoss(pl.LightningModule):
+    # InstantMesh src/model.py:202
+    def training_step(self, batch, index):
+        loss, loss_dict = self.compute_loss(batch)
+        self.log_dict(loss_dict, on_epoch=True)  # expect: DL601
+        if self.global_rank == 0:
+            self.draw(batch)
+        return loss
+
+
 # Correct
+
+
+def logged_after_a_reduction(model, criterion, loader, optimizer, writer):
+    # vissl tests/test_vit_fsdp.py:137
+    model = DistributedDataParallel(model)
+    losses = []
+    for batch in loader:
+        out = criterion(model(batch))
+        out.backward()
+        optimizer.step()
+        dist.all_reduce(out, op=dist.ReduceOp.AVG)
+        losses.append(out.item())
+    writer.add_scalar("loss", sum(losses))
+
+
+def learning_rate_of_a_step(step, loader, logger):
+    for batch in loader:
+        info = step.train_step(batch)
+        logger.log(info["train/lr"])
+
+
+def plateau_of_all(model, loader, optimizer, scheduler):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        output = model(batch)
+        output["loss"].backward()
+        optimizer.step()
+        dist.all_reduce(output["loss"], op=dist.ReduceOp.AVG)
+        scheduler.step(output["loss"])
+
+
+def hidden_states_by_gradient(model, hidden, steps):
+    # microsoft/LoRA run_pplm.py:192: no weight is trained.
+    for _ in range(steps):
+        loss = model(hidden).mean()
+        loss.backward()
+        hidden = hidden - hidden.grad
+    return hidden
 
 
 def read_from_all(result, folder):

@@ -2,7 +2,9 @@
 
 import torch
 import torch.distributed as dist
+import lightning.pytorch as pl
 from accelerate import Accelerator
+from timm.data.distributed_sampler import OrderedDistributedSampler
 from torch.nn import functional
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
@@ -131,12 +133,54 @@ def numbers_of_samples(model, data, criterion):
     return lost
 
 
+def what_is_over_is_left_out(model, dataset_val):
+    # mace mace/cli/run_train.py:715: a head with fewer configurations than ranks is not validated at all.
+    sampler = DistributedSampler(dataset_val, shuffle=False, drop_last=True)  # expect: DL602
+    return measured(model, DataLoader(dataset_val, sampler=sampler))
+
+
+def last_batch_is_left_out(model, dataset_val):
+    # Qwen-VL eval_mm/evaluate_grounding.py:135
+    loader = DataLoader(  # expect: DL602
+        dataset_val, 8, sampler=DistributedSampler(dataset_val, drop_last=True), drop_last=True  # expect: DL602
+    )
+    return measured(model, loader)
+
+
+def in_order(dataset, is_training):
+    # efficientdet-pytorch effdet/data/loader.py:229
+    if is_training:
+        sampler = DistributedSampler(dataset)
+    else:
+        sampler = OrderedDistributedSampler(dataset)  # expect: DL602
+    return DataLoader(dataset, sampler=sampler)
+
+
+class Tagger(pl.LightningModule):
+    # HTS-Audio-Transformer main.py:59 and sed_model.py:117
+    def val_dataloader(self):
+        sampler = DistributedSampler(self.eval_dataset, shuffle=False)  # expect: DL602
+        return DataLoader(self.eval_dataset, sampler=sampler)
+
+    def validation_epoch_end(self, outputs):
+        predictions = torch.cat(outputs)
+        gathered = [torch.zeros_like(predictions) for _ in range(dist.get_world_size())]
+        dist.all_gather(gathered, predictions)
+        self.log("mAP", self.evaluate_metric(torch.cat(gathered)))
+
+
 # Correct
 
 
-def what_is_over_is_left_out(model, dataset_val):
-    sampler = DistributedSampler(dataset_val, shuffle=False, drop_last=True)
-    return measured(model, DataLoader(dataset_val, sampler=sampler))
+def last_batch_of_training_is_left_out(model, optimizer, train_set):
+    sampler = DistributedSampler(train_set, drop_last=True)
+    for batch in DataLoader(train_set, sampler=sampler, drop_last=True):
+        model(batch).mean().backward()
+        optimizer.step()
+
+
+def last_batch_of_one_process_is_left_out(model, dataset_val):
+    return measured(model, DataLoader(dataset_val, 8, drop_last=True))
 
 
 def of_one_replica(model, dataset_val):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
@@ -72,8 +73,18 @@ def filled_up(model: Model) -> Iterator[tuple[Sampler, Evaluation]]:
 
 
 def _ends_evaluation(function: Function) -> bool:
-    """Whether Lightning calls a method with what the steps of an evaluation gave, or behind them."""
-    return function.cls is not None and function.name in _EPOCH_ENDS
+    """Whether Lightning calls a method behind the steps of an evaluation, and it logs numbers.
+
+    InstantMesh src/model.py:278 gathers pictures, and rank 0 draws them.
+    """
+    return (
+        function.cls is not None
+        and function.name in _EPOCH_ENDS
+        and any(
+            isinstance(node, ast.Call) and dotted_name(node.func) in ("self.log", "self.log_dict")
+            for node in own_nodes(function)
+        )
+    )
 
 
 def _samplers(model: Model, function: Function) -> Iterator[Sampler]:

@@ -1,5 +1,6 @@
 """Evaluations that each rank makes by itself."""
 
+import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
 
@@ -36,6 +37,31 @@ def by_keyword(train, model, train_set, test_set):
     test_loader = DataLoader(test_set, sampler=None)  # expect: DL624
     train(DataLoader(train_set, sampler=DistributedSampler(train_set)), model)
     return validate_network(model, loader=test_loader)
+
+
+def by_what_the_function_does(train, model, train_set, dataset_val):
+    # fractalgen main_fractalgen.py:173
+    sampler = DistributedSampler(train_set)
+    data_loader_val = DataLoader(dataset_val, shuffle=True)  # expect: DL624
+    train(DataLoader(train_set, sampler=sampler), model)
+    return compute_nll(model, data_loader_val)
+
+
+@torch.no_grad()
+def compute_nll(model, loader):
+    total = torch.zeros(1)
+    for batch in loader:
+        total += model(batch)
+    dist.all_reduce(total)
+    return total
+
+
+def a_loader_for_each_set(train, model, train_set, val_sets):
+    # croco stereoflow/train.py:336
+    sampler = DistributedSampler(train_set)
+    val_loaders = [DataLoader(each) for each in val_sets]  # expect: DL624
+    train(DataLoader(train_set, sampler=sampler), model)
+    return evaluate(val_loaders, model)
 
 
 # Look-alikes
@@ -80,3 +106,14 @@ def of_one_process(train, model, train_set, val_set):
     train(DataLoader(train_set, shuffle=True), model)
     val_loader = DataLoader(val_set)
     return evaluate(val_loader, model)
+
+
+def shown_to_a_person(train, model, train_set, val_set):
+    train_loader = DataLoader(train_set, sampler=DistributedSampler(train_set))
+    val_loader = DataLoader(val_set)
+    train(train_loader, model)
+    return describe(val_loader)
+
+
+def describe(loader):
+    return [len(batch) for batch in loader]
