@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -202,7 +203,12 @@ class TestShared:
 
     def test_what_cannot_be_pickled_is_done_here(self) -> None:
         here = os.getpid()
-        found = shared([lambda: lambda: 1, lambda: lambda: 2, lambda: lambda: 3], 3)
+        work: list[Callable[[], Callable[[], int]]] = [
+            lambda: lambda: 1,
+            lambda: lambda: 2,
+            lambda: lambda: 3,
+        ]
+        found = shared(work, 3)
         assert [each() for each in found] == [1, 2, 3]
         assert os.getpid() == here
 

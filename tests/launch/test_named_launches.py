@@ -292,6 +292,6 @@ def test_a_launch_that_a_page_quotes_or_indents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, line: int | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (found,) = findings("DL805", tmp_path, {"README.md": page, "train.py": DECLARED}) or [None]
-    wanted = None if line is None else [("README.md", line, "started here")]
-    assert (found and places(found)) == wanted
+    found = findings("DL805", tmp_path, {"README.md": page, "train.py": DECLARED})
+    wanted = [] if line is None else [[("README.md", line, "started here")]]
+    assert [places(each) for each in found] == wanted

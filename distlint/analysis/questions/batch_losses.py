@@ -215,7 +215,8 @@ def _closed(function: Function, began: set[str], writes: list[tuple[str, ast.exp
     whole, partly = set(began), {_base(path) for path in began if path.endswith("]")}
     while True:
         known = Losses(frozenset(whole), frozenset(partly), scopes, until)
-        more, some = set(), set()
+        more: set[str] = set()
+        some: set[str] = set()
         for path, value in writes:
             if isinstance(value, ast.Dict):
                 keys = [key for key, each in _items(value) if known.holds(each)]
@@ -307,9 +308,9 @@ def _roots(root: ast.expr) -> Iterator[str]:
         case ast.Name() | ast.Attribute() | ast.Subscript() if path := path_of(root):
             yield path
         case ast.expr():
-            for part in children(root):
-                if isinstance(part, ast.expr):
-                    yield from _roots(part)
+            for child in children(root):
+                if isinstance(child, ast.expr):
+                    yield from _roots(child)
 
 
 def _terms(value: ast.expr) -> Iterator[str]:

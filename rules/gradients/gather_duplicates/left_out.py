@@ -63,8 +63,18 @@ def _is_of_evaluation(
     """Whether names say so, and none says that it is for a training."""
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     data = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "dataset")]
-    names = [last_name(n) for part in (*targets, *data) for n in walk(part) if _is_named(n)]
-    asked = [last_name(n) for test in conditions for n in walk(test) if _is_named(n)]
+    names = [
+        last_name(n)
+        for part in (*targets, *data)
+        for n in walk(part)
+        if isinstance(n, ast.expr) and _is_named(n)
+    ]
+    asked = [
+        last_name(n)
+        for test in conditions
+        for n in walk(test)
+        if isinstance(n, ast.expr) and _is_named(n)
+    ]
     if any("train" in name.lower() for name in (*names, *asked, function.name)):
         return False
     return names_evaluation(*names, function.name, function.module.name.rpartition(".")[2])
