@@ -466,11 +466,14 @@ def test_no_python_file_is_said(distlint: Program, tmp_path: Path) -> None:
     assert (empty.code, empty.err) == (2, "error: .: there is no Python file in this folder\n")
     (tmp_path / "build").mkdir()
     (tmp_path / "build/a.py").write_text("wrong\n")
-    said = "No Python file was checked: the settings leave out what is there.\n"
+    said = "No Python file was checked: there is none, or the settings leave it out.\n"
     for command in (["check"], ["fix"], ["check", "--show-files"]):
         left_out = distlint(*command)
         assert left_out.code == 0
         assert left_out.err.startswith(said)
+    (tmp_path / "build/a.py").unlink()
+    (tmp_path / "README.md").write_text("Pictures alone: a page that could tell of a launch.\n")
+    assert distlint("check").err.startswith(said)
 
 
 def test_a_working_directory_that_is_gone_is_one_line_and_2(tmp_path: Path) -> None:
