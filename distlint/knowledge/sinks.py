@@ -253,7 +253,7 @@ _ROWS: tuple[CallRow, ...] = (
         path_keyword="stream",
         handle=True,
         result="local",
-        source="PyYAML 6.0.3 yaml/__init__.py:248",
+        source="PyYAML 6.0.4 yaml/__init__.py:248",
     ),
     CallRow(
         "yaml.safe_dump",
@@ -262,7 +262,7 @@ _ROWS: tuple[CallRow, ...] = (
         path_keyword="stream",
         handle=True,
         result="local",
-        source="PyYAML 6.0.3 yaml/__init__.py:263",
+        source="PyYAML 6.0.4 yaml/__init__.py:263",
     ),
     CallRow(
         "yaml.dump_all",
@@ -271,7 +271,7 @@ _ROWS: tuple[CallRow, ...] = (
         path_keyword="stream",
         handle=True,
         result="local",
-        source="PyYAML 6.0.3 yaml/__init__.py:215",
+        source="PyYAML 6.0.4 yaml/__init__.py:215",
     ),
     CallRow(
         "csv.writer",
@@ -897,7 +897,7 @@ _ROWS: tuple[CallRow, ...] = (
         path=0,
         path_keyword="stream",
         handle=True,
-        source="PyYAML 6.0.3 yaml/__init__.py:117",
+        source="PyYAML 6.0.4 yaml/__init__.py:117",
     ),
     CallRow(
         "yaml.load",
@@ -905,7 +905,7 @@ _ROWS: tuple[CallRow, ...] = (
         path=0,
         path_keyword="stream",
         handle=True,
-        source="PyYAML 6.0.3 yaml/__init__.py:74",
+        source="PyYAML 6.0.4 yaml/__init__.py:74",
     ),
     CallRow(
         "numpy.load",

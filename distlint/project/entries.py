@@ -54,6 +54,9 @@ _IMPORTS_BY_NAME: Final = re.compile(r"\bimport_module\(\s*[A-Za-z_]|\binstantia
 _TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWriter\(")
 """Calls that open a run of an experiment tracker."""
 
+_GENERATES: Final = re.compile(r"\.generate\(")
+"""Calls that each rank of a sharded model leaves when its own texts end."""
+
 _MODELS_OR_DATA: Final = re.compile(
     r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
     r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
@@ -210,7 +213,7 @@ def downloads(entry: Entry) -> bool:
 def serves_training(entry: Entry) -> bool:
     """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets.
 
-    Or starts CUDA on import, opens a tracker, or gets classes by names.
+    Or starts CUDA on import, opens a tracker, has a model generate, or gets classes by names.
     """
     text = entry.read()
     if entry.file.path.endswith("__init__.py") and "import " in text:
@@ -221,6 +224,7 @@ def serves_training(entry: Entry) -> bool:
         _MODELS_OR_DATA,
         _STARTS_CUDA,
         _TRACKS,
+        _GENERATES,
         _IMPORTS_BY_NAME,
     )
     return any(words.search(text) for words in searches)

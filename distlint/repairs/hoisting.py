@@ -76,7 +76,7 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         return None
     if any(_differs(g.value) for g in site.guards) or has_other_half(model, function, site.node):
         return None
-    if _names_a_measure(model, function, site) or _is_half_of_a_turn(function, branch, site.node):
+    if _names_a_measure(model, function, site):
         return None
     if inner := _inner_branch(branch, site.statement):
         return _out_of_both(divergence, branch, inner, site.node, site.statement)
@@ -97,24 +97,6 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     alike = not any(g.value.variance is Variance.RANK_LOCAL for g in site.guards)
     exact = made.exact and everyone and alone and alike and not ranked_callers(model, function)
     return Hoisted(made.edits, made.text, exact)
-
-
-def _is_half_of_a_turn(function: Function, branch: ast.If, call: ast.Call) -> bool:
-    """Whether the same wait stands under another test of the rank: ranks that take turns meet in the two.
-
-    P-tuning-v2 b1520c9 PT-Retrieval/colbert/colbert/training/training.py:78: `if rank == 0: barrier()` lets those go
-    on that wait under `if rank not in [-1, 0]`; on all ranks it would be one more.
-    """
-    wait, test = ast.unparse(call), ast.unparse(branch.test)
-    return not (call.args or call.keywords) and any(
-        isinstance(node, ast.If)
-        and mentions_rank(node.test)
-        and ast.unparse(node.test) != test
-        and any(
-            isinstance(each, ast.Expr) and ast.unparse(each.value) == wait for each in node.body
-        )
-        for node in own_nodes(function)
-    )
 
 
 def _names_a_measure(model: Model, function: Function, site: CallSite) -> bool:

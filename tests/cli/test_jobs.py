@@ -159,6 +159,8 @@ WAITING = """import os, pathlib, time
 def test_an_interrupt_ends_all_children(
     project: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    # None of so many groups is more than the share of one process: each has one to wait in.
+    write(project, {f"{name}/train.py": TRAIN.format(package=name) for name in ("four", "five")})
     pids = tmp_path_factory.mktemp("pids")
     env = plugin(tmp_path_factory.mktemp("site"), WORKING.format(body=WAITING))
     command = [sys.executable, "-m", "distlint", "check", "--no-cache", "-j", "3"]

@@ -48,9 +48,9 @@ LAST = """
 
 def last(model, folder):
     dist.barrier()
-    keep(model.state_dict(), os.path.join(folder, "last.pt"))
+    return keep(model.state_dict(), os.path.join(folder, "last.pt"))
 """
-"""A second call of all ranks: there is no one line to which the edit of the helper could go."""
+"""A call of all ranks whose result all of them read: no edit of the callers can take the place of the helper's."""
 
 GOOD = """
 import torch

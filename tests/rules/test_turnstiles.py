@@ -390,6 +390,26 @@ def before():
 }
 
 
+_BY_SETTINGS = ("save", 'mode == "train"', "not args.evaluate", 'mode.startswith("t")', "step % 10 == 0",
+                "torch.cuda.is_available()")  # fmt: skip
+
+
+@pytest.mark.parametrize("test", _BY_SETTINGS)
+def test_a_barrier_under_a_setting_is_no_half(
+    test: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All ranks come to the first barrier or none: the second waits for those that never come."""
+    text = f"""{_HEAD}\
+def main(args, mode, save, step):
+    if {test}:
+        dist.barrier()
+    if dist.get_rank() == 0:
+        dist.barrier()  # here
+    return DDP(make(args))
+"""
+    assert lines_of("DL101", tmp_path, text, capsys) == marked(text)
+
+
 @pytest.mark.parametrize("shape", _HALVES)
 def test_a_half_is_found(shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = _HEAD + _HALVES[shape]

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import BARRIERS
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.knowledge import ranks
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
+_ASKED_BY_NAME: Final = frozenset(name.partition(".")[0] for name in ranks.FUNCTIONS)
+"""Libraries whose questions for the rank are rows."""
+
 
 def half_by_unknown_test(live: LiveProgram, site: CallSite | None) -> bool:
-    """Whether the ranks that miss a barrier may come to one that stands alone under a test of unknown outcome.
+    """Whether the ranks that miss a barrier may come to one that stands alone under a test that is not understood.
 
     `if not context.is_first(): barrier()`: who comes to it is not seen, but a barrier that only some ranks come to
-    is nobody's intention where another is written for the rest.
+    is nobody's intention where another is written for the rest. `args.is_master` is named after the rank. To one
+    under a setting (`if mode == "train":`) all ranks come, or none.
     """
     return site is not None and any(
-        len(branch.body) == 1 and _outcome(live, branch, barrier) == {None}
+        len(branch.body) == 1
+        and _outcome(live, branch, barrier) == {None}
+        and (mentions_rank(branch.test) or _asks_unseen_code(live, branch, barrier))
         for branch, barrier in _others(site.function, site.node)
     )
 
@@ -32,11 +39,14 @@ def half_by_unknown_test(live: LiveProgram, site: CallSite | None) -> bool:
 def has_other_half(live: LiveProgram, function: Function, call: ast.AST) -> bool:
     """Whether a barrier that one test lets some ranks come to may be answered by one under another test.
 
-    Without its test the one of the two would wait for nobody. In the same function, and where nothing else stands
-    under a test of the rank in one that has a caller in common with it.
+    Without its test the one of the two would wait for nobody. In the same function, where others come to it than to
+    this one, and where nothing else stands under a test of the rank in one that has a caller in common with it.
+    P-tuning-v2 b1520c9 PT-Retrieval/colbert/colbert/training/training.py:78: `if rank == 0: barrier()` lets those go
+    on that wait under `if rank not in [-1, 0]`.
     """
     return any(
-        _outcome(live, branch, barrier) != {True} for branch, barrier in _others(function, call)
+        _outcome(live, branch, barrier) != {True} and not _for_the_same(live, barrier, call)
+        for branch, barrier in _others(function, call)
     ) or any(
         len(branch.body) == 1 and mentions_rank(branch.test)
         for each in _siblings(live, function)
@@ -52,6 +62,45 @@ def _siblings(live: LiveProgram, function: Function) -> Iterator[Function]:
             yield each
     if function.cls is not None:
         yield from (method for method in function.cls.methods.values() if method is not function)
+
+
+def _for_the_same(live: LiveProgram, barrier: ast.AST, call: ast.AST) -> bool:
+    """Whether only ranks come to a barrier that come to the other as well: `if rank == 0: barrier()`, twice."""
+    there, here = live.call_at(barrier), live.call_at(call)
+    return there is not None and here is not None and there.classes <= here.classes
+
+
+def _asks_unseen_code(live: LiveProgram, branch: ast.If, barrier: ast.Call) -> bool:
+    """Whether what decides a test is the answer of code that is not seen, and that is handed nothing.
+
+    Whose turn it is such code may know; `mode.startswith("eval")` says something of what it is handed, and of the
+    libraries whose questions for the rank are rows all others are the same for all.
+    """
+    group = live.call_at(barrier)
+    if group is None:
+        return False
+    decide = {
+        _without_not(guard.value).key
+        for _, site in group.sites
+        for guard in site.guards
+        if guard.node is branch.test
+    }
+    for node in own_nodes(group.site.function):
+        match node:
+            case ast.Call(args=[], keywords=[]) if ("call", id(node)) in decide:
+                asked = live.call_at(node)
+                return (
+                    asked is not None
+                    and asked.site.callee is None
+                    and asked.site.name.partition(".")[0] not in _ASKED_BY_NAME
+                )
+    return False
+
+
+def _without_not(value: Value) -> Value:
+    while value.logic is not None and value.logic[0] == "not":
+        (value,) = value.logic[1]
+    return value
 
 
 def _outcome(live: LiveProgram, branch: ast.If, barrier: ast.Call) -> set[bool | None]:

@@ -35,6 +35,8 @@ _SEVERAL: Final = re.compile(
     r"parallel|multi|dist|ddp|world|gpus?_?n(um)?\b|n(um)?_?(of_)?gpus?\b|rank"
 )
 """Names of options that ask for several GPUs, or for a launch."""
+_ONE: Final = re.compile(r"gpu|cuda|device")
+"""Names that ask for a GPU."""
 _QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
 _ONLY_LOOK: Final = frozenset(
     {"print", "str", "repr", "len", "id", "type", "isinstance", "hasattr"}
@@ -267,15 +269,18 @@ def _names_choice(test: ast.expr) -> bool:
 
 
 def _one_gpu_will_do(test: ast.expr, call: CallSite) -> bool:
-    """Whether a condition around DataParallel asks for no more than one GPU: one process with one has the wrapper.
+    """Whether a condition around DataParallel asks for one GPU and no more: one process with one has the wrapper.
 
-    pix2pixHD 14b3b3c models/models.py:17: `if opt.isTrain and len(opt.gpu_ids) and not opt.fp16`.
+    pix2pixHD 14b3b3c models/models.py:17: `if opt.isTrain and len(opt.gpu_ids) and not opt.fp16`. An option that
+    asks for no GPU (`if fused:`) leaves the wrapper off on any number of them.
     """
     assigned = assignments(call.function)
     tests = [
         test,
         *(v for n in walk(test) if isinstance(n, ast.Name) for v in assigned.get(n.id, ())),
     ]
+    if not any(_ONE.search(ast.unparse(each).lower()) for each in tests):
+        return False
     return not any(
         _SEVERAL.search(ast.unparse(each).lower())
         or any(

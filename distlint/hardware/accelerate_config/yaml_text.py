@@ -16,7 +16,7 @@ Value: TypeAlias = Scalar | Sequence[Scalar] | Mapping[str, Any]
 # A plain scalar must begin with a letter and go on with characters that have no meaning in YAML.
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_.,/+-]*(?: [A-Za-z0-9_.,/+-]+)*")
 
-# YAML 1.1 types: https://yaml.org/type/bool.html, null.html, float.html; PyYAML 6.0.3 resolver.py.
+# YAML 1.1 types: https://yaml.org/type/bool.html, null.html, float.html; PyYAML 6.0.4 resolver.py.
 _OTHER_TYPES = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 
