@@ -1381,11 +1381,31 @@ COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 WRITE_THEMSELVES: Final = frozenset({"dump", "save_pretrained", "to_json_file"})
 """Methods by which a configuration writes its few lines (transformers, mmcv, mmengine: the rows above)."""
 
+SMALL_OBJECTS: Final = re.compile(
+    r"(?:^|_)(?:tokenizers?|processors?|processing_class|(?:feature_)?extractor|noise_scheduler|scheduler"
+    r"|chat_template|(?:generation_)?config)(?:_?\d|_fast|_one|_two)?$",
+    re.IGNORECASE,
+)
+"""Names of what `save_pretrained` writes in a few small files that follow from where it was loaded: tokenizers,
+processors, diffusers' schedulers (transformers 5.23.0 tokenization_utils_base.py:2005, processing_utils.py:1182)."""
+SMALL_FILES: Final = (
+    "added_tokens.json", "chat_template.jinja", "config.json", "generation_config.json", "merges.txt",
+    "preprocessor_config.json", "processor_config.json", "scheduler_config.json", "special_tokens_map.json",
+    "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json", "vocab.txt",
+)  # fmt: skip
+"""The names of these files."""
+TRAINS_TOKENIZER: Final = re.compile(r"^(?:train$|train_(?:new_)?from)")
+"""Methods by which a tokenizer is made of the texts that a rank holds (tokenizers 0.22.1: `train`,
+`train_from_iterator`; transformers: `train_new_from_iterator`)."""
+FOR_PEOPLE: Final = re.compile(r"(?i)(?:^|/)(?:readme|model_?card|license)(?:\.\w+)?$")
+"""Names of files that people read, and no program."""
+
 WRITE_FIRST: Final[dict[str, str]] = {
     "omegaconf.OmegaConf.save": "config",
     "pathlib.Path.write_text": "data",
+    "torch.save": "obj",
 }
-"""Calls that write the text of their first argument: its keyword."""
+"""Calls that write their first argument: its keyword."""
 
 SAME_FROM_SAME: Final = frozenset({
     "abspath", "as_dict", "as_posix", "asdict", "basename", "bool", "copy", "deepcopy", "dict",

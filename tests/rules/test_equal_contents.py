@@ -18,9 +18,10 @@ import yaml
 from lightning.pytorch import LightningDataModule
 from omegaconf import OmegaConf
 from torch.utils.data import DataLoader, DistributedSampler
+from transformers import AutoImageProcessor, AutoTokenizer
 
 
-def main(args, cfg, model, data):
+def main(args, cfg, model, tokenizer, data, **kwargs):
     dist.init_process_group("nccl")
     out = os.path.join(args.out, "settings.json")
 """
@@ -35,6 +36,14 @@ SAME = {
     "by its class": "model.config.save_pretrained(args.out)",
     "a copy": "shutil.copy(args.config, out)",
     "the script": "shutil.copyfile(__file__, os.path.join(args.out, 'main.py'))",
+    "a tokenizer": "tokenizer.save_pretrained(args.out)",
+    "a tokenizer that others hold": "model.tokenizer.save_pretrained(args.out)",
+    "what a callback is given": "kwargs['tokenizer'].save_pretrained(args.out)",
+    "a processor that was loaded": "image_processor = AutoImageProcessor.from_pretrained(args.base)\n    image_processor.save_pretrained(args.out)",
+    "a tokenizer beside the folders of others": "from pathlib import Path\n    last = list(Path(args.out).glob('checkpoint-*'))\n    tokenizer.save_pretrained(args.out)",
+    "nothing": "torch.save({}, out)",
+    "settings as a checkpoint": "torch.save({'cfg': cfg, 'version': 2}, out)",
+    "a card for people": "card = describe(model, data)\n    with open(f'{args.out}/README.md', 'w') as f:\n        f.write(card)",
     "what the path is made of": "url, tag = fetch(args)\n    with open(f'{args.out}/{url}-{tag}.json', 'w') as f:\n        json.dump({'url': url, 'tag': tag}, f)",
 }
 
@@ -53,6 +62,14 @@ OTHER = {
     "read by its variable": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    engine = start(out)",
     "read as it was given": "with open(args.meta, 'w') as f:\n        json.dump(cfg, f)\n    meta = open(args.meta).read()",
     "for DeepSpeed": "args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)",
+    "a tokenizer of its texts": "tokenizer.train_from_iterator(data)\n    tokenizer.save_pretrained(args.out)",
+    "a new tokenizer of its texts": "tokenizer = tokenizer.train_new_from_iterator(data, 800)\n    tokenizer.save_pretrained(args.out)",
+    "a tokenizer that is read": "tokenizer.save_pretrained(args.out)\n    other = AutoTokenizer.from_pretrained(args.out)",
+    "a tokenizer that is uploaded by each": "tokenizer.save_pretrained(args.out, push_to_hub=True)",
+    "a tokenizer in the files of a pattern": "from pathlib import Path\n    tokenizer.save_pretrained(args.out)\n    for name in Path(args.out).glob('*.json'):\n        send(name)",
+    "a model": "tokenizer_model.save_pretrained(args.out)",
+    "a state among settings": "torch.save({'cfg': cfg, 'model': model.state_dict()}, out)",
+    "a card of each rank": "with open(f'{args.out}/README.md', 'w') as f:\n        f.write(f'By {args.rank}')",
     "made new": "with open(out, 'x') as f:\n        json.dump(cfg, f)",
 }
 

@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.environment import blocks_of
 from distlint.analysis.program.handed import argument_of, callers_by_name
@@ -16,6 +18,7 @@ from distlint.analysis.program.syntax import (
     assigned_names,
     assignments,
     default_of,
+    mentions_rank,
     own_nodes,
     target_names,
 )
@@ -86,7 +89,8 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
     """Whether all ranks write the same few lines to a file that nothing in their run reads.
 
     What they leave is what one of them would have written. mmdetection's `cfg.dump(osp.join(cfg.work_dir, …))` behind
-    `init_dist()` (UniAD 5b70bf2 tools/train.py:173), `shutil.copy(args.config, …)` (HumanBench PATH/test.py:86).
+    `init_dist()` (UniAD 5b70bf2 tools/train.py:173), `shutil.copy(args.config, …)` (HumanBench PATH/test.py:86),
+    `tokenizer.save_pretrained(…)` behind the training (RLHF-Reward-Modeling bradley-terry-rm/gemma_2B_rm.py:283).
     """
     if found.effect is not Effect.WRITE or found.path is None:
         return False
@@ -94,11 +98,70 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
     if not written:
         return False
     told = frozenset((found.function, name) for name in _names_of(found.path, found.function))
+    if found.site.method == "save_pretrained":
+        return not _read(live, found)
     alike = _Alike(live)
     given = (_as_given(found, each) for each in written)
-    return all(alike.holds(each, found.function, seen=told) for each in given) and not _read(
-        live, found
+    return all(
+        alike.holds(each, found.function, seen=told) or _is_prose(found, each) for each in given
+    ) and not _read(live, found)
+
+
+def _is_prose(found: FileCall, written: ast.expr) -> bool:
+    """Whether a text is for people alone, and nothing of a rank's own is seen in it: whose text is left is one to them.
+
+    autotrain-advanced b5c98fb src/autotrain/trainers/image_classification/__main__.py:218: the model card.
+    """
+    assert found.path is not None
+    last = parts_of(found.path, found.function)[-1:]
+    return (
+        bool(last)
+        and isinstance(last[0], str)
+        and sinks.FOR_PEOPLE.search(last[0]) is not None
+        and not any(
+            mentions_rank(part)
+            for part in walk(written)
+            if isinstance(part, ast.Name | ast.Attribute)
+        )
     )
+
+
+def is_small_object(node: ast.expr) -> bool:
+    """Whether an expression names what is saved in a few small files: a tokenizer, a processor, a configuration."""
+    match node:
+        case ast.Name() | ast.Attribute():
+            name = last_name(node)
+        case ast.Subscript(slice=ast.Constant(value=str() as name)):
+            pass
+        case _:
+            return False
+    return sinks.SMALL_OBJECTS.search(name) is not None
+
+
+def _is_loaded(node: ast.expr, site: CallSite) -> bool:
+    """Whether what is saved was loaded as it is, the same by all ranks: no tokenizer that each trains on its texts."""
+    name = dotted_name(node)
+    receiver = site.receiver
+    if receiver is not None and receiver.variance is not Variance.UNIFORM:
+        return False
+    made = assignments(site.function).get(name, ())
+    return not any(
+        isinstance(call, ast.Call) and sinks.TRAINS_TOKENIZER.match(last_name(call.func))
+        for value in made
+        for call in walk(value)
+    ) and not any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and sinks.TRAINS_TOKENIZER.match(call.func.attr)
+        and dotted_name(call.func.value) == name
+        for call in own_nodes(site.function)
+    )
+
+
+def _goes_to_hub(site: CallSite) -> bool:
+    """Whether a call also uploads what it writes: every rank a commit of its own."""
+    value = site.keywords.get("push_to_hub")
+    return value is not None and value.truthiness() is not False
 
 
 def _as_given(found: FileCall, node: ast.expr) -> ast.expr:
@@ -140,10 +203,13 @@ def _written(found: FileCall) -> list[ast.expr] | None:
         small = _SMALL.search(text) and not _LARGE.search(text)
         return [source] if source is not None and small else None
     function = site.node.func
-    if isinstance(function, ast.Attribute) and (
-        site.method in sinks.WRITE_THEMSELVES and _is_settings(function.value)
-    ):
-        return [function.value]
+    if isinstance(function, ast.Attribute) and site.method in sinks.WRITE_THEMSELVES:
+        owner = function.value
+        if site.method == "save_pretrained" and is_small_object(owner):
+            small = _is_loaded(owner, site) and not _goes_to_hub(site)
+            return [owner] if small else None
+        if _is_settings(owner):
+            return [owner]
     if site.name in sinks.WRITE_FIRST:
         given = site.argument_node(0, sinks.WRITE_FIRST[site.name])
         return [given] if given is not None else None
@@ -409,6 +475,7 @@ def _read_as(
     return (
         _is_for_library(path, function)
         or any(_reads(other, found, parts) for other in live.answer(file_calls))
+        or (folder and _loads_again(function, parts))
         or (not folder and _handed_on(path, function, writes))
         or _named_in_reading(live, found, parts)
     )
@@ -429,10 +496,42 @@ def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
     if other.effect is not Effect.READ or other.path is None:
         return False
     read = parts_of(other.path, other.function)
+    if found.site.method == "save_pretrained" and _lists_others(other, read):
+        return False
     same = read == path or (found.site.method == "save_pretrained" and holds(path, read))
     return same and not (
         other.function is found.function and on_the_other_arm(other.site, found.site)
     )
+
+
+def _loads_again(function: Function, folder: Parts) -> bool:
+    """Whether a file has a `from_pretrained` of the folder that is written, as `function` names it."""
+    return any(
+        parts_of(path, user) == folder
+        for user in function.module.all_functions
+        if "from_pretrained" in function.module.source.text
+        for node in own_nodes(user)
+        if isinstance(node, ast.Call) and last_name(node.func) == "from_pretrained"
+        for path in (*node.args[:1], *(k.value for k in node.keywords))
+    )
+
+
+def _lists_others(other: FileCall, read: Parts) -> bool:
+    """Whether a call lists files by a pattern that fits none of a tokenizer or a configuration.
+
+    LLaMA-VID b3d3ae2 llamavid/train/train.py:1189: `Path(args.output_dir).glob("checkpoint-*")`.
+    """
+    if other.site.method not in ("glob", "rglob", "iglob"):
+        return False
+    pattern = other.site.argument_node(0, "pattern")
+    match pattern:
+        case ast.Constant(value=str() as text):
+            pass
+        case _ if read and isinstance(read[-1], str):
+            text = read[-1]
+        case _:
+            return False
+    return not any(fnmatch(name, text.rpartition("/")[2]) for name in sinks.SMALL_FILES)
 
 
 def _handed_on(path: ast.expr, function: Function, writes: ast.AST) -> bool:

@@ -89,7 +89,7 @@ from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.contents import equal_and_unread
+from distlint.analysis.questions.contents import equal_and_unread, is_small_object
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
@@ -152,8 +152,6 @@ _NAMED_WRITES = frozenset(
     }
 )
 """What writes to a file in nearly every library."""
-
-_LIGHT_OWNERS = ("token", "processor", "config", "extractor", "scheduler", "template")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -274,8 +272,7 @@ def _holds_a_share(model: Model, found: FileCall) -> bool:
 
 def _is_light(found: FileCall) -> bool:
     function = found.site.node.func
-    owner = ast.unparse(function.value).lower() if isinstance(function, ast.Attribute) else ""
-    return any(word in owner for word in _LIGHT_OWNERS)
+    return isinstance(function, ast.Attribute) and is_small_object(function.value)
 
 
 def _advice(fix: Fix | None) -> str:

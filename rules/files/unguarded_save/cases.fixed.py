@@ -59,7 +59,7 @@ def train(model, loader, output_dir):
     for epoch in range(3):
         for batch in loader:
             accelerator.backward(model(batch))
-        state = {"epoch": epoch, "seed": 1}
+        state = {"epoch": epoch, "model": model.state_dict()}
         save(state, os.path.join(output_dir, f"state-{epoch}.pt"))  # expect: DL301
     accelerator.wait_for_everyone()
     # The last one.
@@ -155,13 +155,13 @@ def ends_in_a_comment(chars, vocab_file):
             f.write("end")  # for the reader
 
 
-class SaveTokenizer(TrainerCallback):
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
+class SaveAdapter(TrainerCallback):
+    def __init__(self, adapter):
+        self.adapter = adapter
 
     def on_save(self, args, state, control, **kwargs):
         if state.is_world_process_zero:
-            self.tokenizer.save_pretrained(  # expect: DL301
+            self.adapter.save_pretrained(  # expect: DL301
                 args.output_dir,  # beside the model
             )
 
@@ -352,9 +352,10 @@ def of_a_grid(model, batches, folder):
             json.dump(result, open(path, "w"))  # expect: DL301
 
 
-def saves_tokens(model, tokenizer: PreTrainedTokenizer, folder):
+def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
+    tokenizer.train_from_iterator(texts)
     if accelerator.is_main_process:
         tokenizer.save_pretrained(folder)  # expect: DL301
     accelerator.wait_for_everyone()

@@ -57,7 +57,7 @@ def train(model, loader, output_dir):
     for epoch in range(3):
         for batch in loader:
             accelerator.backward(model(batch))
-        state = {"epoch": epoch, "seed": 1}
+        state = {"epoch": epoch, "model": model.state_dict()}
         torch.save(state, os.path.join(output_dir, f"state-{epoch}.pt"))  # expect: DL301
     accelerator.wait_for_everyone()
     # The last one.
@@ -146,12 +146,12 @@ def ends_in_a_comment(chars, vocab_file):
         f.write("end")  # for the reader
 
 
-class SaveTokenizer(TrainerCallback):
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
+class SaveAdapter(TrainerCallback):
+    def __init__(self, adapter):
+        self.adapter = adapter
 
     def on_save(self, args, state, control, **kwargs):
-        self.tokenizer.save_pretrained(  # expect: DL301
+        self.adapter.save_pretrained(  # expect: DL301
             args.output_dir,  # beside the model
         )
 
@@ -334,9 +334,10 @@ def of_a_grid(model, batches, folder):
         json.dump(result, open(path, "w"))  # expect: DL301
 
 
-def saves_tokens(model, tokenizer: PreTrainedTokenizer, folder):
+def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
+    tokenizer.train_from_iterator(texts)
     tokenizer.save_pretrained(folder)  # expect: DL301
 
 
