@@ -1375,6 +1375,20 @@ EXISTENCE_METHODS: frozenset[str] = frozenset({"exists", "is_file", "is_dir", "i
 KEEPS_WHAT_IS_THERE: Final = frozenset({"torchvision.datasets.utils.download_url"})
 """Downloads that do nothing where the file is there and whole (torchvision 0.29.2 torchvision/datasets/utils.py:104)."""
 
+TOLERANT: Final[dict[str, dict[str, int]]] = {
+    "ignore_errors": {"shutil.rmtree": 1},
+    "missing_ok": {"pathlib.Path.unlink": 0, ".unlink": 0},
+    "exist_ok": {"os.makedirs": 2, "pathlib.Path.mkdir": 2, ".mkdir": 2},
+    "dirs_exist_ok": {"shutil.copytree": 5},
+}
+"""Arguments by which a call takes what others have made or removed, and their positions (python 3.11 shutil, pathlib,
+os)."""
+
+RENAMES: Final = frozenset(
+    {"os.rename", "os.replace", "pathlib.Path.rename", "pathlib.Path.replace"}
+)
+"""Moves that put one file in the place of another in one step (POSIX `rename`; python 3.11 os, pathlib)."""
+
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
 

@@ -32,7 +32,7 @@ from distlint.analysis.program.definitions import (
     last_name,
 )
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.rank_settings import is_ambiguous, rank_settings
+from distlint.analysis.program.rank_settings import is_rank_setting, setting
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
@@ -214,10 +214,8 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             return found
     if kind is not None and not _is_lookalike(frame, base, attr):
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
-    if is_ambiguous(node) and dotted_name(node) in rank_settings(frame.module):
-        # Of all ranks or of those of one machine: what tells rank 0 from the others is the same.
-        rank = frame.rank_value("rank", node, f"`{dotted_name(node)}`")
-        return rank.replace(tags=frozenset({"rank"}))
+    if is_rank_setting(node, frame.module):
+        return _rank_setting(frame, node)
     if (
         base.variance is Variance.RANK_LOCAL
         and attr in conventions.UNIFORM_ATTRIBUTES
@@ -238,6 +236,23 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         receiver=base,
         tags=base.tags - {"local-length"},
     )
+
+
+def _rank_setting(frame: Frame, node: ast.Attribute | ast.Subscript) -> Value:
+    """The rank that a setting holds: of all ranks or of those of one machine, which tells rank 0 from the others alike."""
+    rank = frame.rank_value("rank", node, f"`{ast.unparse(node)}`")
+    return rank.replace(tags=frozenset({"rank"}))
+
+
+def _kept_rank(frame: Frame, node: ast.Subscript) -> Value | None:
+    """The rank among the settings that a dict holds: `self.config["rank"]`, `args["local_rank"]`."""
+    if is_rank_setting(node, frame.module):
+        return _rank_setting(frame, node)
+    read = setting(node)
+    kind = facts.argument_attribute(*read) if read is not None else None
+    if kind != "local_rank" or read is None or read[1] != "local_rank":
+        return None  # `config["distributed"]`, `cfg["gpu"]` may hold a section of the configuration
+    return frame.rank_value(kind, node, f"`{ast.unparse(node)}`")
 
 
 def _common_method(
@@ -325,6 +340,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
             return constant(base.const[index.const], *variance_of((base, index))[:2])
         except (TypeError, KeyError, IndexError):
             return Value(("item", base.key, index.key))
+    if base.variance is Variance.UNIFORM and (rank := _kept_rank(frame, node)) is not None:
+        return rank
     variance, origin, tags = variance_of((entries.rest if entries is not None else base, index))
     if "bool-mask" in index.tags and AGREED not in tags:
         # `x[mask]`: how many elements are left is each rank's own.

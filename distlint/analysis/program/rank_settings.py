@@ -30,7 +30,12 @@ def rank_settings(module: Module) -> frozenset[str]:
     """
     surely: set[str] = set()
     bounds: dict[str, set[type[ast.cmpop]]] = {}
-    if not any(f".{attr}" in module.source.text for attr in AMBIGUOUS_ARGUMENT_ATTRIBUTES):
+    text = module.source.text
+    if not any(
+        f".{a}" in text or f"[{q}{a}{q}]" in text
+        for a in AMBIGUOUS_ARGUMENT_ATTRIBUTES
+        for q in "'\""
+    ):
         return frozenset()
     for name, op, numbers in _comparisons(module):
         if issubclass(op, _EQUAL) and numbers and numbers <= _NO_SIZES:
@@ -40,10 +45,35 @@ def rank_settings(module: Module) -> frozenset[str]:
     return frozenset({*surely, *(name for name, ops in bounds.items() if len(ops) > 1)})
 
 
-def is_ambiguous(node: ast.Attribute) -> bool:
-    """Whether an expression reads a setting that may be a rank, or a size."""
-    owner = dotted_name(node.value).rpartition(".")[2]
-    return node.attr in AMBIGUOUS_ARGUMENT_ATTRIBUTES and owner in ARGUMENT_NAMES
+def setting(node: ast.expr) -> tuple[str, str] | None:
+    """The object and the name of a setting, read as an attribute or, where they are kept in a dict, by its key.
+
+    ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:349: `self.config["rank"] == 0`, of `vars(args)`; BasicSR's
+    `self.opt["rank"]`.
+    """
+    match node:
+        case ast.Attribute(value=owner, attr=name):
+            pass
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str() as name)):
+            pass
+        case _:
+            return None
+    of = dotted_name(owner)
+    return (of, name) if of else None
+
+
+def is_rank_setting(node: ast.expr, module: Module) -> bool:
+    """Whether an expression reads a setting that a file asks for as one asks for a rank."""
+    name = _ambiguous(node)
+    return bool(name) and name in rank_settings(module)
+
+
+def _ambiguous(node: ast.expr) -> str:
+    """The name of a setting that may be a rank, or a size; empty for others."""
+    read = setting(node)
+    if read is None or read[1] not in AMBIGUOUS_ARGUMENT_ATTRIBUTES:
+        return ""
+    return ".".join(read) if read[0].rpartition(".")[2] in ARGUMENT_NAMES else ""
 
 
 def _comparisons(module: Module) -> Iterator[tuple[str, type[ast.cmpop], frozenset[int]]]:
@@ -51,10 +81,10 @@ def _comparisons(module: Module) -> Iterator[tuple[str, type[ast.cmpop], frozens
         for node in own_nodes(function):
             match node:
                 case ast.Compare(left=left, ops=[op], comparators=[right]):
-                    if isinstance(left, ast.Attribute) and is_ambiguous(left):
-                        yield dotted_name(left), type(op), _numbers(right)
-                    elif isinstance(right, ast.Attribute) and is_ambiguous(right):
-                        yield dotted_name(right), _TURNED.get(type(op), type(op)), _numbers(left)
+                    if name := _ambiguous(left):
+                        yield name, type(op), _numbers(right)
+                    elif name := _ambiguous(right):
+                        yield name, _TURNED.get(type(op), type(op)), _numbers(left)
 
 
 def _numbers(node: ast.expr) -> frozenset[int]:

@@ -566,7 +566,7 @@ def names_a_part(node: ast.expr, function: Function, *, bars: bool = True) -> bo
         if isinstance(root, ast.IfExp) and only_adds_a_bar(root):
             stack += [(root.body, scope), (root.orelse, scope)]
             continue
-        hidden = frozenset() if bars else _of_bars(root)
+        hidden = set() if bars else _of_bars(root)
         for child in walk(root):
             if child in hidden:
                 continue
@@ -577,6 +577,10 @@ def names_a_part(node: ast.expr, function: Function, *, bars: bool = True) -> bo
                     return True
                 continue
             name = dotted_name(child)
+            if isinstance(child, ast.Attribute) and _is_progress(name):
+                # ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:1544: `trainer.steps`, of a trainer that was
+                # given a sampler with its rank.
+                hidden.update(walk(child.value))
             if not name or (name, scope) in seen:
                 continue
             seen.add((name, scope))
@@ -619,14 +623,14 @@ def _is_on_own_device(tensor: ast.expr) -> bool:
     return False
 
 
-def _of_bars(root: ast.AST) -> frozenset[ast.AST]:
+def _of_bars(root: ast.AST) -> set[ast.AST]:
     """What says whether progress bars are drawn: `disable=rank != 0`."""
-    return frozenset(
+    return {
         inner
         for node in walk(root)
         if isinstance(node, ast.keyword) and node.arg == "disable"
         for inner in walk(node)
-    )
+    }
 
 
 def _is_progress(name: str) -> bool:
@@ -889,7 +893,6 @@ _FILE_ERRORS: Final = frozenset(
         "EnvironmentError",
     }
 )
-_TOLERANT: Final = ("ignore_errors", "missing_ok", "exist_ok", "dirs_exist_ok")
 
 
 def marks(site: CallSite) -> bool:
@@ -900,12 +903,28 @@ def marks(site: CallSite) -> bool:
     return site.method == "touch" and "exist_ok" not in site.keywords
 
 
+def moves_its_own(found: FileCall) -> bool:
+    """Whether a call puts a file of each rank's own in the place of a common one: whoever is last, it is whole.
+
+    esvit 2d6becd datasets/blob_storage.py:158: `os.rename(local_path + rank, local_path)`.
+    """
+    site = found.site
+    if site.name not in sinks.RENAMES or found.row.target is None:
+        return False
+    source = _path_node(site, found.row.path, found.row.path_keyword)
+    if source is None or source is found.path:
+        return False
+    value = path_value(site, source)
+    return (value is not None and is_own(value)) or names_a_part(source, found.function)
+
+
 def tolerated(site: CallSite) -> bool:
     """Whether the call, or what stands around it, takes a file that others made or removed."""
     if marks(site):
         return True
-    for keyword in _TOLERANT:
-        value = site.keywords.get(keyword)
+    for keyword, positions in sinks.TOLERANT.items():
+        # `rmtree(path, True)`: lightweight-gan efbec45 lightweight_gan/lightweight_gan.py:1626.
+        value = site.argument(positions.get(site.name), keyword)
         if value is not None and value.truthiness() is not False:
             return True
     caught = [handler.type for attempt in site.tries for handler in attempt.handlers]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Mapping
-from typing import Final
+from typing import Final, TypeGuard
 
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, own_nodes
 
 Parts = tuple[Hashable, ...]
 """The components of a path, outermost first: constants, and what stands for a component."""
@@ -74,8 +74,7 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             name = dotted_name(called)
             if name in _FOLDERS and not rest:
                 outer = _parts(first, function, depth)
-                if len(outer) > 1:
-                    return outer[:-1]
+                return outer[:-1] if len(outer) > 1 else (("folder", *outer),)
             if name in _JOINS or (name in _SAME and not rest) or name.endswith("Path"):
                 return tuple(p for a in (first, *rest) for p in _parts(a, function, depth))
             if isinstance(called, ast.Attribute) and called.attr == "joinpath":
@@ -112,12 +111,38 @@ def object_of(node: ast.expr, function: Function) -> Hashable | None:
 
 
 def _element(name: str, key: object, function: Function) -> ast.expr | None:
-    """What a written-out dictionary, assigned once and not changed, holds under a key."""
+    """What a written-out dictionary, assigned once and not changed, holds under a key; or a dict of all settings."""
     match assignments(function).get(name, ()):
         case [ast.Dict(keys=keys, values=values)]:
             found = [v for k, v in zip(keys, values, strict=True) if _is_key(k, key)]
-            return found[-1] if found and all(isinstance(k, ast.Constant) for k in keys) else None
-    return None
+            if found:
+                return found[-1] if all(isinstance(k, ast.Constant) for k in keys) else None
+    return _setting(name, key, function) if isinstance(key, str) else None
+
+
+def _setting(name: str, key: str, function: Function) -> ast.expr | None:
+    """The attribute of the arguments that a dict was made of, or told of, in the function that asks for it.
+
+    ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:1101: `config.update(vars(args))`, then `config["outdir"]`.
+    """
+    told: list[ast.expr] = [
+        value.args[0] for value in assignments(function).get(name, ()) if _is_vars(value)
+    ]
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="update"), args=[given]
+            ) if owner == name and _is_vars(given):
+                told.append(given.args[0])
+            case ast.Subscript(value=ast.Name(id=owner), slice=of, ctx=ast.Store()) if (
+                owner == name and _is_key(of, key)
+            ):
+                return None
+    return ast.Attribute(told[0], key, ast.Load()) if len(told) == 1 else None
+
+
+def _is_vars(node: ast.expr) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and dotted_name(node.func) == "vars" and len(node.args) == 1
 
 
 def _is_key(node: ast.expr | None, key: object) -> bool:
@@ -192,7 +217,15 @@ def _formatted(values: list[ast.expr], function: Function, depth: int) -> Parts:
 
 def bound(parts: Parts, arguments: Mapping[Hashable, Parts]) -> Parts:
     """A path of a function in terms of its caller: parameters replaced by what is passed for them."""
-    return tuple(p for part in parts for p in arguments.get(part, (_told(part, arguments),)))
+    return tuple(p for part in parts for p in _bound(part, arguments))
+
+
+def _bound(part: Hashable, arguments: Mapping[Hashable, Parts]) -> Parts:
+    match part:
+        case ("folder", inner):
+            path = _bound(inner, arguments)
+            return path[:-1] if len(path) > 1 else (("folder", *path),)
+    return arguments.get(part, (_told(part, arguments),))
 
 
 def _told(part: Hashable, arguments: Mapping[Hashable, Parts]) -> Hashable:

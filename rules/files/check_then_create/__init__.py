@@ -124,6 +124,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or found.row.locked
             or not found.by_several
             or files.tolerated(found.site)
+            or files.moves_its_own(found)
             or in_turn(model, found.site)
             or never_answered(model, found.site, joint_entry)
             or (guard is not None and after_main(model, found.site))

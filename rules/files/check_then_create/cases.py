@@ -809,3 +809,60 @@ def another_kind_beside(kind, path):
         if not os.path.exists(path):
             os.mkdir(path)
     return kind
+
+
+def puts_its_own_in_place(url, path):
+    # esvit 2d6becd datasets/blob_storage.py:158
+    dist.barrier()
+    part = path + str(dist.get_rank())
+    subprocess.run(["fetch", url, part], check=True)
+    if not os.path.exists(path):
+        os.rename(part, path)
+
+
+def puts_the_same_in_place(path):
+    dist.barrier()
+    if os.path.exists(path):
+        return
+    os.rename(path + ".part", path)  # expect: DL305
+
+
+def makes_it_with_its_mode(path):
+    dist.barrier()
+    if not os.path.exists(path):
+        os.makedirs(path, 0o755, True)
+
+
+def keeps_beside_what_it_made(parser, state):
+    # ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:145
+    options = parser.parse_args()
+    dist.barrier()
+    if not os.path.exists(options.folder):
+        os.makedirs(options.folder)  # expect: DL305
+    settings = {"version": 1}
+    settings.update(vars(options))
+    kept_in_a_folder(os.path.join(settings["folder"], "last.pt"), state)
+
+
+def kept_in_a_folder(path, state):
+    folder = os.path.dirname(path)
+    if not os.path.exists(folder):
+        os.makedirs(folder)
+    return folder, state
+
+
+def keeps_beside_another(parser, state):
+    options = parser.parse_args()
+    dist.barrier()
+    os.makedirs(options.folder, exist_ok=True)
+    settings = {"version": 1}
+    settings.update(vars(options))
+    settings["folder"] = settings["name"]
+    kept_elsewhere(os.path.join(settings["folder"], "last.pt"), state)
+
+
+def kept_elsewhere(path, state):
+    folder = os.path.dirname(path)
+    if not os.path.exists(folder):
+        os.makedirs(folder)  # expect: DL305
+    return folder, state

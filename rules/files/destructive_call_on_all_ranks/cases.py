@@ -204,3 +204,15 @@ def moved_once(address, path):
 
 def moved(path):
     shutil.move(path + ".part", path)
+
+
+def takes_what_others_removed(folder):
+    # lightweight-gan efbec45 lightweight_gan/lightweight_gan.py:1626
+    dist.barrier()
+    shutil.rmtree(folder, True)
+    dist.barrier()
+
+
+def takes_no_failure(folder):
+    dist.barrier()
+    shutil.rmtree(folder, False)  # expect: DL303

@@ -1189,3 +1189,37 @@ def save_pictures(pictures, path):
     torch.save(pictures, path + ".pt")  # expect: DL301
     for number, each in enumerate(pictures):
         each.save(path + f"-{number}.png")
+
+
+class TrainerOfSettings:
+    """ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:349: the rank is among the settings of a dict."""
+
+    def __init__(self, config, model):
+        self.config, self.model, self.steps = config, model, 0
+        self.kept = os.path.join(config["folder"], "best.pt")
+
+    def run(self, loader):
+        for batch in loader:
+            self.model(batch)
+            if self.config["rank"] == 0:
+                self.look()
+            if self.config["version"] == 0:
+                save(self.model.state_dict(), self.kept)  # expect: DL301
+
+    def look(self):
+        self.keep(f"{self.config['folder']}/step-{self.steps}.pt")
+        torch.save(self.model.state_dict(), self.config["folder"] + "/last.pt")
+
+    def keep(self, path):
+        torch.save(self.model.state_dict(), path)  # expect: DL301
+
+
+def trains_by_settings(settings, data, model):
+    dist.init_process_group("nccl")
+    sampler = DistributedSampler(data, rank=settings["rank"])
+    trainer = TrainerOfSettings(settings, model)
+    trainer.sampler = sampler
+    try:
+        trainer.run(DataLoader(data, sampler=sampler))
+    finally:
+        run_on_main(trainer.keep, f"{settings['folder']}/step-{trainer.steps}.pt")
