@@ -124,8 +124,8 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
     for section in model.answer(first_sections):
         if section.function is function and section.first <= place.first <= section.last:
             return f"one rank goes first there already ({where})"
-    if (handler := _handler_around(function, place)) is not None:
-        return f"the ranks that fail alone come to the `except` of line {handler.lineno}"
+    if (answer := _answer_around(function, place)) is not None:
+        return f"the ranks that fail alone come to the `{answer[0]}` of line {answer[1]}"
     for block in failing_blocks(function):
         if block[0].lineno <= place.first and place.last <= (block[-1].end_lineno or 0):
             return f"the ranks that fail alone come to the `raise` of line {block[-1].lineno}"
@@ -279,13 +279,21 @@ def _by_some(model: Model, function: Function, sites: _Sites) -> bool:
     return {rank for rank, _ in sites} != entered or any(maybe_guarded(site) for _, site in sites)
 
 
-def _handler_around(function: Function, place: _Place) -> ast.ExceptHandler | None:
-    """The answer to a failure that holds a place: sentence-transformers train_cross_encoder_kd_mse.py:54."""
+def _answer_around(function: Function, place: _Place) -> tuple[str, int] | None:
+    """The answer to a failure that holds a place, with its line: `except` or `finally`.
+
+    sentence-transformers train_cross_encoder_kd_mse.py:54, ParallelWaveGAN parallel_wavegan/bin/train.py:1543.
+    """
     for node in own_nodes(function):
-        if isinstance(node, ast.ExceptHandler) and node.body[0].lineno <= place.first <= (
-            node.body[-1].end_lineno or 0
-        ):
-            return node
+        match node:
+            case ast.ExceptHandler(body=body):
+                kind, line = "except", node.lineno
+            case ast.Try(finalbody=[first, *_] as body):
+                kind, line = "finally", first.lineno
+            case _:
+                continue
+        if body[0].lineno <= place.first <= (body[-1].end_lineno or 0):
+            return kind, line
     return None
 
 

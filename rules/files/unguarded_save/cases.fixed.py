@@ -1222,4 +1222,4 @@ def trains_by_settings(settings, data, model):
     try:
         trainer.run(DataLoader(data, sampler=sampler))
     finally:
-        run_on_main(trainer.keep, f"{settings['folder']}/step-{trainer.steps}.pt")
+        trainer.keep(f"{settings['folder']}/step-{trainer.steps}.pt")
