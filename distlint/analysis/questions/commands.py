@@ -31,6 +31,22 @@ def made_by_command(call: ast.Call) -> tuple[Effect, ast.expr] | None:
     return None
 
 
+@remembered_of_nodes
+def removed_by_command(call: ast.Call) -> list[ast.expr]:
+    """The paths that a command removes, whoever has removed them before: `rm -r {folder}/*`, whose failure nobody hears of.
+
+    AVT b082c99 func/train.py:355. `check=True` would tell of it.
+    """
+    words = _words(call.args[0]) if call.args else []
+    if not words or words[0] != "rm" or any(k.arg == "check" for k in call.keywords):
+        return []
+    return [
+        ast.Constant(word) if isinstance(word, str) else word
+        for word in words[1:]
+        if not (isinstance(word, str) and word.startswith("-"))
+    ]
+
+
 def put_into(command: ast.expr) -> list[ast.expr]:
     """The words of a command that are not written out: paths, numbers, and texts."""
     return [word for word in _words(command) if isinstance(word, ast.expr)]

@@ -251,6 +251,16 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
 
 
+def appended(site: CallSite) -> ast.expr | None:
+    """The path of a file that a call opens to append to it; None for other calls."""
+    opens = sinks.OPENS.get(site.name)
+    mode = site.argument(opens.mode, opens.mode_keyword) if opens is not None else None
+    if opens is None or mode is None or not isinstance(mode.const, str):
+        return None
+    appends = sinks.APPENDING in mode.const
+    return _path_node(site, opens.path, opens.path_keyword) if appends else None
+
+
 def _only_read(site: CallSite) -> bool:
     """Whether a file opened with "r+", which truncates nothing, is only read through its name.
 

@@ -1,4 +1,5 @@
-"""Folders into which each rank writes its share of the files, and which are listed before all ranks have."""
+"""Folders into which each rank writes its share of the files, and which are listed before all ranks have, or removed
+by ranks that come later."""
 
 from __future__ import annotations
 
@@ -24,8 +25,14 @@ from distlint.analysis.program.syntax import (
     own_nodes,
     target_names,
 )
-from distlint.analysis.questions.commands import put_into
-from distlint.analysis.questions.filesystem import effects_of, names_a_part, path_value
+from distlint.analysis.questions.commands import put_into, removed_by_command
+from distlint.analysis.questions.filesystem import (
+    appended,
+    effects_of,
+    names_a_part,
+    path_value,
+    tolerated,
+)
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge import facts, sinks
@@ -87,6 +94,7 @@ class Act:
     sites     the calls that lead there, innermost first
     own       whether the name of the written file is this rank's own
     deep      whether a listing goes down into the folders of the folder
+    again     whether a removal takes it that another rank was there before: each rank removes what is there then
     """
 
     does: Does
@@ -96,6 +104,7 @@ class Act:
     sites: tuple[CallSite, ...]
     own: bool = False
     deep: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +134,41 @@ def used_early(live: LiveProgram) -> Iterator[Early]:
                     if known is None or _far(early) < _far(known):
                         found[id(early.used.node)] = early
     yield from found.values()
+
+
+def removed_late(live: LiveProgram) -> Iterator[Early]:
+    """Each removal of a folder by every rank, into which the ranks that were faster have written their files since.
+
+    AVT b082c99 func/train.py:355: rank 0 is late, since it has saved a checkpoint, and removes the results of the others.
+    """
+    acts = _Acts()
+    found: dict[int, Early] = {}
+    for summaries in live.functions():
+        if has_no_ranks(summaries.function.module):
+            continue
+        for _, group in groups_of(summaries):
+            runs = dict(group)
+            if MAIN not in runs or OTHER not in runs:
+                continue
+            theirs = {id(act.node) for act in acts.of(runs[OTHER])}
+            for late in _late(acts.of(runs[MAIN]), theirs):
+                known = found.get(id(late.used.node))
+                if known is None or _far(late) < _far(known):
+                    found[id(late.used.node)] = late
+    yield from found.values()
+
+
+def _late(acts: list[Act], theirs: set[int]) -> Iterator[Early]:
+    removed: list[Act] = []
+    for act in acts:
+        if act.does is Does.WAIT:
+            removed = []
+        elif act.does is Does.REMOVE and act.again and id(act.node) in theirs:
+            removed.append(act)
+        elif act.does is Does.WRITE and act.own and id(act.node) in theirs:
+            for each in removed:
+                if _in(each, act) and not _exclude(each, act):
+                    yield Early(act, each)
 
 
 def _far(early: Early) -> int:
@@ -271,7 +315,14 @@ def _own(site: CallSite) -> Iterator[Act]:
         if not _selects(site):
             yield Act(Does.LIST, path, site.node, site.module, (site,), deep=deep)
         return
-    for folder in _read_whole(site):
+    gone = removed_by_command(site.node) if site.name in sinks.COMMANDS else []
+    for each in gone:
+        if not names_a_part(each, site.function):
+            path = parts_of(each, site.function)
+            while path and _WILD.search(_text(path[-1])):
+                path = path[:-1]
+            yield Act(Does.REMOVE, path, site.node, site.module, (site,), again=True)
+    for folder in _read_whole(site) if not gone else ():
         if not names_a_part(folder, site.function):
             path = parts_of(folder, site.function)
             yield Act(Does.LIST, path, site.node, site.module, (site,), deep=True)
@@ -280,9 +331,12 @@ def _own(site: CallSite) -> Iterator[Act]:
             continue
         path = parts_of(node, site.function)
         if effect is Effect.DELETE:
-            yield Act(Does.REMOVE, path, site.node, site.module, (site,))
+            again = tolerated(site) and not names_a_part(node, site.function)
+            yield Act(Does.REMOVE, path, site.node, site.module, (site,), again=again)
         elif effect is Effect.WRITE:
             yield _writing(site, node, path_value(site, node))
+    if (added := appended(site)) is not None:
+        yield _writing(site, added, path_value(site, added))
     if site.name == ".save" and len(site.node.args) == 1 and site.node.args:
         # An image, of whatever made it.
         yield _writing(site, site.node.args[0], site.args[0] if site.args else None)

@@ -2,7 +2,9 @@
 
 ## What it does
 Reports `shutil.rmtree`, `os.remove`, `os.rename`, `Path.unlink` and the like on one path by rank 0 and
-other ranks, and `input()` on every rank, where the program shows that several ranks come there.
+other ranks, and `input()` on every rank, where the program shows that several ranks come there. With `ignore_errors`,
+or by `rm` in a command, nobody fails: there what counts is a file of each rank's own that is written into the folder
+below, with nothing that makes the ranks wait in between.
 
 ## Why it is bad
 The first rank removes the file, the others raise FileNotFoundError, or `rmtree` fails half way because
@@ -35,8 +37,8 @@ ranks meet first: one may not be done with what is removed. For `input()` always
 is sent to all ranks, which needs the process group.
 
 ## Known limits
-Silent where a handler takes the error, with `ignore_errors` or `missing_ok`, and on paths made from the
-rank or from temporary names. Where a test for existence stands before it, see DL305.
+Silent where a handler takes the error, with `ignore_errors` or `missing_ok` where nothing is written there below, and
+on paths made from the rank or from temporary names. Where a test for existence stands before it, see DL305.
 
 ## References
 - accelerate 0.22.0 accelerate/accelerator.py: `save_state` with `total_limit`, repaired in 0.23.0
@@ -51,11 +53,12 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import lets_engine_in, ranked
-from distlint.analysis.model import evidence, place_of, source_of, span_of
+from distlint.analysis.model import evidence, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import in_turn
+from distlint.analysis.questions.shares_of_files import removed_late
 from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -109,6 +112,7 @@ def check(model: Model) -> Iterator[Finding]:
             broadcast=False,
             severity=Severity.WARNING if when else SEVERITY,
         )
+    yield from _late(model)
     for call in model.calls(*QUESTIONS):
         joint_entry = model.joint_entry_at(call)
         if (
@@ -132,6 +136,25 @@ def check(model: Model) -> Iterator[Finding]:
                 # Behind a switch it is an aid for debugging that somebody turns on at one terminal.
                 severity=Severity.WARNING if call.site.guards else SEVERITY,
             )
+
+
+def _late(model: Model) -> Iterator[Finding]:
+    """Removals that do not fail, and take what the faster ranks have written since."""
+    for late in model.answer(removed_late):
+        removed, written = late.used, late.written
+        if not removed.module.source.reported or model.starts_one(removed.module):
+            continue
+        advice = "Remove it on rank 0, and let all ranks wait behind it: `run_on_main()`"
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.WARNING,
+            f"every rank removes the folder, and one that comes later removes what the others have written into it "
+            f"since (line {written.node.lineno}): nothing between makes them wait. {advice}.",
+            place_of(removed.module, removed.node),
+            (related(written.module, written.node, "each rank writes a file of its own"),),
+            Fix(Applicability.DISPLAY, advice),
+        )
 
 
 def _asked_in_a_child(site: CallSite, joint_entry: JointEntry) -> Finding:
