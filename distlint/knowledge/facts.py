@@ -16,6 +16,7 @@ from distlint.knowledge import (
     collectives,
     conventions,
     failures,
+    hooks,
     randomness,
     ranks,
     sinks,
@@ -103,6 +104,7 @@ _STRONG: Final = (
     | {name.rpartition(".")[2] for name in (*wrappers.WRAPS, *wrappers.UNWRAPS, *wrappers.MODEL_ATTRIBUTES, *wrappers.MODEL_PARAMETERS)}
     | wrappers.ANY_UNWRAPS
     | WRAPPER_CLASS_NAMES
+    | {name.rpartition(".")[2] for name in hooks.STARTED_BY}
     | {"async_op", "isend", "irecv"}
 ) - {
     # Words that mean something else nearly everywhere; a function that really does the thing has another.

@@ -25,6 +25,12 @@ ANY_REGISTRARS: frozenset[str] = frozenset(
 )
 """By method name alone."""
 
+STARTED_BY: dict[str, tuple[int, str]] = dict.fromkeys(
+    ("fairseq.distributed_utils.call_main", "fairseq.distributed.utils.call_main"), (1, "main")
+)
+"""Functions that run one that they are given on every rank, and where it is given. fairseq 0.12.2
+fairseq/distributed/utils.py:349: `call_main(cfg, main)` spawns a process for each GPU that it sees."""
+
 RUN_BY: dict[str, str] = {
     "register_save_state_pre_hook": "save_state",
     "register_load_state_pre_hook": "load_state",

@@ -70,6 +70,8 @@ OTHER = {
     "a model": "tokenizer_model.save_pretrained(args.out)",
     "a state among settings": "torch.save({'cfg': cfg, 'model': model.state_dict()}, out)",
     "a card of each rank": "with open(f'{args.out}/README.md', 'w') as f:\n        f.write(f'By {args.rank}')",
+    "scores in lists of it": "kept = {'loss': []}\n    kept['loss'].append(model(data))\n    json.dump(kept, open(out, 'w'))",
+    "scores in a list that it makes": "kept = dict(cfg)\n    kept.setdefault('loss', []).append(model(data))\n    json.dump(kept, open(out, 'w'))",
     "made new": "with open(out, 'x') as f:\n        json.dump(cfg, f)",
 }
 

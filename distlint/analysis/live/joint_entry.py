@@ -461,7 +461,12 @@ def together(summaries: Together) -> list[CallSite]:
     by_node: dict[int, tuple[CallSite, set[RankClass]]] = {}
     for rank, summary in summaries:
         for site in summary.calls:
-            counts = site.rows or site.callee is not None or site.method in hooks.ANY_REGISTRARS
+            counts = (
+                site.rows
+                or site.callee is not None
+                or site.method in hooks.ANY_REGISTRARS
+                or site.name in hooks.STARTED_BY
+            )
             if counts and not ranked(site):
                 by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
     return [site for site, ranks in by_node.values() if MAIN in ranks and len(ranks) > 1]
@@ -632,7 +637,8 @@ def maybe_guarded(site: CallSite) -> bool:
     return any(
         mentions_rank(decorator)
         for decorator in site.function.decorators
-        if not isinstance(decorator, ast.Name) or decorator.id != "staticmethod"
+        # `hydra.main` runs the function on every rank (hydra-core 1.3.2 hydra/main.py).
+        if last_name(decorator) not in ("staticmethod", "main")
     )
 
 
@@ -736,6 +742,9 @@ def _reasons(
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
             yield given, JointEntry(text, site.module, site.node, True)
+        if (worker := _started(site)) is not None:
+            text = f"`{site.method}()` runs `{worker.name}()` on every rank"
+            yield worker, JointEntry(text, site.module, site.node, True)
     start = _start(summaries)
     if start is not None:
         # `if distributed: init_process_group()`: where there are ranks, all of them come here.
@@ -768,6 +777,15 @@ def _registered(site: CallSite) -> Iterator[Function]:
         for value in (*site.args, *site.keywords.values()):
             if isinstance(value.target, Closure):
                 yield value.target.function
+
+
+def _started(site: CallSite) -> Function | None:
+    """The function that a call runs on every rank: av_hubert 258fb50 avhubert/infer_s2s.py:285, `call_main(cfg, main)`."""
+    given = hooks.STARTED_BY.get(site.name)
+    value = site.argument(*given) if given is not None else None
+    return (
+        value.target.function if value is not None and isinstance(value.target, Closure) else None
+    )
 
 
 def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:

@@ -398,19 +398,42 @@ def _bound(function: Function, name: str) -> Iterator[ast.expr]:
 
 
 def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
-    """What is put into the collection of a name: elements, and what its methods are given."""
+    """What is put into the collection of a name, or into one that it holds: elements, and what its methods are given.
+
+    av_hubert 258fb50 avhubert/infer_s2s.py:225: `result_dict["hypo"].append(…)`.
+    """
     for node in own_nodes(function):
         match node:
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=owner))], value=given) if (
-                owner == name
-            ):
+            case (
+                ast.Assign(targets=[ast.Subscript(value=owner)], value=given)
+                | ast.AugAssign(target=ast.Subscript(value=owner), value=given)
+            ) if _collection(owner) == name:
+                yield given
+            case ast.AugAssign(target=ast.Name(id=owner), value=given) if owner == name:
                 yield given
             case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="update" | "append" | "extend"),
+                func=ast.Attribute(
+                    value=owner,
+                    attr="update" | "append" | "extend" | "add" | "insert" | "setdefault",
+                ),
                 args=args,
                 keywords=keywords,
-            ) if owner == name:
+            ) if _collection(owner) == name:
                 yield from (*args, *(keyword.value for keyword in keywords))
+
+
+def _collection(node: ast.expr) -> str:
+    """The name of the collection in which something is held: `kept["a"]`, `kept.setdefault("a", [])`."""
+    while True:
+        match node:
+            case ast.Subscript(value=node):
+                pass
+            case ast.Call(func=ast.Attribute(value=node, attr="setdefault" | "get")):
+                pass
+            case ast.Name(id=name):
+                return name
+            case _:
+                return ""
 
 
 def _is_configured(program: Program, function: Function, name: str) -> bool:

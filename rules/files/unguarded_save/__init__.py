@@ -264,9 +264,20 @@ def _holds_a_share(model: Model, found: FileCall) -> bool:
     SWivid/F5-TTS 2ae2c9b src/f5_tts/runtime/triton_trtllm/benchmark.py:467: totals of a DistributedSampler's part.
     """
     known = model.answer(shares)
-    return any(
+    return _divides_itself(found.function) or any(
         isinstance(node, ast.expr) and known.of(node).is_share
         for node in walk(found.site.statement)
+    )
+
+
+def _divides_itself(function: Function) -> bool:
+    """Whether a function asks a library for the part of the data of a rank: what it writes at its end is of that part.
+
+    av_hubert 258fb50 avhubert/infer_s2s.py:162: `task.get_batch_iterator(…, num_shards=…, shard_id=…)`.
+    """
+    return any(
+        isinstance(node, ast.Call) and {"num_shards", "shard_id"} <= {k.arg for k in node.keywords}
+        for node in own_nodes(function)
     )
 
 
