@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property
 
-from distlint.analysis.live.joint_entry import evidence
+from distlint.analysis.live.joint_entry import JointEntry, evidence
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
@@ -28,6 +28,7 @@ from distlint.analysis.questions.launched import (
     may_train_on_several,
     roots,
     started_by,
+    starts_ranks_in_fit,
 )
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.sections import first_blocks
@@ -85,6 +86,24 @@ class Model(LiveProgram):
         return bool(above) and all(
             not may_train_on_several(each) and only_starts_one(self.launch, each.source.path, known)
             for each in above
+        )
+
+    def fetched_by_first(self, entry: JointEntry) -> bool:
+        """Whether ranks come by the constructor of a module of Lightning's that the first process runs before the others.
+
+        What it fetches, or finds missing and makes, is there when `fit` has started them. Not where a launcher starts
+        all of them at once.
+        """
+        above = self.answer(roots)[entry.module]
+        return (
+            isinstance(entry.node, ast.FunctionDef)
+            and entry.node.name == "__init__"
+            and "ightning" in entry.module.source.text
+            and bool(above)
+            and all(
+                starts_ranks_in_fit(self, each) and not self.launch.starting(each.source.path)
+                for each in above
+            )
         )
 
     def starts_in_engine(self, module: Module) -> bool:

@@ -464,3 +464,59 @@ def test_lightning_seeds_the_workers_of_each_rank(
 ) -> None:
     text = CHOOSES.format(more=more, given=given)
     assert bool(lines_of("DL401", tmp_path, text, capsys)) is alike
+
+
+FETCHES = """
+import os
+import torch
+import pytorch_lightning as pl
+
+
+class Reader(pl.LightningModule):
+    def __init__(self, args):
+        super().__init__()
+        self.net = self.load(args.name)
+        if not os.path.exists(args.index):
+            torch.save(args.words, args.index)  # here
+
+    def load(self, name):
+        return torch.hub.load("pytorch/fairseq", name)  # here
+
+    def training_step(self, batch, batch_idx):
+        return self.net(batch)
+
+
+def main(args, loader):
+    trainer = pl.Trainer({devices}, strategy="ddp")
+    trainer.fit(Reader(args), loader)
+
+
+if __name__ == "__main__":
+    main(parse(), make())
+"""
+
+
+@pytest.mark.parametrize(
+    ("devices", "script", "found"),
+    [
+        ("devices=8", "", False),
+        ("devices=8", "python train.py --index words.pt\n", False),
+        ("devices=8, num_nodes=args.nodes", "", True),
+        ("devices=8", "torchrun --nproc_per_node 8 train.py\n", True),
+        ("devices=int(os.environ['WORLD_SIZE'])", "", True),
+    ],
+)
+def test_what_the_first_process_fetches_in_front_of_fit(
+    devices: str,
+    script: str,
+    found: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # longformer caefee6 scripts/triviaqa.py:304: `fit` starts the others, which find what the first has downloaded.
+    text = FETCHES.replace("{devices}", devices)
+    files = {"train.py": text, "run.sh": script}
+    lines = marked(text) if found else []
+    assert findings_in("DL301,DL305", tmp_path, files, capsys) == [
+        ("train.py", line) for line in lines
+    ]

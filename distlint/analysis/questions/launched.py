@@ -52,6 +52,9 @@ _MAKES_GROUP: Final = re.compile(
     r"\b(?:Accelerator|PartialState|Fabric|\w*Trainer|TrainingArguments)\(|deepspeed\.init|hvd\.init|init_device_mesh"
 )
 """What makes a process group beside `init_process_group`."""
+_OTHER_LAUNCHERS: Final = re.compile(
+    r"torch\.distributed\.(?:launch|run)\b|torchrun|\bsrun\b|SLURM|WORLD_SIZE|nnodes"
+)
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 
 
@@ -235,6 +238,16 @@ def _trains_on_one_node(live: LiveProgram, module: Module) -> bool:
         if isinstance(node, ast.Call) and live.resolve(module, node.func) == TRAINER
     ]
     return bool(made) and not any(k.arg in ("num_nodes", None) for c in made for k in c.keywords)
+
+
+@remembered
+def starts_ranks_in_fit(live: LiveProgram, module: Module) -> bool:
+    """Whether a script's Trainers of Lightning are for one machine, and nothing in it speaks of another launcher.
+
+    Then `fit` starts the other processes, which find what the first one has fetched in front of it (pytorch-lightning
+    2.6.6 lightning_fabric/strategies/launchers/subprocess_script.py:84). longformer caefee6 scripts/triviaqa.py:756.
+    """
+    return _trains_on_one_node(live, module) and not _OTHER_LAUNCHERS.search(module.source.text)
 
 
 @remembered

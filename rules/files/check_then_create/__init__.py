@@ -128,6 +128,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or in_turn(model, found.site)
             or never_answered(model, found.site, joint_entry)
             or (guard is not None and after_main(model, found.site))
+            or (guard is not None and model.fetched_by_first(joint_entry))
             or under_a_lock(found.site)
             or in_turn_by_lock(model, found.site)
             or made_by_child(model.program, joint_entry)

@@ -168,6 +168,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or in_turn(model, found.site)
             or in_turn_by_lock(model, found.site)
             or never_answered(model, found.site, joint_entry)
+            or (found.effect is Effect.DOWNLOAD and model.fetched_by_first(joint_entry))
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
             or model.starts_one(found.site.module)
