@@ -464,7 +464,10 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
         return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
         return True
-    return _shared(found.path, found.function, live.callers, _MAX_CALLERS)
+    # Data sets lie where the settings say: SwissArmyTransformer 63dc23a sat/data_utils/configure_data.py:113 makes one for
+    # each of the paths on the command line. Of the rank's own part of a list its value tells.
+    listed_alike = found.effect is Effect.DOWNLOAD
+    return _shared(found.path, found.function, live.callers, _MAX_CALLERS, listed_alike)
 
 
 def differs_between_ranks(
@@ -696,9 +699,10 @@ def _shared(
     function: Function,
     callers: Mapping[Function, list[CallSite]],
     depth: int,
+    listed_alike: bool = False,
 ) -> bool:
     parameters, elements = sources_of(node, function)
-    if elements or spawned_index(function) in parameters:
+    if (elements and not listed_alike) or spawned_index(function) in parameters:
         return False
     if depth and any(
         _kept_of_share(name, function, callers, depth) for name in _own_attributes(node, function)
@@ -708,7 +712,7 @@ def _shared(
     sites = callers.get(function, ())
     if not asked or not sites or not depth:
         return True
-    return any(_arguments_shared(site, asked, callers, depth) for site in sites)
+    return any(_arguments_shared(site, asked, callers, depth, listed_alike) for site in sites)
 
 
 def _own_attributes(node: ast.expr, function: Function) -> set[str]:
@@ -764,7 +768,11 @@ def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:
 
 
 def _arguments_shared(
-    site: CallSite, asked: set[str], callers: Mapping[Function, list[CallSite]], depth: int
+    site: CallSite,
+    asked: set[str],
+    callers: Mapping[Function, list[CallSite]],
+    depth: int,
+    listed_alike: bool = False,
 ) -> bool:
     assert site.callee is not None
     names = site.callee.parameters
@@ -778,7 +786,7 @@ def _arguments_shared(
             return False
         if argument is not None and (
             names_a_part(argument, site.function)
-            or not _shared(argument, site.function, callers, depth - 1)
+            or not _shared(argument, site.function, callers, depth - 1, listed_alike)
         ):
             return False
     return True

@@ -117,7 +117,7 @@ class Early:
 
 def used_early(live: LiveProgram) -> Iterator[Early]:
     """Each listing or removal of a folder that nothing makes wait for the ranks that write into it."""
-    acts = _Acts()
+    acts = live.answer(_acts)
     found: dict[int, Early] = {}
     for summaries in live.functions():
         if has_no_ranks(summaries.function.module):
@@ -141,7 +141,7 @@ def removed_late(live: LiveProgram) -> Iterator[Early]:
 
     AVT b082c99 func/train.py:355: rank 0 is late, since it has saved a checkpoint, and removes the results of the others.
     """
-    acts = _Acts()
+    acts = live.answer(_acts)
     found: dict[int, Early] = {}
     for summaries in live.functions():
         if has_no_ranks(summaries.function.module):
@@ -219,6 +219,11 @@ def _held(act: Act) -> Iterator[tuple[Function, str, bool]]:
         for guard in site.guards:
             for node, taken in literals(guard.node, guard.taken):
                 yield site.function, ast.unparse(node), taken
+
+
+def _acts(_: LiveProgram) -> _Acts:
+    """What runs do to folders, kept for both questions."""
+    return _Acts()
 
 
 class _Acts:

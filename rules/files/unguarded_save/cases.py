@@ -1193,3 +1193,34 @@ def trains_by_settings(settings, data, model):
         trainer.run(DataLoader(data, sampler=sampler))
     finally:
         trainer.keep(f"{settings['folder']}/step-{trainer.steps}.pt")
+
+
+def sets_of_the_settings(options, make):
+    # SwissArmyTransformer 63dc23a sat/data_utils/configure_data.py:113
+    dist.barrier()
+    return [made_at(path) for path in options.paths]
+
+
+def made_at(path):
+    return datasets.CIFAR100(path, download=True)  # expect: DL301
+
+
+def sets_of_each_rank(options):
+    dist.barrier()
+    for path in options.paths[dist.get_rank() :: dist.get_world_size()]:
+        fetched_at(path)
+
+
+def fetched_at(path):
+    return datasets.CIFAR100(path, download=True)
+
+
+def fetched_for_each_rank(options):
+    dist.barrier()
+    mine = [path for i, path in enumerate(options.paths) if i % 8 == dist.get_rank()]
+    for path in mine:
+        fetched_for(path)
+
+
+def fetched_for(path):
+    return datasets.CIFAR100(path, download=True)
