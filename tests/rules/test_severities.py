@@ -329,7 +329,7 @@ import shutil
 
 import torch.distributed as dist
 
-def keep_code(source, target, options):
+def keep_code(source, target, options, args):
     {shown}
     if os.path.exists(target):
         return
@@ -339,7 +339,12 @@ def keep_code(source, target, options):
 
 @pytest.mark.parametrize(
     ("shown", "expected"),
-    [("dist.barrier()", "error"), ("if dist.get_rank() == 0: print(options)", "warning")],
+    [
+        ("dist.barrier()", "error"),
+        ("if dist.get_rank() == 0: print(options)", "warning"),
+        # Off unless somebody asks for it.
+        ("dist.barrier()\n    if not args.copy_codebase: return", "warning"),
+    ],
 )
 def test_a_tree_that_all_ranks_copy_matters_where_all_come(
     tmp_path: Path, shown: str, expected: str

@@ -84,6 +84,8 @@ _DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device_id", "device_
 """Names of the number of a process's GPU."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
+_RANKS_OTHERS: Final = re.compile(r"(?:re)?rank(?:ing|er|ed)s?|rerank")
+"""Words of functions that put something in an order: `rerank()`, `evaluate_ranking()`."""
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
@@ -632,7 +634,8 @@ def maybe_guarded(site: CallSite) -> bool:
         for guard in site.guards
     ):
         return True
-    if any(word in site.function.name.lower() for word in ("rank", "master", "on_main")):
+    name = _RANKS_OTHERS.sub("", site.function.name.lower())
+    if any(word in name for word in ("rank", "master", "on_main")):
         return True
     return any(
         mentions_rank(decorator)

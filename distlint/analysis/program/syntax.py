@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -26,6 +27,10 @@ _RANK_WORDS: Final = (
     "global_zero",
     "is_saver",
 )
+_OTHER_WORDS: Final = re.compile(
+    r"domains?|remain(?:ing|der|s)?|maintain\w*|(?:re)?rank(?:ing|er|ed|net|loss)s?|rerank|(?:low|lora|matrix)_?rank|leaderboard"
+)
+"""Words that hold one of those and have nothing to do with it."""
 _BARS: Final = frozenset(name.rpartition(".")[2] for name in conventions.PROGRESS_BARS)
 _STARTERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIRST)
 """The functions that start others as processes, and give each its number first."""
@@ -647,9 +652,15 @@ def mentions_rank(node: ast.expr) -> bool:
     """Whether an expression names something that sounds like a test of the rank."""
     for child in walk(node):
         name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
-        if name and any(word in name.lower() for word in _RANK_WORDS):
+        if name and sounds_like_rank(name):
             return True
     return False
+
+
+def sounds_like_rank(name: str) -> bool:
+    """Whether a name has a word of the rank in it: `is_main`, `rank`; not `domain`, `rerank`."""
+    bare = _OTHER_WORDS.sub("", name.lower())
+    return any(word in bare for word in _RANK_WORDS)
 
 
 def asks_if_missing(op: ast.cmpop, right: ast.expr) -> bool | None:

@@ -4,7 +4,7 @@
 Reports an existence test followed by the creation, download or removal of the same path, where rank 0
 and other ranks do both; also a directory that they all create with no test and without `exist_ok=True`.
 
-A tree that all ranks copy is an error, a copy of a configuration that nothing in the run reads information, the
+A tree that all ranks copy is an error unless an option asks for it, a copy of a configuration that nothing in the run reads information, the
 rest a warning.
 
 Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
-from distlint.analysis.program.syntax import statement_with_test
+from distlint.analysis.program.syntax import literals, statement_with_test
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.contents import equal_and_unread
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
@@ -65,7 +65,9 @@ from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
+from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.knowledge.schema import Effect
+from distlint.nodes import last_name
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
@@ -75,7 +77,7 @@ from .child import made_by_child
 from .together import in_one_section
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Guard
+    from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
     from distlint.analysis.questions.filesystem import FileCall
@@ -162,7 +164,7 @@ def _found(model: Model) -> Iterator[Finding]:
 
 def _severity(model: Model, found: FileCall, joint_entry: JointEntry) -> Severity:
     if _fails_for_all_but_one(found, joint_entry):
-        return Severity.ERROR
+        return SEVERITY if _is_chosen(model, found) else Severity.ERROR
     return Severity.INFO if equal_and_unread(model, found) else SEVERITY
 
 
@@ -172,6 +174,23 @@ def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:
     open_lm main.py:422, open_clip src/open_clip_train/legacy_main.py:579: `copytree()` on every rank.
     """
     return joint_entry.all_ranks and found.site.name == "shutil.copytree"
+
+
+def _is_chosen(model: Model, found: FileCall) -> bool:
+    """Whether only who asks for it by an option comes there, here or in all calls of the function.
+
+    LanguageBind 7070c53 main.py:201: `if args.copy_codebase:`, which is off unless somebody turns it on.
+    """
+
+    def asked_for(site: CallSite) -> bool:
+        return any(
+            holds and isinstance(part, ast.Attribute) and last_name(part.value) in ARGUMENT_NAMES
+            for guard in site.guards
+            for part, holds in literals(guard.node, guard.taken)
+        )
+
+    callers = model.callers.get(found.function, ())
+    return asked_for(found.site) or (bool(callers) and all(map(asked_for, callers)))
 
 
 def _message(found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry) -> str:
