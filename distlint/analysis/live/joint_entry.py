@@ -84,6 +84,9 @@ _DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device_id", "device_
 """Names of the number of a process's GPU."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
+_OF_COMMANDS: Final = frozenset({"callback", "command", "group", "main", "staticmethod"})
+"""Decorators that are no test of the rank, whatever they are of: `@hydra.main(…)` (hydra-core 1.3.2 hydra/main.py),
+`@main.command()` (click 8.3 click/core.py)."""
 _RANKS_OTHERS: Final = re.compile(r"(?:re)?rank(?:ing|er|ed)s?|rerank")
 """Words of functions that put something in an order: `rerank()`, `evaluate_ranking()`."""
 _ASKS_FOR_GROUP: Final = frozenset(
@@ -640,8 +643,7 @@ def maybe_guarded(site: CallSite) -> bool:
     return any(
         mentions_rank(decorator)
         for decorator in site.function.decorators
-        # `hydra.main` runs the function on every rank (hydra-core 1.3.2 hydra/main.py).
-        if last_name(decorator) not in ("staticmethod", "main")
+        if last_name(decorator) not in _OF_COMMANDS
     )
 
 
