@@ -28,7 +28,7 @@ _RANK_WORDS: Final = (
     "is_saver",
 )
 _OTHER_WORDS: Final = re.compile(
-    r"domains?|remain(?:ing|der|s)?|maintain\w*|(?:re)?rank(?:ing|er|ed|net|loss)s?|rerank|(?:low|lora|matrix)_?rank|leaderboard"
+    r"domains?|remain(?:ing|der|s)?|maintain\w*|(?:re)?rank(?:ing|er|ed|net|loss)s?|rerank|leaderboard"
 )
 """Words that hold one of those and have nothing to do with it."""
 _BARS: Final = frozenset(name.rpartition(".")[2] for name in conventions.PROGRESS_BARS)
