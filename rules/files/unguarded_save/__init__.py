@@ -22,7 +22,9 @@ or an assertion has excluded, and on calls that choose the writing rank themselv
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
 Information where all write the same few lines, as far as arguments, configuration, constants and files that they
-all read make them, and nothing in their run reads these back.
+all read make them, and nothing in their run reads these back: so does what `save_pretrained` writes of a tokenizer, a
+processor or a configuration that was loaded, `torch.save({}, path)`, and a README. Downloads that the first process has
+made in front of the `fit` of Lightning, which starts the others, are no finding.
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
