@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.live.joint_entry import calling, groups_of
 from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.traces.both_make import made_by_both
 from distlint.analysis.traces.compare import Comparison, Difference
 from distlint.analysis.traces.fronts import GaveUp
 from distlint.analysis.traces.graph import Graphs
@@ -292,6 +293,9 @@ def _compare(
         if divergence is None:
             break
         skip.add(id(divergence.event.node))
+        absent = other if divergence.waiters is MAIN else main
+        if made_by_both(graphs, absent, divergence.chain, divergence.event):
+            continue
         if not divergence.explained and divergence.others is None:
             waits, misses = (mine, theirs) if divergence.waiters is MAIN else (theirs, mine)
             if not waits.places - misses.places:
@@ -357,7 +361,9 @@ def _classify(
     here, there = (mine, theirs) if left_waits else (theirs, mine)
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
-    reason = reason_of(function, act, chain, waiters, absent, instead is None)
+    their_calls = difference.right_calls if left_waits else difference.left_calls
+    other_act = (instead, their_calls if instead is others[0] else ()) if instead else None
+    reason = reason_of(function, act, chain, waiters, absent, other_act)
     partings = reason.partings
     if not partings:
         # An argument that is each rank's own decides inside the calls.
