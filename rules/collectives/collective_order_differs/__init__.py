@@ -74,7 +74,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            SEVERITY if divergence.layer == 0 and _in_one_file(divergence) else Severity.WARNING,
+            _severity(divergence),
             f"{waiting(divergence)} while {absence(divergence)}. {advice}.",
             place_of(divergence.module, divergence.anchor),
             related_places(divergence),
@@ -83,10 +83,18 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _in_one_file(divergence: Divergence) -> bool:
-    """Whether both collectives are in the file in which the ranks part: between files stand conditions that exclude it.
+def _severity(divergence: Divergence) -> Severity:
+    """By whether it is a collective in every mode. Between files stand conditions that exclude it: of three none was true.
 
-    SwissArmyTransformer 63dc23a sat/model/base_model.py:258: rank 0 builds a model, whose class might make groups.
+    SwissArmyTransformer 63dc23a sat/model/base_model.py:258: rank 0 builds a model, whose class might make groups;
+    lerobot common/train_utils.py:259, where the two need options that exclude each other.
     """
+    if not _in_one_file(divergence):
+        return Severity.INFO
+    return SEVERITY if divergence.layer == 0 else Severity.WARNING
+
+
+def _in_one_file(divergence: Divergence) -> bool:
+    """Whether both collectives are in the file in which the ranks part."""
     other = divergence.others
     return divergence.in_one_file and other is not None and other.module is divergence.module

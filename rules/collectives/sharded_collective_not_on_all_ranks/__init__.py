@@ -69,7 +69,7 @@ from distlint.launch.engines import SHARDING, Engine
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
-from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet, waits_before
+from .modes import cannot_be_sharded, launched_whole, not_trained_yet, not_wrapped_yet, waits_before
 from .own_path import own_number
 from .past_wrapper import trains_past_wrapper
 
@@ -118,7 +118,7 @@ def check(model: Model) -> Iterator[Finding]:
             or trains_past_wrapper(model, divergence.function)
         ):
             continue
-        if not_wrapped_yet(model, site):
+        if not_wrapped_yet(model, site) or not_trained_yet(site):
             continue
         fix = _fix(model, divergence)
         buffer = _buffer(model, divergence)

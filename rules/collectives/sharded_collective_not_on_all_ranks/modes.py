@@ -42,6 +42,8 @@ _AVERAGES: Final = {
 Sources: ema-pytorch 03e75ca ema_pytorch/ema_pytorch.py:96, `copy_params_from_model_to_ema`; torch 2.13.0
 torch/optim/swa_utils.py, `update_parameters`.
 """
+_WRAPPING: Final = frozenset({"train", "evaluate", "predict", "hyperparameter_search"})
+"""Methods of a Trainer in which it wraps its model."""
 _PASS_ON: Final = frozenset({"compile", "peft"})
 """Layers that stand around whole models as well, and make no call a collective."""
 
@@ -52,6 +54,7 @@ def cannot_be_sharded(live: LiveProgram, function: Function) -> bool:
         _bound_before(function)
         or _prepares_container(function)
         or _averages_whole(function, live.program)
+        or _prepares_two(function, live)
     )
 
 
@@ -94,6 +97,33 @@ def not_wrapped_yet(live: LiveProgram, site: CallSite | None) -> bool:
         and path in {dotted_name(argument) for argument in node.args}
         and _wraps(live.resolve(site.module, node.func))
         for node in own_nodes(site.function)
+    )
+
+
+def not_trained_yet(site: CallSite | None) -> bool:
+    """Whether a Trainer saves a model that it only wraps when it trains, below: nothing is sharded until then.
+
+    mistral 0be6b6b train.py:168: the state of the beginning, and `trainer.train()` in line 173. transformers 5.23.0
+    trainer.py: `_inner_training_loop` prepares the model.
+    """
+    if site is None or not isinstance(site.node.func, ast.Attribute) or site.loops:
+        return False
+    if site.method != "save_model":
+        return False
+    trainer, line = dotted_name(site.node.func.value), site.node.lineno
+    made = [value.lineno for value in assignments(site.function).get(trainer, ()) if value.lineno < line]
+    used = [
+        (node.lineno, node.func.attr)
+        for node in own_nodes(site.function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and dotted_name(node.func.value) == trainer
+        and node.func.attr in _WRAPPING
+    ]
+    return (
+        bool(made)
+        and any(at > line and name == "train" for at, name in used)
+        and not any(at < line for at, _ in used)
     )
 
 
@@ -142,6 +172,24 @@ def _prepared_below(function: Function, line: int, model: str) -> bool:
         and not names.isdisjoint(dotted_name(argument) for argument in node.args)
         for node in own_nodes(function)
     )
+
+
+def _prepares_two(function: Function, live: LiveProgram) -> bool:
+    """Whether one `prepare()` is given two models and what steps them: with DeepSpeed and FSDP2 it raises.
+
+    accelerate 1.15.0 accelerator.py:1489, 1523; with FSDP up to 0.34 as well. DMD2 b0fbd8e main/edm/train_edm.py:129.
+    """
+    methods = [*function.cls.methods.values()] if function.cls is not None else [function]
+    for method in methods:
+        for node in own_nodes(method):
+            if not (isinstance(node, ast.Call) and last_name(node.func) == "prepare"):
+                continue
+            group = live.call_at(node)
+            result = group.site.result if group is not None else None
+            models = [v for v in (result and result.items) or () if v.wraps]
+            if len(models) > 1 and any("optim" in dotted_name(a).lower() for a in node.args):
+                return True
+    return False
 
 
 @remembered
