@@ -28,7 +28,9 @@ def made_by_both(graphs: Graphs, absent: Summary, chain: Sequence[CallNode], eve
         return False
     run = graphs.final(absent)
     for call in chain:
-        steps = (s for s in steps_below(run.steps) if isinstance(s, CallStep) and s.node is call.node)
+        steps = (
+            s for s in steps_below(run.steps) if isinstance(s, CallStep) and s.node is call.node
+        )
         step = next(steps, None)
         if step is None or step.summary.function is not call.summary.function:
             return step is None and any(
@@ -47,7 +49,8 @@ def _is_unknown(site: CallSite) -> bool:
     """Whether nothing is known of what is called."""
     receiver = site.receiver
     return site.callee is None and (
-        receiver is None or (receiver.type is None and receiver.target is None and not receiver.known)
+        receiver is None
+        or (receiver.type is None and receiver.target is None and not receiver.known)
     )
 
 

@@ -112,7 +112,8 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
-        if _depends_on_launch(divergence) and (
+        buffer = _buffer(model, divergence)
+        if (buffer is None and _depends_on_launch(divergence)) and (
             cannot_be_sharded(model, divergence.function)
             or waits_before(divergence.function, divergence.anchor)
             or trains_past_wrapper(model, divergence.function)
@@ -121,7 +122,6 @@ def check(model: Model) -> Iterator[Finding]:
         if not_wrapped_yet(model, site) or not_trained_yet(site):
             continue
         fix = _fix(model, divergence)
-        buffer = _buffer(model, divergence)
         start = _start(model, divergence) if buffer is None else None
         when = _when(divergence, start) if buffer is None else _IN_DDP
         yield Finding(

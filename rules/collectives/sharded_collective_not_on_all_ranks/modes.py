@@ -54,7 +54,7 @@ def cannot_be_sharded(live: LiveProgram, function: Function) -> bool:
         _bound_before(function)
         or _prepares_container(function)
         or _averages_whole(function, live.program)
-        or _prepares_two(function, live)
+        or _prepares_two(function)
     )
 
 
@@ -111,7 +111,9 @@ def not_trained_yet(site: CallSite | None) -> bool:
     if site.method != "save_model":
         return False
     trainer, line = dotted_name(site.node.func.value), site.node.lineno
-    made = [value.lineno for value in assignments(site.function).get(trainer, ()) if value.lineno < line]
+    made = [
+        value.lineno for value in assignments(site.function).get(trainer, ()) if value.lineno < line
+    ]
     used = [
         (node.lineno, node.func.attr)
         for node in own_nodes(site.function)
@@ -174,20 +176,24 @@ def _prepared_below(function: Function, line: int, model: str) -> bool:
     )
 
 
-def _prepares_two(function: Function, live: LiveProgram) -> bool:
+@remembered
+def _prepares_two(function: Function) -> bool:
     """Whether one `prepare()` is given two models and what steps them: with DeepSpeed and FSDP2 it raises.
 
-    accelerate 1.15.0 accelerator.py:1489, 1523; with FSDP up to 0.34 as well. DMD2 b0fbd8e main/edm/train_edm.py:129.
+    accelerate 1.15.0 accelerator.py:1489, 1523; with FSDP up to 0.34 as well. DMD2 8d8fa55 main/edm/train_edm.py:129.
     """
     methods = [*function.cls.methods.values()] if function.cls is not None else [function]
-    for method in methods:
-        for node in own_nodes(method):
-            if not (isinstance(node, ast.Call) and last_name(node.func) == "prepare"):
-                continue
-            group = live.call_at(node)
-            result = group.site.result if group is not None else None
-            models = [v for v in (result and result.items) or () if v.wraps]
-            if len(models) > 1 and any("optim" in dotted_name(a).lower() for a in node.args):
+    calls = [node for each in methods for node in own_nodes(each) if isinstance(node, ast.Call)]
+    trained = {
+        dotted_name(call.func.value)
+        for call in calls
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("parameters", "named_parameters")
+    }
+    for call in calls:
+        if last_name(call.func) in _PREPARES:
+            given = {dotted_name(argument) for argument in call.args} - {""}
+            if len(given & trained) > 1 and any("optim" in name.lower() for name in given):
                 return True
     return False
 
