@@ -817,3 +817,16 @@ def trains_nothing(method: str) -> bool:
     what every module has but `forward`."""
     of_module = method in MODULE_ATTRIBUTES and method != "forward"
     return of_module or method.lstrip("_").startswith(_NOT_TRAINING)
+
+
+WITH_POOLER: frozenset[str] = frozenset(
+    f"transformers.{name}"
+    for name in (
+        "AlbertModel", "BertModel", "BigBirdModel", "CamembertModel", "Data2VecTextModel", "ErnieModel",
+        "IBertModel", "LayoutLMModel", "LongformerModel", "MPNetModel", "MegatronBertModel", "RemBertModel",
+        "RobertaModel", "RobertaPreLayerNormModel", "XLMRobertaModel", "XLMRobertaXLModel", "XmodModel",
+    )
+)  # fmt: skip
+"""Encoders with a layer behind the first token's state, which `add_pooling_layer=False` leaves out.
+
+Source: transformers 5.23.0 models/*/modeling_*.py, `add_pooling_layer=True`."""

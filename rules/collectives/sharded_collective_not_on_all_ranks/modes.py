@@ -178,7 +178,7 @@ def _prepared_below(function: Function, line: int, model: str) -> bool:
 
 @remembered
 def _prepares_two(function: Function) -> bool:
-    """Whether one `prepare()` is given two models and what steps them: with DeepSpeed and FSDP2 it raises.
+    """Whether each `prepare()` is given two models with what steps them: with DeepSpeed and FSDP2 it raises.
 
     accelerate 1.15.0 accelerator.py:1489, 1523; with FSDP up to 0.34 as well. DMD2 8d8fa55 main/edm/train_edm.py:129.
     """
@@ -190,12 +190,14 @@ def _prepares_two(function: Function) -> bool:
         if isinstance(call.func, ast.Attribute)
         and call.func.attr in ("parameters", "named_parameters")
     }
-    for call in calls:
-        if last_name(call.func) in _PREPARES:
-            given = {dotted_name(argument) for argument in call.args} - {""}
-            if len(given & trained) > 1 and any("optim" in name.lower() for name in given):
-                return True
-    return False
+    prepared = [
+        {dotted_name(argument) for argument in call.args}
+        for call in calls
+        if last_name(call.func) in _PREPARES
+    ]
+    # sd-scripts 48d368f fine_tune.py:337: a single `ds_model` where DeepSpeed is chosen.
+    stepped = [given for given in prepared if any("optim" in name.lower() for name in given)]
+    return bool(stepped) and all(len(given & trained) > 1 for given in stepped)
 
 
 @remembered
