@@ -167,6 +167,10 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
         or (divergence.event.op not in _OF_ALL_RANKS and not model.may_shard)
     ):
         return Severity.INFO
+    if divergence.event.first_only and not divergence.in_one_file:
+        # DDP's forward without gradients waits where the model has buffers alone, which a model that is made elsewhere
+        # may lack (UniVTG 32659ac main/train_vlp_ddp.py:130, where the criterion has the only one).
+        return Severity.INFO
     # What accelerate wraps is sharded as the launch says; an engine only where its program asks for it.
     engine = is_engine(divergence.event.site) and divergence.layer is not Layer.WRAPPED
     if divergence.event.op in _BARE_MODEL or (engine and not model.answer(shown)):
