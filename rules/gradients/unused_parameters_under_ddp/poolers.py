@@ -161,8 +161,10 @@ def unsearched_sentences(live: LiveProgram) -> Iterator[tuple[Function, ast.keyw
             nodes = own_nodes(function)
             called = [n for n in nodes if isinstance(n, ast.Call)]
             made = {live.resolve(module, call.func) for call in called}
-            if not made & _SENTENCES or "add_pooling_layer" in module.source.text:
-                continue
+            if not made & _SENTENCES or any(
+                isinstance(n, ast.Constant) and n.value == "add_pooling_layer" for n in nodes
+            ):
+                continue  # `model_kwargs={"add_pooling_layer": False}`
             for call in called:
                 for keyword in call.keywords:
                     match keyword:
