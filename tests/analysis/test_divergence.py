@@ -24,6 +24,21 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "a turnstile that is a class, of which one half gives itself back": """
+        class First:
+            def __enter__(self):
+                if dist.get_rank() != 0:
+                    dist.barrier()
+                return self
+
+            def __exit__(self, *failure):
+                if dist.get_rank() == 0:
+                    dist.barrier()
+
+        def main(path):
+            with First():
+                return torch.load(path)
+        """,
     "a call of which more is known on rank 0": """
         from mpi4py import MPI
 

@@ -141,7 +141,7 @@ def divergences_of(
             found.setdefault(key, divergence)
     callers = calling((f, run) for f, runs in live.items() for _, run in runs.summaries())
     met = [d for d in found.values() if not _may_be_computed_before(d, callers)]
-    return _innermost(_without_halves(met, live, graphs)), problems
+    return _without_halves(_innermost(met), live, graphs), problems
 
 
 def _may_be_computed_before(divergence: Divergence, callers: dict[Function, set[Function]]) -> bool:
