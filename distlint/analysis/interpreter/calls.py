@@ -334,10 +334,10 @@ def _with_models(
 ) -> Value:
     """An object that keeps wrapped models which it is given, in attributes that nothing else assigns.
 
-    `Trainer(DDP(model)).fit()`, where `__init__` says `self.model = model`; or a dict of them (ParallelWaveGAN 6d4411b
+    `Trainer(DDP(model)).fit()`, where `__init__` says `self.model = model`; or a dict of them (ParallelWaveGAN 8674037
     parallel_wavegan/bin/train.py:1502, `model["generator"] = DistributedDataParallel(model["generator"])`).
     """
-    wrapped = [held for value in given if (held := wrapped_in(value))]
+    wrapped = [layers for value in given if (layers := wrapped_in(value))]
     owners = frame.summaries.program.mro(cls)[0]
     run = next((c for c in reversed(frame.summary.children) if c.function is init), None)
     if not wrapped or run is None:

@@ -15,7 +15,7 @@ _COLLECTIVE = (Effect.COLLECTIVE, Effect.SHARDED_COLLECTIVE, Effect.WRAPPED_COLL
 def made_by_both(graphs: Graphs, absent: Summary, chain: Sequence[CallNode], event: Event) -> bool:
     """Whether the run of the other ranks makes the call as well, on an object that is not known there.
 
-    No condition divides the ranks then: what the one run knows of the object, the other does not (PRIME a7ec8d8
+    No condition divides the ranks then: what the one run knows of the object, the other does not (PRIME 18ad596
     fsdp_workers.py:434, where `self.actor.actor_module` was FSDP on rank 0 alone).
 
     Args:

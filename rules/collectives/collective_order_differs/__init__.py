@@ -34,7 +34,7 @@ dist.barrier()
 Shown only: which order is meant is not known.
 
 ## Known limits
-As for DL101. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
+As for DL101. Where a collective is in another file than the condition, it is information. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
 tells them apart by call site.
 
 ## References

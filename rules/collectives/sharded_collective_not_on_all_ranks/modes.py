@@ -103,7 +103,7 @@ def not_wrapped_yet(live: LiveProgram, site: CallSite | None) -> bool:
 def not_trained_yet(site: CallSite | None) -> bool:
     """Whether a Trainer saves a model that it only wraps when it trains, below: nothing is sharded until then.
 
-    mistral 0be6b6b train.py:168: the state of the beginning, and `trainer.train()` in line 173. transformers 5.23.0
+    mistral bf9eff0 train.py:168: the state of the beginning, and `trainer.train()` in line 173. transformers 5.23.0
     trainer.py: `_inner_training_loop` prepares the model.
     """
     if site is None or not isinstance(site.node.func, ast.Attribute) or site.loops:

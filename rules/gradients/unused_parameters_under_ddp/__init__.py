@@ -4,7 +4,9 @@
 Finds layers that `__init__` makes and nothing that `forward` reaches reads, in a model that
 `DistributedDataParallel` gets without `find_unused_parameters=True`. Also layers that `forward` uses only where
 a random number says so, and the last layers of a model of transformers that is trained by inner `hidden_states`
-alone (`text_encoder(ids, output_hidden_states=True).hidden_states[-2]`).
+alone (`text_encoder(ids, output_hidden_states=True).hidden_states[-2]`). Also the pooler of an encoder of transformers of
+which a model uses the states of the tokens alone, and a SentenceTransformer's training that is told to look for no unused
+parameters.
 
 ## Why it is bad
 DDP waits in each backward for the gradient of every parameter that requires one. Those of the layer never come:

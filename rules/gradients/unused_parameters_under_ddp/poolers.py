@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -137,7 +137,7 @@ def _of_tokens(function: Function, read: ast.Attribute) -> ast.expr | None:
     return found[0] if found and None not in found else None
 
 
-def _field(nodes: list[ast.AST], output: ast.expr) -> ast.expr | None:
+def _field(nodes: Sequence[ast.AST], output: ast.expr) -> ast.expr | None:
     """The expression that reads the states of the tokens from an output."""
     for node in nodes:
         match node:
