@@ -321,6 +321,29 @@ class TwoOrOne:
         self.accelerator.wait_for_everyone()
 
 
+class Normed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+def chosen_by_an_option(options, loader):
+    net = Normed().cuda()
+    if options.amp == "apex":
+        from apex.parallel import DistributedDataParallel as OfApex
+
+        net = OfApex(net, delay_allreduce=True)
+    else:
+        net = DistributedDataParallel(net)
+    for batch in loader:
+        net(batch).sum().backward()
+    if dist.get_rank() == 0:
+        print(net(next(iter(loader))))  # expect: DL106
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
