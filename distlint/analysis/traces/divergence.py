@@ -61,6 +61,7 @@ class Divergence:
     left      whether the other side has left before, by an exit under those conditions
     explained whether those conditions stand around the collective or lead out above it; else they only divide
     ending    the calls that end the process of the ranks that do not wait, by the identity of their nodes
+    other_chain the calls from the function to what the other ranks do instead
     """
 
     kind: DivergenceKind
@@ -79,6 +80,7 @@ class Divergence:
     left: bool = False
     explained: bool = True
     ending: frozenset[int] = frozenset()
+    other_chain: tuple[CallNode, ...] = ()
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -385,6 +387,7 @@ def _classify(
         left=reason.left and missing and instead is None,
         explained=reason.explained,
         ending=ways_out(absent),
+        other_chain=other_act[1] if other_act is not None else (),
     )
 
 

@@ -34,7 +34,7 @@ dist.barrier()
 Shown only: which order is meant is not known.
 
 ## Known limits
-As for DL101. Where a collective is in another file than the condition, it is information. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
+As for DL101. Where several calls lead to a collective of another file, it is information. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
 tells them apart by call site.
 
 ## References
@@ -89,14 +89,16 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _severity(divergence: Divergence) -> Severity:
-    """By whether it is a collective in every mode. Between files stand conditions that exclude it: of three none was true.
+    """By whether it is a collective in every mode, and how far away the two are.
 
-    SwissArmyTransformer 63dc23a sat/model/base_model.py:258: rank 0 builds a model, whose class might make groups;
-    lerobot common/train_utils.py:259, where the two need options that exclude each other.
+    Between files stand conditions that exclude it; through several calls none of three was true: SwissArmyTransformer
+    63dc23a sat/model/base_model.py:258, where rank 0 builds a model, whose class might make groups; lerobot
+    common/train_utils.py:259, where the two need options that exclude each other.
     """
-    if not _in_one_file(divergence):
-        return Severity.INFO
-    return SEVERITY if divergence.layer == 0 else Severity.WARNING
+    if _in_one_file(divergence):
+        return SEVERITY if divergence.layer == 0 else Severity.WARNING
+    far = max(len(divergence.chain), len(divergence.other_chain)) > 1
+    return Severity.INFO if far else Severity.WARNING
 
 
 def _in_one_file(divergence: Divergence) -> bool:
