@@ -130,6 +130,20 @@ _DDP = _names(
     will_sync_module_buffers
     """
 )
+_APEX = _names(
+    """
+    _backend _disable_allreduce _event_this_bucket _overflow_buf _stream_this_bucket active_i_buckets
+    active_params allreduce_always_fp32 allreduce_bucket allreduce_communicators
+    allreduce_different_streams allreduce_fallback allreduce_maybe_retain
+    allreduce_trigger_params backend_enum_holder bucket_events bucket_pgs bucket_sizes
+    bucket_streams buckets buckets_ready_size callback_queued comm_ready_buckets create_hooks
+    custom_allreduce_triggers delay_allreduce disable_allreduce enable_allreduce grad_accs
+    gradient_average gradient_predivide_factor main_stream message_size module
+    multi_tensor_scale needs_refresh next_bucket num_allreduce_streams num_buckets
+    param_id_to_active_i param_id_to_bucket param_type_to_tmp_i prof retain_allreduce_buffers
+    sync_bucket_structure tmp_buckets tmp_numels warn_on_half world_size
+    """
+)
 _DATA_PARALLEL = _names(
     """
     device_ids dim gather module output_device parallel_apply replicate scatter
@@ -305,6 +319,19 @@ WRAPPERS: dict[str, Wrapper] = {
             True,
             False,
             "mmengine 0.10.7 mmengine/model/wrappers/distributed.py:16",
+        ),
+        Wrapper(
+            "apex_ddp",
+            "DistributedDataParallel of apex",
+            ("apex.parallel.DistributedDataParallel",),
+            False,
+            False,
+            ("module",),
+            _APEX,
+            False,
+            False,
+            "NVIDIA/apex apex/parallel/distributed.py:129",
+            # all-reduces in hooks of its backward; its forward broadcasts no buffers
         ),
         Wrapper(
             "dp",
@@ -502,6 +529,11 @@ WRAPS: dict[str, Wrap] = {
             "torch.nn.parallel.DistributedDataParallel",
             "ddp",
             "torch 2.13.0 torch/nn/parallel/distributed.py:466",
+        ),
+        Wrap(
+            "apex.parallel.DistributedDataParallel",
+            "apex_ddp",
+            "NVIDIA/apex apex/parallel/distributed.py:129",
         ),
         Wrap(
             "torch.nn.parallel.DataParallel",
@@ -785,3 +817,16 @@ def trains_nothing(method: str) -> bool:
     what every module has but `forward`."""
     of_module = method in MODULE_ATTRIBUTES and method != "forward"
     return of_module or method.lstrip("_").startswith(_NOT_TRAINING)
+
+
+WITH_POOLER: frozenset[str] = frozenset(
+    f"transformers.{name}"
+    for name in (
+        "AlbertModel", "BertModel", "BigBirdModel", "CamembertModel", "Data2VecTextModel", "ErnieModel",
+        "IBertModel", "LayoutLMModel", "LongformerModel", "MPNetModel", "MegatronBertModel", "RemBertModel",
+        "RobertaModel", "RobertaPreLayerNormModel", "XLMRobertaModel", "XLMRobertaXLModel", "XmodModel",
+    )
+)  # fmt: skip
+"""Encoders with a layer behind the first token's state, which `add_pooling_layer=False` leaves out.
+
+Source: transformers 5.23.0 models/*/modeling_*.py, `add_pooling_layer=True`."""

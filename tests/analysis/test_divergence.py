@@ -24,6 +24,39 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 """
 
 RIGHT = {
+    "a turnstile that is a class, of which one half gives itself back": """
+        class First:
+            def __enter__(self):
+                if dist.get_rank() != 0:
+                    dist.barrier()
+                return self
+
+            def __exit__(self, *failure):
+                if dist.get_rank() == 0:
+                    dist.barrier()
+
+        def main(path):
+            with First():
+                return torch.load(path)
+        """,
+    "a call of which more is known on rank 0": """
+        from mpi4py import MPI
+
+        def main(choose):
+            world = MPI.COMM_WORLD if dist.get_rank() == 0 else choose()
+            world.Barrier()
+            dist.barrier()
+        """,
+    "a loop that is left, not what is around it": """
+        def main(loader, attempts, model):
+            model = DDP(model)
+            for batch in loader:
+                model(batch).sum().backward()
+                if dist.get_rank() == 0:
+                    for number in range(attempts):
+                        if write(number):
+                            break
+        """,
     "a condition that the called function asks by another name": """
         def innermost(settings):
             if settings.wide:
@@ -1354,3 +1387,24 @@ def test_callers_do_not_repeat_it() -> None:
         """
     )
     assert parted(text) == marks(text)
+
+
+def test_a_condition_that_the_rank_decides_in_part_is_named() -> None:
+    text = HEAD + dedent(
+        """
+        def evaluate(model, loader):
+            for batch in loader:
+                dist.all_reduce(model(batch))
+        def train(model, loader, options):
+            for batch in loader:
+                if dist.get_rank() in [-1, 0] and options.logging:
+                    if dist.get_rank() not in [-1, 0]:
+                        print("never")
+                    if dist.get_rank() in [-1, 0] and options.evaluate:
+                        evaluate(model, loader)
+        """
+    )
+    (found,) = [d for d in model_of(text).divergences() if d.function.name == "train"]
+    assert [ast.unparse(g.node) for g in found.guards] == [
+        "dist.get_rank() in [-1, 0] and options.logging"
+    ]

@@ -9,7 +9,14 @@ from typing import Final
 
 from distlint.analysis.interpreter.annotations import Annotations
 from distlint.analysis.interpreter.assignment import wrapped_parameter
-from distlint.analysis.interpreter.values import MODEL_OUTPUT, Closure, Entries, Value, Variance
+from distlint.analysis.interpreter.values import (
+    MODEL_OUTPUT,
+    Closure,
+    Entries,
+    Value,
+    Variance,
+    Wrap,
+)
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
@@ -170,9 +177,9 @@ class Arguments:
             return None
         used = self._uses_of_self(function)
         held = tuple(
-            (name, "/".join(wrap.kind for wrap in value.wraps))
+            (name, "/".join(f"{key}:{wrap.kind}" for key, wraps in layers for wrap in wraps))
             for name, value in sorted(receiver.entries.named.items())
-            if value.wraps and name in used
+            if name in used and (layers := wrapped_in(value))
         )
         return ("wrapped", held) if held else None
 
@@ -278,6 +285,15 @@ class Arguments:
             }
             found = self._free[function] = tuple(sorted(names))
         return found
+
+
+def wrapped_in(value: Value) -> tuple[tuple[str, tuple[Wrap, ...]], ...]:
+    """The layers around a model, or around those that a dict holds, by their keys."""
+    if value.wraps or value.entries is None:
+        return (("", value.wraps),) if value.wraps else ()
+    return tuple(
+        (name, each.wraps) for name, each in sorted(value.entries.named.items()) if each.wraps
+    )
 
 
 def class_of(context: Hashable) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from distlint.analysis.interpreter.frame import Frame
-from distlint.analysis.interpreter.iteration import EVEN, iterated
+from distlint.analysis.interpreter.iteration import EVEN, advanced, iterated
 from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
@@ -84,6 +84,8 @@ def builtin(
             wraps=args[0].wraps,
             entries=_first_places(args[0]) if name in ("list", "tuple") else None,
         )
+    if name == "next" and args:
+        advanced(frame, args[0], node)
     if name == "len" and args and args[0].items is not None:
         return constant(len(args[0].items), variance, origin)
     if name == "len" and len(args) == 1 and EVEN in args[0].tags:

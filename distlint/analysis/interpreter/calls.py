@@ -6,6 +6,7 @@ import ast
 from collections.abc import Hashable
 from typing import Final
 
+from distlint.analysis.interpreter.arguments import wrapped_in
 from distlint.analysis.interpreter.assignment import fill
 from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
@@ -333,9 +334,10 @@ def _with_models(
 ) -> Value:
     """An object that keeps wrapped models which it is given, in attributes that nothing else assigns.
 
-    `Trainer(DDP(model)).fit()`, where `__init__` says `self.model = model`.
+    `Trainer(DDP(model)).fit()`, where `__init__` says `self.model = model`; or a dict of them (ParallelWaveGAN 8674037
+    parallel_wavegan/bin/train.py:1502, `model["generator"] = DistributedDataParallel(model["generator"])`).
     """
-    wrapped = [value.wraps for value in given if value.wraps]
+    wrapped = [layers for value in given if (layers := wrapped_in(value))]
     owners = frame.summaries.program.mro(cls)[0]
     run = next((c for c in reversed(frame.summary.children) if c.function is init), None)
     if not wrapped or run is None:
@@ -346,7 +348,8 @@ def _with_models(
         for each in runs
         if each.function.cls in owners
         for name, value in each.self_attributes.items()
-        if value.wraps in wrapped and sum(len(o.self_assigned.get(name, ())) for o in owners) == 1
+        if wrapped_in(value) in wrapped
+        and sum(len(o.self_assigned.get(name, ())) for o in owners) == 1
     }
     if not held:
         return instance

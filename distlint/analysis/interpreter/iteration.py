@@ -11,6 +11,7 @@ from distlint.analysis.interpreter.ir import (
     Layer,
     Loop,
     Step,
+    Summary,
 )
 from distlint.analysis.interpreter.values import (
     UNKNOWN,
@@ -123,6 +124,24 @@ def iterated(frame: Frame, iterable: Value, node: ast.AST) -> None:
     for row in frame.knowledge.calls.get(f"{iterable.type}.__iter__", ()):
         if row.effect is Effect.COLLECTIVE and not row.mentions:
             frame.steps.append(Event(row.op, Layer.ALWAYS, node, frame.module, iterated=True))
+
+
+def advanced(frame: Frame, iterator: Value, node: ast.AST) -> None:
+    """The collectives by which the first `next()` of a generator of the program begins.
+
+    soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:285: `next(cycle(loader))` on rank 0, of a prepared loader.
+    """
+    run = iterator.receiver.const if iterator.receiver is not None else None
+    block = run.steps if iterator.type == "generator" and isinstance(run, Summary) else []
+    while block:
+        match block[0]:
+            case Loop(body=body):
+                block = body
+            case Event(iterated=True) as event:
+                frame.steps.append(Event(event.op, Layer.ALWAYS, node, frame.module, iterated=True))
+                return
+            case _:
+                return
 
 
 def is_comprehension(value: Value) -> bool:

@@ -137,7 +137,7 @@ class Outside:
             return Value(("attr", ("self",), attr))
         self._computing.add(key)
         try:
-            assigned, missing, depends_on = self._assigned(cls, attr, asker.rank)
+            assigned, missing, depends_on, complete = self._assigned(cls, attr, asker.rank)
         finally:
             self._computing.discard(key)
         if assigned is None:
@@ -147,17 +147,18 @@ class Outside:
             result = self.flag(cls, attr, result)
         if missing:
             self._runs.under_way.assume_attribute(missing, key, result)
-        else:
+        elif complete:
             self._instance[key] = result, depends_on
         asker.depends_on |= depends_on
         return result
 
     def _assigned(
         self, cls: Class, attr: str, rank: RankClass
-    ) -> tuple[Value | None, list[int], frozenset[str]]:
-        """What methods assign to an attribute, how deep those are under way that are left out, and the
-        predicates on which it depends."""
+    ) -> tuple[Value | None, list[int], frozenset[str], bool]:
+        """What methods assign to an attribute, how deep those are under way that are left out, the
+        predicates on which it depends, and whether no recursion cut the runs short that assign it."""
         result: Value | None = None
+        complete = True
         missing: list[int] = []
         depends_on: set[str] = set()
         for method in self._assigning(cls, attr):
@@ -167,12 +168,13 @@ class Outside:
                 continue
             summary = self._runs.summary(method, rank)
             value = summary.self_attributes.get(attr)
+            complete = complete and summary.arguments is None
             if value is None:
                 continue
             if value.variance is not Variance.UNIFORM:
                 depends_on |= summary.depends_on
             result = value if result is None else join(result, value, ("attr", ("self",), attr))
-        return result, missing, frozenset(depends_on)
+        return result, missing, frozenset(depends_on), complete
 
     def _assigning(self, cls: Class, attr: str) -> list[Function]:
         """The methods that assign an attribute and run on objects of a class."""

@@ -167,14 +167,14 @@ _OPENED_TO_WRITE: Final = re.compile(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
 
 
 def _called_as(program: Program, functions: Iterable[Function]) -> set[str]:
-    """The names by which functions are called, without those too common: a constructor by its classes'."""
+    """The names by which functions are called, without those too common: constructors and contexts by their classes'."""
     found: set[str] = set()
     for function in functions:
-        if function.name not in _COMMON:
-            found.add(function.name)
-        elif function.name == "__init__" and function.cls is not None:
+        if function.cls is not None and function.name in _BY_CLASS:
             found.add(function.cls.name)
             found.update(cls.name for cls in program.subclasses(function.cls))
+        elif function.name not in _COMMON:
+            found.add(function.name)
     return found
 
 
@@ -326,6 +326,8 @@ _ASSIGNMENT: Final = re.compile(
 _OWN_ASSIGNMENT: Final = re.compile(
     r"^[ \t]+[(\[]?\s*((?:self\.\w+[,\s]*(?::[^=\n]+)?)+)[)\]]?[ \t]*" + _VALUE, re.MULTILINE
 )
+_BY_CLASS: Final = frozenset({"__init__", "__enter__", "__exit__"})
+"""Methods that run where an object of their class is made: `with First(): …`."""
 _OWN_CLASS: Final = frozenset({"cls(", "__class__(", "type("})
 """What a method calls to make another object of its class."""
 _OWN: Final = re.compile(r"self\.(\w+)")

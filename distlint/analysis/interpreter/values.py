@@ -365,6 +365,9 @@ def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
 
 
 def _either(one: Wrap, other: Wrap) -> Wrap:
+    """The layer that two ways put on: torch's where an option chooses apex's, which few launches still ask for."""
+    if one.kind == _OF_APEX and other.kind != _OF_APEX:
+        one, other = other, one
     if one.instead is None and (one.kind != other.kind or other.instead is not None):
         return replace(one, instead=other if one.kind != other.kind else other.instead)
     return one
@@ -374,6 +377,9 @@ def _of_elements(value: Value) -> tuple[Wrap, ...]:
     """The layers of a value, or of what is in it, where each element has them."""
     found = {item.wraps for item in value.items or ()}
     return value.wraps or (found.pop() if len(found) == 1 else ())
+
+
+_OF_APEX: Final = "apex_ddp"
 
 
 def _has_engine(wraps: tuple[Wrap, ...]) -> bool:

@@ -57,10 +57,10 @@ def unused(live: LiveProgram, root: Class) -> Iterator[tuple[Layer, Chance | Non
         live: the program.
         root: the class of the model.
     """
-    for cls in _built(live, root):
+    for cls in parts_of_objects(live, root):
         own, outside = live.program.mro(cls)
         family = [*own, *live.program.subclasses(cls)]
-        if set(outside) - {_MODULE, "object"} or not _is_followed(family):
+        if set(outside) - {_MODULE, "object"} or not is_followed(family):
             continue
         if not any("forward" in c.methods for c in own):
             continue
@@ -76,11 +76,11 @@ def unused(live: LiveProgram, root: Class) -> Iterator[tuple[Layer, Chance | Non
                     yield layer, chances[0]
 
 
-def _built(live: LiveProgram, root: Class) -> list[Class]:
+def parts_of_objects(live: LiveProgram, root: Class) -> list[Class]:
     """A class, and those of which each of its objects makes one, at any distance."""
     found = [root]
     for cls in found:
-        for statement in _made_always(live, cls):
+        for statement in made_always(live, cls):
             for node in walk(statement.value):
                 made = live.resolve(cls.module, node.func) if isinstance(node, ast.Call) else None
                 if isinstance(made, Class) and made not in found:
@@ -88,7 +88,7 @@ def _built(live: LiveProgram, root: Class) -> list[Class]:
     return found
 
 
-def _made_always(live: LiveProgram, cls: Class) -> Iterator[ast.Assign]:
+def made_always(live: LiveProgram, cls: Class) -> Iterator[ast.Assign]:
     """What `__init__` puts on each object, under no condition."""
     method = live.program.find_method(cls, "__init__")
     for statement in method.body if method is not None and method.cls is cls else ():
@@ -98,7 +98,7 @@ def _made_always(live: LiveProgram, cls: Class) -> Iterator[ast.Assign]:
 
 
 def _layers(live: LiveProgram, cls: Class) -> Iterator[Layer]:
-    for statement in _made_always(live, cls):
+    for statement in made_always(live, cls):
         target = statement.targets[0]
         assert isinstance(target, ast.Attribute)
         if len(cls.self_assigned.get(target.attr, ())) == 1 and _trains(live, cls, statement.value):
@@ -122,7 +122,7 @@ def _trains(live: LiveProgram, cls: Class, made: ast.expr) -> bool:
     return not stays and _WITH_PARAMETERS.fullmatch(meaning) is not None
 
 
-def _is_followed(family: list[Class]) -> bool:
+def is_followed(family: list[Class]) -> bool:
     """Whether the classes reach their layers by their names alone, and leave all in training."""
     for cls in family:
         for method in cls.methods.values():

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.live.joint_entry import calling, groups_of
 from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.traces.both_make import made_by_both
 from distlint.analysis.traces.compare import Comparison, Difference
 from distlint.analysis.traces.fronts import GaveUp
 from distlint.analysis.traces.graph import Graphs
@@ -60,6 +61,7 @@ class Divergence:
     left      whether the other side has left before, by an exit under those conditions
     explained whether those conditions stand around the collective or lead out above it; else they only divide
     ending    the calls that end the process of the ranks that do not wait, by the identity of their nodes
+    other_chain the calls from the function to what the other ranks do instead
     """
 
     kind: DivergenceKind
@@ -78,6 +80,7 @@ class Divergence:
     left: bool = False
     explained: bool = True
     ending: frozenset[int] = frozenset()
+    other_chain: tuple[CallNode, ...] = ()
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -140,7 +143,7 @@ def divergences_of(
             found.setdefault(key, divergence)
     callers = calling((f, run) for f, runs in live.items() for _, run in runs.summaries())
     met = [d for d in found.values() if not _may_be_computed_before(d, callers)]
-    return _innermost(_without_halves(met, live, graphs)), problems
+    return _without_halves(_innermost(met), live, graphs), problems
 
 
 def _may_be_computed_before(divergence: Divergence, callers: dict[Function, set[Function]]) -> bool:
@@ -292,6 +295,9 @@ def _compare(
         if divergence is None:
             break
         skip.add(id(divergence.event.node))
+        absent = other if divergence.waiters is MAIN else main
+        if made_by_both(graphs, absent, divergence.chain, divergence.event):
+            continue
         if not divergence.explained and divergence.others is None:
             waits, misses = (mine, theirs) if divergence.waiters is MAIN else (theirs, mine)
             if not waits.places - misses.places:
@@ -357,7 +363,9 @@ def _classify(
     here, there = (mine, theirs) if left_waits else (theirs, mine)
     if instead is not None and act.event.op in {o for n, o in there.items() if n not in here}:
         missing = False  # the other side has one like it in a place of its own
-    reason = reason_of(function, act, chain, waiters, absent, instead is None)
+    their_calls = difference.right_calls if left_waits else difference.left_calls
+    other_act = (instead, their_calls if instead is others[0] else ()) if instead else None
+    reason = reason_of(function, act, chain, waiters, absent, other_act)
     partings = reason.partings
     if not partings:
         # An argument that is each rank's own decides inside the calls.
@@ -379,6 +387,7 @@ def _classify(
         left=reason.left and missing and instead is None,
         explained=reason.explained,
         ending=ways_out(absent),
+        other_chain=other_act[1] if other_act is not None else (),
     )
 
 

@@ -91,7 +91,7 @@ class Graphs:
     """
 
     def __init__(self, final: Callable[[Summary], Summary]) -> None:
-        self._final = final
+        self.final = final
         self.memory: Memory = {}
         self.has_events: set[Function] = set()
         """Functions with events on some class of ranks: their calls are kept on all classes."""
@@ -115,7 +115,7 @@ class Graphs:
 
     def root(self, summary: Summary, known: Known = (), passed: tuple[Passed, ...] = ()) -> Node:
         """The graph of a run, where parameters are `known` or `passed`; RETURN where nothing in it matters."""
-        summary = self._final(summary)
+        summary = self.final(summary)
         entered = summary, known, passed
         if entered not in self._roots:
             if not self.may_have_events(summary):
@@ -147,13 +147,13 @@ class Graphs:
 
     def may_have_events(self, summary: Summary) -> bool:
         """Whether a run may perform an event or end the process, through any calls."""
-        summary = self._final(summary)
+        summary = self.final(summary)
         if summary in self._may_have_events:
             return self._may_have_events[summary]
         seen: set[Summary] = set()
         stack = [summary]
         while stack:
-            current = self._final(stack.pop())
+            current = self.final(stack.pop())
             if current in seen:
                 continue
             seen.add(current)
@@ -176,12 +176,12 @@ class Graphs:
 
     def endless_loops(self, summary: Summary) -> list[Loop]:
         """The `while True` loops that a run comes to itself."""
-        steps = steps_below(self._final(summary).steps)
+        steps = steps_below(self.final(summary).steps)
         return [step for step in steps if isinstance(step, Loop) and step.endless]
 
     def exits(self, summary: Summary) -> tuple[tuple[Function, BranchNode], ...]:
         """Conditions of a rank's own under which a run, or one that it calls, ends the process normally."""
-        summary = self._final(summary)
+        summary = self.final(summary)
         if summary not in self._exits:
             self._exits[summary] = tuple(dict.fromkeys(self._exits_below(summary)))
         return self._exits[summary]
@@ -198,7 +198,7 @@ class Graphs:
                     if is_local(value):
                         yield summary.function, node
                 case CallNode() as call:
-                    called = self._final(call.summary)
+                    called = self.final(call.summary)
                     if called not in entered:
                         entered.add(called)
                         inside.append((called, iter(self.own_nodes(called))))
@@ -480,7 +480,7 @@ class Graphs:
         once = isinstance(step.node, (ast.With, ast.AsyncWith))
         if step.node in self._via and not once:  # a generator that delegates to itself
             return self._block(step.body, after, ways)
-        steps = self._final(step.summary).steps
+        steps = self.final(step.summary).steps
         outer, inner = self._via, (*self._via, step.node)
 
         def run(end: Node, exit_: Lazy, yield_: _AtYield) -> Node:

@@ -56,23 +56,23 @@ def reason_of(
     chain: tuple[CallNode, ...],
     waiters: Summary,
     absent: Summary,
-    ended: bool,
+    instead: tuple[EventNode, tuple[CallNode, ...]] | None,
 ) -> Reason:
     """The conditions that let the waiting class come to an event and kept the other from it.
 
-    `ended`: the other class comes to no other event instead.
+    `instead`: what the other class comes to, if it comes to anything, and the calls that lead to it.
     """
-    enclosing = _enclosing(act, chain, waiters)
-    for known in (True, False):
-        by_rank = tuple(
-            Parting(guard, guard.taken, arm_of(absent, guard))
-            for guard in enclosing
-            if guard.value.variance is Variance.RANK_DEPENDENT
-            and (arm_of(absent, guard) is (not guard.taken)) >= known
-        )
-        by_rank = tuple(parting for parting in by_rank if parting.rank_conditions)
-        if by_rank:
-            return Reason(by_rank, False, True)
+    ended = instead is None
+    by_rank = _around(_enclosing(act, chain, waiters), absent)
+    if by_rank:
+        return Reason(by_rank, False, True)
+    if instead is not None:
+        # What one class does apart stands under a condition, and the other waits in what comes behind it (Oscar
+        # 266075f oscar/run_vqa.py:613, an evaluation of rank 0 in front of everybody's next step).
+        alone = _around(_enclosing(*instead, absent), waiters)
+        if alone:
+            turned = (Parting(p.guard, p.absent, p.waiting) for p in alone)
+            return Reason(tuple(turned), False, True)
     leaving = [
         guard
         for guard in absent.rank_conditions
@@ -101,6 +101,30 @@ def reason_of(
     # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
     explained = bool(exits) or any(guard.exits for guard in waiters.rank_conditions)
     return Reason(partings, bool(exits), explained)
+
+
+def _around(enclosing: tuple[Guard, ...], others: Summary) -> tuple[Parting, ...]:
+    """The conditions on the rank around what one class does that another does not pass: surely, else perhaps."""
+    for known in (True, False):
+        found = (
+            Parting(guard, guard.taken, arm_of(others, guard))
+            for guard in enclosing
+            if _skipped(guard, others, known=known)
+        )
+        by_rank = tuple(parting for parting in found if parting.rank_conditions)
+        if by_rank:
+            return by_rank
+    return ()
+
+
+def _skipped(guard: Guard, others: Summary, *, known: bool) -> bool:
+    """Whether the others took the other arm, or may have where the condition is one on the rank.
+
+    Of `rank in [-1, 0] and evaluate` rank 0 asks the second half alone, and the others come to no other half.
+    """
+    if arm_of(others, guard) is (not guard.taken):
+        return True
+    return not known and guard.value.variance is Variance.RANK_DEPENDENT
 
 
 def _other_arm(guard: Guard) -> Guard:
@@ -176,18 +200,38 @@ def _leaves_by(
         if not guard.taken and (ended or _is_tried(branch, function)):
             yield branch
         return
-    for statement in branch.body if guard.taken else branch.orelse:
+    arm = branch.body if guard.taken else branch.orelse
+    inner = _leaving_less(arm)
+    for statement in arm:
         for node in walk(statement):
             match node:
                 case ast.Raise():
                     if ended or _is_tried(branch, function):
                         yield node
-                case ast.Return() | ast.Break() | ast.Continue():
+                case ast.Return() | ast.Break() | ast.Continue() if node not in inner:
                     yield node
                 case ast.Expr(value=ast.Call(func=called) as call) if (
                     ends_process(called) or id(call) in ending
                 ):
                     yield node
+
+
+def _leaving_less(arm: list[ast.stmt]) -> set[ast.stmt]:
+    """The exits in an arm that lead no further than it: of a loop, or a function, that stands in it.
+
+    Oscar 266075f oscar/run_vqa.py:674: `break` ends the attempts to save, not the epochs.
+    """
+    found: set[ast.stmt] = set()
+    for outer in (node for statement in arm for node in walk(statement)):
+        match outer:
+            case ast.For(body=body) | ast.AsyncFor(body=body) | ast.While(body=body):
+                exits: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue)
+            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+                exits = (ast.Return, ast.Break, ast.Continue)
+            case _:
+                continue
+        found.update(n for line in body for n in walk(line) if isinstance(n, exits))
+    return found
 
 
 def _is_tried(branch: ast.stmt, function: Function) -> bool:

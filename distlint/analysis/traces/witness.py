@@ -59,6 +59,12 @@ def event_text(event: Event) -> str:
     """A collective as its call reads: `dist.barrier()`."""
     node = event.node
     if event.iterated:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "next"
+        ):
+            return text_of(node)
         return f"for ... in {text_of(node)}"
     if isinstance(node, ast.Call):
         name = text_of(node.func)

@@ -5,7 +5,8 @@ Reports three arguments of collectives: an output list that holds one and the sa
 (`world_size * [torch.zeros(1)]`), a Python number where a tensor is needed (`loss.item()`, a literal,
 `len(...)`), and a tensor made on the CPU where the process group was made for NCCL, or where accelerate
 gathers or reduces it and makes the group for the devices that it finds. Also `args=(cfg)` of a call that starts
-the ranks (`mp.spawn`, `Process`, `notebook_launcher`), where `args=(cfg,)` is meant.
+the ranks (`mp.spawn`, `Process`, `notebook_launcher`), where `args=(cfg,)` is meant; and a root that is the rank of
+another group (`broadcast(x, get_global_rank(tasks, 0), group=shared)`).
 
 ## Why it is bad
 With an aliased list every received tensor overwrites the one before, without an error: all entries are
@@ -66,6 +67,8 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
+
+from .roots import foreign_roots
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -137,10 +140,27 @@ def check(model: Model) -> Iterator[Finding]:
                 yield from _on_cpu(site, _TENSORS[site.name])
         if site.name in _ON_DEVICE:
             yield from _on_cpu(site, _ON_DEVICE[site.name])
+    for site, root, of, own in foreign_roots(model):
+        yield _foreign(site, root, of, own)
     for module in model.modules:
         if _IN_BRACKETS.search(module.source.text):
             for function in module.all_functions:
                 yield from _no_tuples(model, function)
+
+
+def _foreign(site: CallSite, root: ast.expr, of: str, own: str) -> Finding:
+    """`broadcast(x, get_global_rank(this, 0), group=that)`: whose `this` differs, names another root."""
+    advice = f"Name a rank of `{own}`"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"The root of this `{site.method}` is a rank of `{of}`, and the ranks of `{own}` take part: where these are in "
+        f"several such groups, they wait for different roots. {advice}.",
+        place_of(site.module, root),
+        (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _no_tuples(model: Model, function: Function) -> Iterator[Finding]:

@@ -81,6 +81,16 @@ def a_number_in_brackets():
     notebook_launcher(train, args=(epochs,), num_processes=2)  # expect: DL108
 
 
+def root_of_another_group(parameters, tasks, shared):
+    for parameter in parameters:
+        dist.broadcast(parameter, dist.get_global_rank(tasks, 0), group=shared)  # expect: DL108
+
+
+def root_of_another_group_by_name(objects, tasks, shared):
+    first = dist.get_process_group_ranks(tasks)[0]
+    dist.broadcast_object_list(objects, src=first, group=shared)  # expect: DL108
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -173,3 +183,16 @@ def a_tuple_that_a_function_returns():
 def without_brackets(self):
     ranks = mp.Process(target=train, args=self.rank_args)
     ranks.start()
+
+
+def root_of_its_group(parameter, tasks):
+    dist.broadcast(parameter, dist.get_global_rank(tasks, 0), group=tasks)
+
+
+def root_of_its_group_by_another_name(parameter, tasks):
+    group = tasks
+    dist.broadcast(parameter, dist.get_global_rank(tasks, 0), group=group)
+
+
+def root_of_all(parameter, tasks):
+    dist.broadcast(parameter, dist.get_global_rank(dist.group.WORLD, 0), group=tasks)

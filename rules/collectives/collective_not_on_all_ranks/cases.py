@@ -352,6 +352,42 @@ class EndsByItself:
         dist.barrier()  # expect: DL101
 
 
+def again_and_again(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+
+class ChecksOnMain:
+    def __init__(self, net, data, held_out):
+        self.accelerator = Accelerator()
+        self.loader = DataLoader(data, shuffle=True)
+        self.checks = DataLoader(held_out, shuffle=True)
+        self.net, self.loader, self.checks = self.accelerator.prepare(
+            net, self.loader, self.checks
+        )
+        self.batches = again_and_again(self.loader)
+        self.held_out = again_and_again(self.checks)
+
+    def step(self, number):
+        loss = self.net(next(self.batches))
+        self.accelerator.backward(loss)
+        if self.accelerator.is_main_process and number % 100 == 0:
+            print(next(self.held_out))  # expect: DL101
+
+
+class Evaluates:
+    def __init__(self, options):
+        self.options = options
+
+    def train(self, loader):
+        for batch in loader:
+            if dist.get_rank() in [-1, 0] and self.options.logs:
+                if dist.get_rank() == 0:
+                    dist.barrier()  # expect: DL101
+            print(batch)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -739,3 +775,17 @@ def ends_behind_all(steps):
     dist.barrier()
     if dist.get_rank() == 0 and steps > 100:
         says_and_ends("done")
+
+
+class ChecksOfAll:
+    def __init__(self, net, data, held_out):
+        self.accelerator = Accelerator()
+        self.net, self.loader = self.accelerator.prepare(net, DataLoader(data, shuffle=True))
+        self.batches = again_and_again(self.loader)
+        self.held_out = again_and_again(DataLoader(held_out, shuffle=True))  # not prepared
+
+    def step(self, number):
+        batch = next(self.batches)
+        if self.accelerator.is_main_process and number % 100 == 0:
+            print(next(self.held_out))
+        return batch

@@ -34,7 +34,7 @@ dist.barrier()
 Shown only: which order is meant is not known.
 
 ## Known limits
-As for DL101. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
+As for DL101. Where several calls lead to a collective of another file, it is information. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
 tells them apart by call site.
 
 ## References
@@ -66,15 +66,20 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Every place where two classes of ranks are in different collectives that both perform."""
-    for divergence in model.divergences():
-        if divergence.kind != "rank" or divergence.missing or divergence.others is None:
+    divergences = [d for d in model.divergences() if d.kind == "rank"]
+    # What ranks skip by a condition, DL101 says of that condition: Oscar 266075f oscar/run_vqa.py:593.
+    told = {id(g.node) for d in divergences if d.missing and d.layer == 0 for g in d.guards}
+    for divergence in divergences:
+        if divergence.missing or divergence.others is None:
+            continue
+        if divergence.layer > 0 and any(id(guard.node) in told for guard in divergence.guards):
             continue
         mine, theirs = event_text(divergence.event), event_text(divergence.others)
         advice = f"Put `{mine}` and `{theirs}` in one order on all ranks"
         yield Finding(
             CODE,
             NAME,
-            SEVERITY if divergence.layer == 0 and _in_one_file(divergence) else Severity.WARNING,
+            _severity(divergence),
             f"{waiting(divergence)} while {absence(divergence)}. {advice}.",
             place_of(divergence.module, divergence.anchor),
             related_places(divergence),
@@ -83,10 +88,20 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _in_one_file(divergence: Divergence) -> bool:
-    """Whether both collectives are in the file in which the ranks part: between files stand conditions that exclude it.
+def _severity(divergence: Divergence) -> Severity:
+    """By whether it is a collective in every mode, and how far away the two are.
 
-    SwissArmyTransformer 63dc23a sat/model/base_model.py:258: rank 0 builds a model, whose class might make groups.
+    Between files stand conditions that exclude it; through several calls none of three was true: SwissArmyTransformer
+    63dc23a sat/model/base_model.py:258, where rank 0 builds a model, whose class might make groups; lerobot
+    common/train_utils.py:259, where the two need options that exclude each other.
     """
+    if _in_one_file(divergence):
+        return SEVERITY if divergence.layer == 0 else Severity.WARNING
+    far = max(len(divergence.chain), len(divergence.other_chain)) > 1
+    return Severity.INFO if far else Severity.WARNING
+
+
+def _in_one_file(divergence: Divergence) -> bool:
+    """Whether both collectives are in the file in which the ranks part."""
     other = divergence.others
     return divergence.in_one_file and other is not None and other.module is divergence.module

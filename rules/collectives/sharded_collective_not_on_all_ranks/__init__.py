@@ -69,7 +69,7 @@ from distlint.launch.engines import SHARDING, Engine
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
-from .modes import cannot_be_sharded, launched_whole, not_wrapped_yet, waits_before
+from .modes import cannot_be_sharded, launched_whole, not_trained_yet, not_wrapped_yet, waits_before
 from .own_path import own_number
 from .past_wrapper import trains_past_wrapper
 
@@ -112,16 +112,16 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
-        if _depends_on_launch(divergence) and (
+        buffer = _buffer(model, divergence)
+        if (buffer is None and _depends_on_launch(divergence)) and (
             cannot_be_sharded(model, divergence.function)
             or waits_before(divergence.function, divergence.anchor)
             or trains_past_wrapper(model, divergence.function)
         ):
             continue
-        if not_wrapped_yet(model, site):
+        if not_wrapped_yet(model, site) or not_trained_yet(site):
             continue
         fix = _fix(model, divergence)
-        buffer = _buffer(model, divergence)
         start = _start(model, divergence) if buffer is None else None
         when = _when(divergence, start) if buffer is None else _IN_DDP
         yield Finding(
@@ -166,6 +166,10 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
         launched_whole(model, divergence.module)
         or (divergence.event.op not in _OF_ALL_RANKS and not model.may_shard)
     ):
+        return Severity.INFO
+    if divergence.event.first_only and not divergence.in_one_file:
+        # DDP's forward without gradients waits where the model has buffers alone, which a model that is made elsewhere
+        # may lack (UniVTG 32659ac main/train_vlp_ddp.py:130, where the criterion has the only one).
         return Severity.INFO
     # What accelerate wraps is sharded as the launch says; an engine only where its program asks for it.
     engine = is_engine(divergence.event.site) and divergence.layer is not Layer.WRAPPED

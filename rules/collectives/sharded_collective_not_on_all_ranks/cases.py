@@ -294,6 +294,56 @@ class ByTheForward(PreparesOneByOne):
         return self.net(batch).sum()
 
 
+def saves_after_it_trained(net, arguments, data, rank):
+    trainer = Trainer(net, arguments, train_dataset=data)
+    trainer.train()
+    if rank == 0:
+        trainer.save_model()  # expect: DL106
+    trainer.train(resume_from_checkpoint=True)
+    return trainer
+
+
+class TwoOrOne:
+    def __init__(self, unet, encoder, both):
+        self.accelerator = Accelerator()
+        if both:
+            self.optimizer = torch.optim.Adam([*unet.parameters(), *encoder.parameters()])
+            self.unet, self.encoder, self.optimizer = self.accelerator.prepare(
+                unet, encoder, self.optimizer
+            )
+        else:
+            self.optimizer = torch.optim.Adam(unet.parameters())
+            self.unet, self.optimizer = self.accelerator.prepare(unet, self.optimizer)
+
+    def save(self, folder):
+        if self.accelerator.is_main_process:
+            self.accelerator.save_state(folder)  # expect: DL106
+        self.accelerator.wait_for_everyone()
+
+
+class Normed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+def chosen_by_an_option(options, loader):
+    net = Normed().cuda()
+    if options.amp == "apex":
+        from apex.parallel import DistributedDataParallel as OfApex
+
+        net = OfApex(net, delay_allreduce=True)
+    else:
+        net = DistributedDataParallel(net)
+    for batch in loader:
+        net(batch).sum().backward()
+    if dist.get_rank() == 0:
+        print(net(next(iter(loader))))  # expect: DL106
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -459,3 +509,30 @@ class ByAMethod(PreparesParts):
 
     def loss(self, batch):
         return self.net.module.features_of(batch).sum()
+
+
+def saves_before_it_trains(net, arguments, data, rank):
+    trainer = Trainer(net, arguments, train_dataset=data)
+    if rank == 0:
+        trainer.save_model()  # whole: the Trainer wraps its model in `train()`
+    trainer.train()
+    return trainer
+
+
+class TwoAtOnce:
+    """DeepSpeed and FSDP2 refuse them, so that the models stay whole."""
+
+    def __init__(self, generator, critic):
+        self.accelerator = Accelerator()
+        self.generator_optimizer = torch.optim.Adam(generator.parameters())
+        self.critic_optimizer = torch.optim.Adam(critic.parameters())
+        self.generator, self.critic, self.generator_optimizer, self.critic_optimizer = (
+            self.accelerator.prepare(
+                generator, critic, self.generator_optimizer, self.critic_optimizer
+            )
+        )
+
+    def save(self, folder):
+        if self.accelerator.is_main_process:
+            self.accelerator.save_state(folder)
+        self.accelerator.wait_for_everyone()

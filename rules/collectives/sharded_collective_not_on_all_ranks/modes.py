@@ -42,6 +42,8 @@ _AVERAGES: Final = {
 Sources: ema-pytorch 03e75ca ema_pytorch/ema_pytorch.py:96, `copy_params_from_model_to_ema`; torch 2.13.0
 torch/optim/swa_utils.py, `update_parameters`.
 """
+_WRAPPING: Final = frozenset({"train", "evaluate", "predict", "hyperparameter_search"})
+"""Methods of a Trainer in which it wraps its model."""
 _PASS_ON: Final = frozenset({"compile", "peft"})
 """Layers that stand around whole models as well, and make no call a collective."""
 
@@ -52,6 +54,7 @@ def cannot_be_sharded(live: LiveProgram, function: Function) -> bool:
         _bound_before(function)
         or _prepares_container(function)
         or _averages_whole(function, live.program)
+        or _prepares_two(function)
     )
 
 
@@ -94,6 +97,35 @@ def not_wrapped_yet(live: LiveProgram, site: CallSite | None) -> bool:
         and path in {dotted_name(argument) for argument in node.args}
         and _wraps(live.resolve(site.module, node.func))
         for node in own_nodes(site.function)
+    )
+
+
+def not_trained_yet(site: CallSite | None) -> bool:
+    """Whether a Trainer saves a model that it only wraps when it trains, below: nothing is sharded until then.
+
+    mistral bf9eff0 train.py:168: the state of the beginning, and `trainer.train()` in line 173. transformers 5.23.0
+    trainer.py: `_inner_training_loop` prepares the model.
+    """
+    if site is None or not isinstance(site.node.func, ast.Attribute) or site.loops:
+        return False
+    if site.method != "save_model":
+        return False
+    trainer, line = dotted_name(site.node.func.value), site.node.lineno
+    made = [
+        value.lineno for value in assignments(site.function).get(trainer, ()) if value.lineno < line
+    ]
+    used = [
+        (node.lineno, node.func.attr)
+        for node in own_nodes(site.function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and dotted_name(node.func.value) == trainer
+        and node.func.attr in _WRAPPING
+    ]
+    return (
+        bool(made)
+        and any(at > line and name == "train" for at, name in used)
+        and not any(at < line for at, _ in used)
     )
 
 
@@ -142,6 +174,30 @@ def _prepared_below(function: Function, line: int, model: str) -> bool:
         and not names.isdisjoint(dotted_name(argument) for argument in node.args)
         for node in own_nodes(function)
     )
+
+
+@remembered
+def _prepares_two(function: Function) -> bool:
+    """Whether each `prepare()` is given two models with what steps them: with DeepSpeed and FSDP2 it raises.
+
+    accelerate 1.15.0 accelerator.py:1489, 1523; with FSDP up to 0.34 as well. DMD2 8d8fa55 main/edm/train_edm.py:129.
+    """
+    methods = [*function.cls.methods.values()] if function.cls is not None else [function]
+    calls = [node for each in methods for node in own_nodes(each) if isinstance(node, ast.Call)]
+    trained = {
+        dotted_name(call.func.value)
+        for call in calls
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("parameters", "named_parameters")
+    }
+    prepared = [
+        {dotted_name(argument) for argument in call.args}
+        for call in calls
+        if last_name(call.func) in _PREPARES
+    ]
+    # sd-scripts 48d368f fine_tune.py:337: a single `ds_model` where DeepSpeed is chosen.
+    stepped = [given for given in prepared if any("optim" in name.lower() for name in given)]
+    return bool(stepped) and all(len(given & trained) > 1 for given in stepped)
 
 
 @remembered

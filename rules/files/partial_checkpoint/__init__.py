@@ -4,7 +4,8 @@
 Reports `state_dict()` of a model sharded with FSDP2 that rank 0 alone calls, and a saved `state_dict()`
 of a model that is still wrapped in DDP, DataParallel or `torch.compile`'s module. Also a Trainer's own `_save`
 that takes `self.model.state_dict()` in place of the gathered state it is given, where the project has a JSON of
-DeepSpeed for stage 3.
+DeepSpeed for stage 3, and the saved `state_dict()` of a Trainer's model where a script or page launches the
+program in ZeRO-3.
 
 ## Why it is bad
 Under FSDP2 each rank holds its part as DTensors and `state_dict()` gathers nothing: what rank 0 saves is
@@ -66,13 +67,14 @@ from distlint.repairs import guarding
 from distlint.rule import Status
 
 from .loading import loads_into_wrapped
-from .trainers import dropped_states
+from .trainers import dropped_states, ungathered_states
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import CallGroup, Model
     from distlint.analysis.program.definitions import Function, Module
+    from distlint.launch.engines import Start
 
 CODE = "DL307"
 NAME = "partial-checkpoint"
@@ -109,6 +111,22 @@ def check(model: Model) -> Iterator[Finding]:
             yield _prefixed(call, wraps[-1])
     for method, node in dropped_states(model):
         yield _dropped(method, node)
+    for site, start in ungathered_states(model):
+        yield _ungathered(site, start)
+
+
+def _ungathered(site: CallSite, start: Start) -> Finding:
+    advice = "Save with `trainer.save_model()`, called by all ranks, which gathers the state"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"{start.words()}, `{ast.unparse(site.node)}` holds empty tensors in place of the parameters, which are "
+        f"divided among the ranks: the checkpoint loads into no model. {advice}.",
+        place_of(site.module, site.node),
+        start.related(),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _dropped(method: Function, node: ast.Call) -> Finding:

@@ -4,7 +4,9 @@
 Finds layers that `__init__` makes and nothing that `forward` reaches reads, in a model that
 `DistributedDataParallel` gets without `find_unused_parameters=True`. Also layers that `forward` uses only where
 a random number says so, and the last layers of a model of transformers that is trained by inner `hidden_states`
-alone (`text_encoder(ids, output_hidden_states=True).hidden_states[-2]`).
+alone (`text_encoder(ids, output_hidden_states=True).hidden_states[-2]`). Also the pooler of an encoder of transformers of
+which a model uses the states of the tokens alone, and a SentenceTransformer's training that is told to look for no unused
+parameters.
 
 ## Why it is bad
 DDP waits in each backward for the gradient of every parameter that requires one. Those of the layer never come:
@@ -66,6 +68,8 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
+from .poolers import told_of_pooler, told_of_sentences, unsearched_sentences, unused_poolers
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
 
@@ -73,7 +77,7 @@ CODE = "DL615"
 NAME = "unused-parameters-under-ddp"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"ddp_find_unused_parameters",)
 
 _DDP = "torch.nn.parallel.DistributedDataParallel"
 _PREPARE = "accelerate.Accelerator.prepare"
@@ -88,11 +92,17 @@ def check(model: Model) -> Iterator[Finding]:
             if id(layer.node) not in seen and layer.cls.module.source.reported:
                 seen.add(id(layer.node))
                 yield _finding(wrap, layer, chance)
+        for pooled in unused_poolers(model, cls):
+            if id(pooled.node) not in seen and pooled.cls.module.source.reported:
+                seen.add(id(pooled.node))
+                yield Finding(CODE, NAME, Severity.WARNING, *told_of_pooler(wrap, pooled))
     for wrap in _waiting(model):
         for argument in wrap.node.args:
             used = _inner_states(model, wrap, argument)
             if used is not None:
                 yield _by_states(wrap, ast.unparse(argument), used)
+    for function, keyword in unsearched_sentences(model):
+        yield Finding(CODE, NAME, Severity.WARNING, *told_of_sentences(function, keyword))
 
 
 def _inner_states(model: Model, wrap: CallSite, trained: ast.expr) -> ast.Subscript | None:

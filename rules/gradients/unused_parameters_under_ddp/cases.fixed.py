@@ -6,7 +6,8 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
-from transformers import CLIPTextModel
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from transformers import AutoModel, BertModel, CLIPTextModel, RobertaModel
 
 # Bugs
 
@@ -289,3 +290,102 @@ def train_beside_a_frozen_encoder(name, head, loader):
         hidden = encoder(ids, output_hidden_states=True).hidden_states[-2]
         accelerator.backward(head(hidden).mean())
         optimizer.step()
+
+
+class Tagger(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.encoder = BertModel.from_pretrained("bert-base-cased")  # expect: DL615
+        self.head = nn.Linear(self.encoder.config.hidden_size, width)
+
+    def forward(self, ids):
+        out = self.encoder(ids)
+        return self.head(out.last_hidden_state)
+
+
+class FirstToken(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.encoder = AutoModel.from_pretrained("roberta-large")  # expect: DL615
+        self.head = nn.Linear(1024, width)
+
+    def forward(self, ids):
+        return self.head(self.encoder(ids)[0][:, 0])
+
+
+def train_taggers(width):
+    return DDP(Tagger(width)), DDP(FirstToken(width))
+
+
+class OfThePooler(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.encoder = RobertaModel.from_pretrained("roberta-base")
+        self.head = nn.Linear(768, width)
+
+    def forward(self, ids):
+        out = self.encoder(ids)
+        return self.head(out.pooler_output)
+
+
+class WithoutPooler(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.encoder = BertModel(config, add_pooling_layer=False)
+        self.head = nn.Linear(768, 2)
+
+    def forward(self, ids):
+        return self.head(self.encoder(ids)[0])
+
+
+class HandsItAllOn(nn.Module):
+    def __init__(self, config, loss):
+        super().__init__()
+        self.encoder = BertModel(config)
+        self.head = nn.Linear(768, 2)
+        self.loss = loss
+
+    def forward(self, ids):
+        out = self.encoder(ids)
+        return self.head(out[0]).sum() + self.loss(out)
+
+
+class FrozenEncoder(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.encoder = BertModel(config)
+        self.head = nn.Linear(768, 2)
+        for parameter in self.encoder.pooler.parameters():
+            parameter.requires_grad = False
+
+    def forward(self, ids):
+        return self.head(self.encoder(ids)[0])
+
+
+def train_others(config, loss, width):
+    return (
+        DDP(OfThePooler(width)),
+        DDP(WithoutPooler(config)),
+        DDP(HandsItAllOn(config, loss)),
+        DDP(FrozenEncoder(config)),
+    )
+
+
+def sentences(name, folder):
+    net = SentenceTransformer(name)
+    settings = SentenceTransformerTrainingArguments(
+        output_dir=folder,
+        ddp_find_unused_parameters=False,  # expect: DL615
+    )
+    return net, settings
+
+
+def sentences_left_to_the_trainer(name, folder):
+    net = SentenceTransformer(name)
+    return net, SentenceTransformerTrainingArguments(output_dir=folder)
+
+
+def sentences_without_pooler(name, folder):
+    net = SentenceTransformer(name, model_kwargs={"add_pooling_layer": False})
+    settings = SentenceTransformerTrainingArguments(folder, ddp_find_unused_parameters=False)
+    return net, settings

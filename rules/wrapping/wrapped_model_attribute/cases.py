@@ -1404,3 +1404,35 @@ class PreparesAnew:
     def start_over(self):
         self.net.save_memory()  # expect: DL201
         self.first()
+
+
+class OfADict:
+    def __init__(self, models, options):
+        self.models = models
+        self.options = options
+
+    def sample(self, batch):
+        return self.models["generator"].synthesise(batch)  # expect: DL201
+
+    def score(self, batch):
+        return self.models["critic"].judge(batch)
+
+    def step(self, batch):
+        return self.models["generator"](batch)
+
+
+def trains_a_dict(generator, critic, options):
+    models = {"generator": generator, "critic": critic}
+    models["generator"] = DDP(models["generator"])
+    trainer = OfADict(models, options)
+    trainer.step(1)
+    trainer.score(1)
+    return trainer.sample(1)
+
+
+def by_apex(net):
+    from apex.parallel import DistributedDataParallel
+
+    net = DistributedDataParallel(net)
+    net.disable_allreduce()
+    return net.vocabulary  # expect: DL201
