@@ -665,7 +665,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
-        return read_files(texts)
+        return read_files(texts, frozenset(found.names))
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -674,7 +674,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    question = _Question(named, f"launch {sorted(reported)}", find)
+    names = content_digest("\n".join(sorted(found.names)).encode("utf-8", "surrogateescape"))
+    question = _Question(named, f"launch {sorted(reported)} {names}", find)
     (outcome,) = run.answers_to([question])
     told = Outcome(
         [finding for finding in outcome.findings if finding.place.path in reported],

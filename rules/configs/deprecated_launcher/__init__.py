@@ -58,7 +58,7 @@ import ast
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import uses_ranks
@@ -69,6 +69,7 @@ from distlint.columns import split_lines
 from distlint.edits import AddImport, Replace, Span
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
+from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
@@ -90,9 +91,19 @@ _SPELLED = re.compile(r"--local[-_]rank")
 _READ = re.compile(r"(?<!-)\blocal_rank\b")
 _USE_ENV = re.compile(r"--use[-_]env")
 _STARTS = re.compile(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
-_DOES_THE_SAME = (
-    "`torch.distributed.launch` is deprecated and warns on every start. Start with `torchrun` (torch 1.10 and "
-    "later), which does what `--use_env` asks for."
+
+
+@dataclass(frozen=True, slots=True)
+class _Instead:
+    """What a launch may be started with: the command, and the first version of torch that has it."""
+
+    command: str
+    since: tuple[int, ...]
+
+
+_INSTEAD = (
+    _Instead("torchrun", (1, 10)),  # torch 1.10.0 setup.py
+    _Instead("python -m torch.distributed.run", (1, 9)),  # torch 1.9.0 torch/distributed/run.py
 )
 _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
@@ -111,18 +122,24 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for script, launch in files.launches():
         if launch.launcher is not Launcher.TORCH_LAUNCH:
             continue
-        if (fix := _with_torchrun(script, launch)) is not None:
-            yield Finding(CODE, NAME, SEVERITY, _DOES_THE_SAME, launch.place, (), fix)
+        runs = next((r for r in _INSTEAD if not _is_older(files, script, launch, r.since)), None)
+        if runs is None and "use_env" in launch.options:
+            continue  # the launcher of its time
+        if runs is not None and (fix := _with_torchrun(script, launch, runs)) is not None:
+            severity = Severity.INFO if is_dead(files, script, launch) else SEVERITY
+            yield Finding(CODE, NAME, severity, _does_the_same(runs), launch.place, (), fix)
         else:
             others.setdefault(_started_by(script, launch), []).append((script, launch))
     for group in others.values():
         group.sort(key=lambda each: not each[0].reported)
         (_, launch), *more = group
-        text = _DOES_THE_SAME if "use_env" in launch.options else _PASSES_A_HYPHEN
+        # Nobody starts what is not there: what a vendored script was started with, nobody misses.
+        severity = Severity.INFO if all(is_dead(files, *each) for each in group) else SEVERITY
+        text = _does_the_same(_INSTEAD[0]) if "use_env" in launch.options else _PASSES_A_HYPHEN
         if more:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} of this script need{'s' * (len(more) == 1)} the same."
         places = tuple(Related(each.place, "started here, too") for _, each in more[:_SHOWN])
-        yield Finding(CODE, NAME, SEVERITY, text, launch.place, places)
+        yield Finding(CODE, NAME, severity, text, launch.place, places)
 
 
 def _started_by(script: Script, launch: Launch) -> str:
@@ -134,7 +151,23 @@ def _started_by(script: Script, launch: Launch) -> str:
     return posixpath.normpath(posixpath.join(folder, name))
 
 
-def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
+def _does_the_same(runs: _Instead) -> str:
+    since = ".".join(map(str, runs.since))
+    return (
+        f"`torch.distributed.launch` is deprecated and warns on every start. Start with `{runs.command}` (torch {since} "
+        "and later), which does what `--use_env` asks for."
+    )
+
+
+def _is_older(files: LaunchFiles, script: Script, launch: Launch, since: tuple[int, ...]) -> bool:
+    """Whether the torch that a launch runs with has no such command yet.
+
+    groundingLMM e74865f GranD/run_pipeline.sh:54 runs in an environment of conda with torch 1.9.0.
+    """
+    return files.older_than("torch", since, script.path, launch.conda)
+
+
+def _with_torchrun(script: Script, launch: Launch, runs: _Instead) -> Fix | None:
     """`torchrun` in place of the launcher and `--use_env`, where both stand there as they are."""
     option, lines = launch.options.get("use_env"), split_lines(script.text)
     places = [launch.place] if option is None else [launch.place, option.place]
@@ -147,8 +180,11 @@ def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
         return None
     (start, flag) = (Span(at.line, at.column, at.end_line, at.end_column) for at in places)
     before = replace(flag, column=max(flag.column - 1, 0))  # the blank before it
-    edits = (Replace(start, "torchrun"), Replace(before, ""))
-    return Fix(Applicability.SAFE, "Start with `torchrun`", edits)
+    instead = runs.command
+    if instead != "torchrun":  # the interpreter stays as it is written
+        instead = written[0].replace("torch.distributed.launch", "torch.distributed.run")
+    edits = (Replace(start, instead), Replace(before, ""))
+    return Fix(Applicability.SAFE, f"Start with `{runs.command}`", edits)
 
 
 def check(model: Model) -> Iterator[Finding]:
