@@ -58,7 +58,7 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
         program is not None
         and program.sure
         and (program.text or "").endswith(".py")
-        and not any(_enters(script))
+        and not any(enters(script))
         and _is_nowhere(files, program.text or "", script)
     ) or any(missing(files, script, launch))
 
@@ -85,7 +85,7 @@ def _makes_files(script: Script) -> bool:
     return not _MAKES.isdisjoint(words)
 
 
-def _enters(script: Script) -> Iterator[str]:
+def enters(script: Script) -> Iterator[str]:
     """The folders that a script changes to, wherever in a command that is said; `..` for those not known."""
     for command in script.commands:
         texts = [word.text for word in command.words]
@@ -96,5 +96,5 @@ def _enters(script: Script) -> Iterator[str]:
 
 def _is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
     """Whether a file is in no folder that the script may be started in, or changes to."""
-    meant = [name, *(posixpath.join(each, name) for each in _enters(script))]
+    meant = [name, *(posixpath.join(each, name) for each in enters(script))]
     return all(is_written_out(each) and files.is_absent(each, script.path) for each in meant)
