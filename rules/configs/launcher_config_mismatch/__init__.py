@@ -67,6 +67,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from distlint.analysis.model import Model, place_of
@@ -113,7 +114,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """What each configuration gets wrong, and where two of them disagree."""
     for configuration in files.of(Format.ACCELERATE):
         values = configuration.values
-        for defect in (*accelerate.top_level(values), *accelerate.sections(values)):
+        is_older = partial(_is_older, files, "accelerate", configuration.path)
+        for defect in (*accelerate.top_level(values), *accelerate.sections(values, is_older)):
             if defect.keys[-1:] != (_OF_ANOTHER_RULE,):
                 yield _finding(configuration, defect)
         yield from _with_json(files, configuration)
@@ -128,6 +130,10 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
                 configuration,
                 replace(defect, severe=False) if older and _is_strict(defect) else defect,
             )
+
+
+def _is_older(files: LaunchFiles, name: str, path: str, version: tuple[int, ...]) -> bool:
+    return files.older_than(name, version, path)
 
 
 def check(model: Model) -> Iterator[Finding]:
