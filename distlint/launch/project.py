@@ -29,6 +29,8 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _PROMPT = re.compile(r"^(\s*)[$%>] ")
+_TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
+"""What people fill in before they type a command: a shell would read from a file of that name."""
 _ENDS_QUOTED = re.compile(r"\\{2,3}$")
 _TOLD = re.compile(
     r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +-"
@@ -455,6 +457,14 @@ def _shell_of_dockerfile(text: str) -> str:
     return "\n".join(kept)
 
 
+def _as_variable(found: re.Match[str]) -> str:
+    """A variable of the same length, whose value nobody knows.
+
+    InternImage 31c962d classification/README.md:247: `--nproc_per_node <num-of-gpus-to-use> main.py`.
+    """
+    return "$" + re.sub(r"[^A-Za-z0-9]", "_", found[0][1:])
+
+
 def _shell_of_markdown(text: str) -> str:
     """The lines of fenced blocks and launches at their places, without prompts, and with blanks for all the rest."""
     kept: list[str] = []
@@ -464,7 +474,7 @@ def _shell_of_markdown(text: str) -> str:
             inside, continued = not inside, False
             kept.append("")
             continue
-        written = _PROMPT.sub(r"\1  ", line)
+        written = _TO_FILL_IN.sub(_as_variable, _PROMPT.sub(r"\1  ", line))
         if not inside:
             # Quoted, a continued line ends in three backslashes: one that is escaped, and a line break
             # (EDVR b02e63a docs/TrainTest.md:38).

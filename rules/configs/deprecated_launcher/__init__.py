@@ -1,7 +1,7 @@
 """A script expects `--local_rank` from a launcher that passes `--local-rank`, or passes nothing.
 
 ## What it does
-Finds scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
+Finds scripts whose `argparse` wants a `--local-rank` that what starts them does not pass; scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
 `--local-rank`, and that read the environment nowhere; launches with `python -m torch.distributed.launch`; and scripts that such a launch starts although their
 `argparse` declares neither.
 
@@ -62,7 +62,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import uses_ranks
-from distlint.analysis.model import Model, place_of
+from distlint.analysis.model import Model, place_of, span_of
 from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import split_lines
@@ -202,6 +202,7 @@ def check(model: Model) -> Iterator[Finding]:
     helpers = any(each for path, each in declared.items() if not started[path])
     for module in model.modules:
         own, launched = declared[module.path], started[module.path]
+        yield from _wanted(model, module, own)
         if own and "--local-rank" not in {name for _, names in own for name in names}:
             node = own[0][0]
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
@@ -222,6 +223,47 @@ def check(model: Model) -> Iterator[Finding]:
             and (sure := [each for each in launched if _is_of_it(module, each)])
         ):
             yield from _undeclared(module, sure[0])
+
+
+def _wanted(
+    model: Model, module: Module, own: list[tuple[ast.expr, list[str]]]
+) -> Iterator[Finding]:
+    """An argument that has to be given as torch 2 spells it, where another launcher starts the script.
+
+    InternImage 31c962d classification/main.py:132: `parser.add_argument("--local-rank", required=True)`, with torch
+    1.11, whose launcher passes `--local_rank`; `torchrun` passes nothing.
+    """
+    names = {name for _, written in own for name in written}
+    if len(own) != 1 or "--local_rank" in names or not isinstance(call := own[0][0], ast.Call):
+        return
+    code = _made_optional(module, call, source(module.source.text, call))
+    starts = [
+        (launch, _passes_rank(launch))
+        for script, launch in model.launch.starting(module.path)
+        if launch.launcher in (Launcher.TORCH_LAUNCH, Launcher.TORCHRUN)
+        and (
+            not _passes_rank(launch)
+            or model.launch.older_than("torch", (2,), script.path, launch.conda)
+        )
+    ]
+    if code is None or not starts:
+        return
+    (launch, spelled), text = starts[0], module.source.text
+    how = "torch 1's launcher passes it as `--local_rank`" if spelled else "`torchrun` passes none"
+    advice = "Declare both spellings, and read LOCAL_RANK"
+    written = source(text, call.args[0])
+    both = f"{written}, {written.replace('--local-rank', '--local_rank')}"
+    code = code.replace(written, both, 1)
+    fix = Fix(Applicability.SAFE, advice, (Replace(span_of(call), code), AddImport("os")))
+    yield Finding(
+        CODE,
+        NAME,
+        Severity.ERROR,
+        f"Every rank ends with `the following arguments are required: --local-rank`: {how}. {advice}.",
+        place_of(module, call),
+        (Related(launch.place, "started here"),),
+        fix,
+    )
 
 
 def _is_for_several(model: Model, module: Module) -> bool:
