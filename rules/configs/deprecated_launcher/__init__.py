@@ -38,7 +38,8 @@ unsafe: ranks take other devices than before. In a shell script, `torchrun` take
 
 ## Known limits
 Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
-that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known launch, silent where the program reads
+that Markdown tells (README.md, docs/TRAIN.md) counts as well; one with `--use_env` is a finding itself in the first
+README that has one, where no script of the project has. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
@@ -118,11 +119,12 @@ _ELSEWHERE = ("LOCAL_RANK", "deepspeed", "SLURM_LOCALID", "HfArgumentParser", "a
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Launches with the old launcher: each that can be repaired, and one for each script that others start."""
+    yield from _of_pages(files)
     others: dict[str, list[tuple[Script, Launch]]] = {}
     for script, launch in files.launches():
         if launch.launcher is not Launcher.TORCH_LAUNCH:
             continue
-        runs = next((r for r in _INSTEAD if not _is_older(files, script, launch, r.since)), None)
+        runs = _runs(files, script, launch)
         if runs is None and "use_env" in launch.options:
             continue  # the launcher of its time
         if runs is not None and (fix := _with_torchrun(script, launch, runs)) is not None:
@@ -140,6 +142,39 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} of this script need{'s' * (len(more) == 1)} the same."
         places = tuple(Related(each.place, "started here, too") for _, each in more[:_SHOWN])
         yield Finding(CODE, NAME, severity, text, launch.place, places)
+
+
+def _of_pages(files: LaunchFiles) -> Iterator[Finding]:
+    """What a README has people type: one finding for the first page, where no script of the project does it.
+
+    DynamicViT 0eefbc4 README.md:127 tells ten such launches, all with `--use_env`.
+    """
+    if any(launch.launcher is Launcher.TORCH_LAUNCH for _, launch in files.launches()):
+        return
+    for script in files.scripts:
+        if not script.told or not posixpath.basename(script.path).startswith("README"):
+            continue
+        found = [
+            (launch, fix)
+            for launch in script.launches
+            if launch.launcher is Launcher.TORCH_LAUNCH
+            and launch.script is not None
+            and not is_dead(files, script, launch)
+            and (runs := _runs(files, script, launch)) is not None
+            and (fix := _with_torchrun(script, launch, runs)) is not None
+        ]
+        if found:
+            (launch, first), *more = found
+            runs = _runs(files, script, launch) or _INSTEAD[0]
+            fix = replace(first, edits=tuple(edit for _, each in found for edit in each.edits))
+            places = tuple(Related(each.place, "and here") for each, _ in more[:_SHOWN])
+            yield Finding(CODE, NAME, SEVERITY, _does_the_same(runs), launch.place, places, fix)
+            return
+
+
+def _runs(files: LaunchFiles, script: Script, launch: Launch) -> _Instead | None:
+    """What a launch may be started with instead, with the torch that it runs with; None for one too old."""
+    return next((r for r in _INSTEAD if not _is_older(files, script, launch, r.since)), None)
 
 
 def _started_by(script: Script, launch: Launch) -> str:
