@@ -64,7 +64,9 @@ _WORDS: Final = {
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d"
     ),
-    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch|accelerate|deepspeed)\b", re.MULTILINE),
+    Kind.REQUIREMENTS: re.compile(
+        rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.", re.MULTILINE
+    ),
     Kind.PROJECT: re.compile(
         rb"(?:^[ \t]*[\"']?|[\"'])(?:transformers|torch|accelerate)\b", re.MULTILINE
     ),

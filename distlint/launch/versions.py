@@ -59,6 +59,18 @@ _CARET: Final = re.compile(r"\^[ \t]*((\d+)(?:\.\d+)*)")
 
 
 @dataclass(frozen=True, slots=True)
+class _Implied:
+    """The newest version of a package of those that only an older torch imports, and the newest such torch."""
+
+    newest: tuple[int, ...]
+    torch: tuple[int, ...]
+
+
+_IMPLIED: Final = {"timm": _Implied((0, 3, 2), (1, 8, _ANY))}
+"""timm 0.3.2 timm/models/layers/helpers.py: `from torch._six import container_abcs`, which torch 1.9.0 has no more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """A package that a file asks for: the oldest version and the newest; () where any will do."""
 
@@ -87,6 +99,9 @@ def required(kind: Kind, path: str, text: str) -> Iterator[Requirement]:
         for name, clauses in reader(text):
             found = _requirement(path, name, clauses, locked=kind is Kind.LOCK)
             yield replace(found, environment=environment)
+            implied = _IMPLIED.get(found.name)
+            if implied is not None and found.newest and found.newest <= implied.newest:
+                yield Requirement(path, "torch", (), implied.torch, environment=environment)
 
 
 def near(requirements: Sequence[Requirement], name: str, path: str) -> list[Requirement]:

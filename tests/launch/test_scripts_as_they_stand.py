@@ -131,3 +131,45 @@ def test_a_file_that_comes_later_is_seen(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_the_quote_that_stays_open(text: str, place: int | None) -> None:
     assert open_quote(text) == place
+
+
+PARSES = """
+import argparse
+
+import torch
+import torch.distributed as dist
+{imported}
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
+dist.init_process_group("nccl")
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "requirements", "severity"),
+    [
+        (
+            "import timm",
+            "timm==0.3.2\n",
+            "info",
+        ),  # esvit 2d6becd: it imports with torch below 1.9 alone
+        ("import timm", "timm==0.3.2\ntorch>=2.0\n", "info"),
+        ("import timm", "timm==0.9.2\n", "error"),
+        ("from torch._six import container_abcs", "numpy\n", "info"),
+        ("import timm", "torch==1.12.0\n", "warning"),
+    ],
+)
+def test_an_old_launcher_of_its_time_is_a_note(
+    imported: str,
+    requirements: str,
+    severity: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "train.py").write_text(PARSES.format(imported=imported))
+    (tmp_path / "requirements.txt").write_text(requirements)
+    (tmp_path / "README.md").write_text(f"```\n{OLD.replace(' --use_env', '')}```\n")
+    assert severities(tmp_path, monkeypatch) == {"DL805": severity}

@@ -64,7 +64,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.model import Model, place_of, span_of
-from distlint.analysis.program.linked import importers
+from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import split_lines
 from distlint.edits import AddImport, Replace, Span
@@ -136,7 +136,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         group.sort(key=lambda each: not each[0].reported)
         (_, launch), *more = group
         # Nobody starts what is not there: what a vendored script was started with, nobody misses.
-        severity = Severity.INFO if all(is_dead(files, *each) for each in group) else SEVERITY
+        of_its_time = all(is_dead(files, *e) or _runs(files, *e) is None for e in group)
+        severity = Severity.INFO if of_its_time else SEVERITY
         text = _does_the_same(_INSTEAD[0]) if "use_env" in launch.options else _PASSES_A_HYPHEN
         if more:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} of this script need{'s' * (len(more) == 1)} the same."
@@ -469,7 +470,23 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     # Up to torch 1.13 the launcher passes `--local_rank`.
     fails = started and not model.launch.older_than("torch", (2,), module.source.path)
     severity = Severity.ERROR if fails else SEVERITY
+    if _needs_torch_1(model, module):
+        severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
+
+
+def _needs_torch_1(model: Model, module: Module) -> bool:
+    """Whether a script, or what it imports, ends with torch 2 before it parses anything.
+
+    esvit 2d6becd models/cvt_v4_transformer.py:7: `from torch._six import container_abcs`; torch 2.0 has no `torch._six`.
+    timm 0.3.2, which it pins, does the same.
+    """
+    return model.launch.older_than("timm", (0, 3, 3), module.path) or any(
+        isinstance(statement, ast.ImportFrom) and statement.module == "torch._six"
+        for each in imported_below(model.program, module)
+        if "torch._six" in each.source.text
+        for statement in each.source.tree.body
+    )
 
 
 def _made_optional(module: Module, call: ast.Call, code: str) -> str | None:
