@@ -110,6 +110,8 @@ _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
 )
+_GONE = frozenset({"container_abcs", "int_classes"})
+"""What torch 1.9.0 has no more in `torch._six`."""
 _SHOWN = 5
 """So many other launches of a script are shown beside the first: the rest are counted."""
 
@@ -470,19 +472,21 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     # Up to torch 1.13 the launcher passes `--local_rank`.
     fails = started and not model.launch.older_than("torch", (2,), module.source.path)
     severity = Severity.ERROR if fails else SEVERITY
-    if _needs_torch_1(model, module):
+    if _needs_old_torch(model, module):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
 
 
-def _needs_torch_1(model: Model, module: Module) -> bool:
-    """Whether a script, or what it imports, ends with torch 2 before it parses anything.
+def _needs_old_torch(model: Model, module: Module) -> bool:
+    """Whether a script, or what it imports, ends before it parses anything with each torch that deprecates the launcher.
 
-    esvit 2d6becd models/cvt_v4_transformer.py:7: `from torch._six import container_abcs`; torch 2.0 has no `torch._six`.
-    timm 0.3.2, which it pins, does the same.
+    esvit 2d6becd models/cvt_v4_transformer.py:7: `from torch._six import container_abcs`, as does timm 0.3.2,
+    which it pins. What else is in `torch._six` is there until torch 2.0 (SatMAE e31c11f util/misc.py:17).
     """
     return model.launch.older_than("timm", (0, 3, 3), module.path) or any(
-        isinstance(statement, ast.ImportFrom) and statement.module == "torch._six"
+        isinstance(statement, ast.ImportFrom)
+        and statement.module == "torch._six"
+        and not _GONE.isdisjoint(alias.name for alias in statement.names)
         for each in imported_below(model.program, module)
         if "torch._six" in each.source.text
         for statement in each.source.tree.body
