@@ -513,13 +513,17 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
                 notes.append(f"{entry.file.shown}: not read: {failure.reason}")
                 continue
             at = (failure.line, failure.column)
-            template = ", in a template" if _is_template(entry) else ""
+            severity, where = rule.severity, ""
+            if _is_template(entry):
+                severity, where = Severity.INFO, ", in a template"
+            elif _is_of_older_python(entry):
+                severity, where = Severity.WARNING, "; before Python 3.7 this was none"
             findings.append(
                 Finding(
                     code=rule.code,
                     name=rule.name,
-                    severity=Severity.INFO if template else rule.severity,
-                    message=f"This file was not checked: {failure.reason}{template}.",
+                    severity=severity,
+                    message=f"This file was not checked: {failure.reason}{where}.",
                     place=Place(entry.file.shown, *at, *at),
                 )
             )
@@ -543,6 +547,25 @@ def _is_template(entry: Entry) -> bool:
         and failure.reason.startswith("syntax error")
         and ("{{" in entry.file.shown or _TEMPLATE.search(entry.text) is not None)
     )
+
+
+_OLDER_PYTHON: Final = re.compile(
+    r"""^\s*(?:print|exec)\s+(?:["'\w%>]|>>)|^\s*print\s*(?:#|$)|^\s*except\b[^:#]+,\s*\w+\s*:|^\s*raise\s+[\w.]+\s*,"""
+    r"""|[(,\s]async\s*=[^=]|[.]async\b|\bdef\s+async\b|\bur["']|<>"""
+)
+"""What Python 2 had, and names that became words of the language in 3.7."""
+
+
+def _is_of_older_python(entry: Entry) -> bool:
+    """Whether a line was Python once: a project for it has files that nobody ported, and imports none of them.
+
+    vid2vid 2e6d13a models/flownet2_pytorch/main.py:264: `tensor.cuda(async=True)`, Python up to 3.6.
+    """
+    failure = entry.failure
+    if failure is None or not failure.reason.startswith("syntax error"):
+        return False
+    lines = entry.text.splitlines()
+    return failure.line <= len(lines) and bool(_OLDER_PYTHON.search(lines[failure.line - 1]))
 
 
 def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:
@@ -665,7 +688,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
-        return read_files(texts)
+        return read_files(texts, frozenset(found.names))
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -674,7 +697,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    question = _Question(named, f"launch {sorted(reported)}", find)
+    names = content_digest("\n".join(sorted(found.names)).encode("utf-8", "surrogateescape"))
+    question = _Question(named, f"launch {sorted(reported)} {names}", find)
     (outcome,) = run.answers_to([question])
     told = Outcome(
         [finding for finding in outcome.findings if finding.place.path in reported],

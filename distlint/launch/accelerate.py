@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from distlint.knowledge.configuration import keys
@@ -17,9 +17,14 @@ from distlint.launch.defects import Defect, mended, mild, severe
 from distlint.launch.spelling import named
 
 
-def sections(values: Mapping[str, Any]) -> Iterator[Defect]:
-    """The sections against distributed_type, and what is in them."""
-    yield from _read_at_all(values)
+def sections(
+    values: Mapping[str, Any], is_older: Callable[[tuple[int, ...]], bool] = lambda _: False
+) -> Iterator[Defect]:
+    """The sections against distributed_type, and what is in them.
+
+    `is_older` says whether the accelerate that reads them is older than a version.
+    """
+    yield from _read_at_all(values, is_older)
     yield from _values(values)
     yield from _fsdp(values)
     yield from _parallelism(values)
@@ -167,7 +172,9 @@ def several_machines(values: Mapping[str, Any]) -> Iterator[Defect]:
         )
 
 
-def _read_at_all(values: Mapping[str, Any]) -> Iterator[Defect]:
+def _read_at_all(
+    values: Mapping[str, Any], is_older: Callable[[tuple[int, ...]], bool]
+) -> Iterator[Defect]:
     distributed = values.get("distributed_type")
     for section in keys.SECTIONS:
         inner = values.get(section.key)
@@ -188,7 +195,16 @@ def _read_at_all(values: Mapping[str, Any]) -> Iterator[Defect]:
             )
             continue
         full = [full_key(section.key, key) for key in inner or {}]
-        unknown = sorted(key for key in full if key not in section.keys)
+        unknown = sorted(
+            key
+            for key in full
+            if key not in section.keys
+            # DMD2 8d8fa55 pins accelerate 0.23.0, whose `accelerate config` wrote this name.
+            and not (
+                (renamed := keys.RENAMED.get((section.key, key))) is not None
+                and is_older(renamed[1])
+            )
+        )
         if unknown:
             yield mild(
                 (section.key, unknown[0]),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
+from distlint.launch.environments import activated
 from distlint.launch.shell import Command, Word
 
 
@@ -48,6 +49,8 @@ class Launch:
     repeated: bool = False
     options_known: bool = True
     """Whether every word in front of the script is known: all options of the launcher are seen."""
+    conda: str = ""
+    """The environment of conda that is activated where it stands; empty where nobody says."""
 
     def number(self, *names: str) -> tuple[int, Option] | None:
         """The whole number that one of the options `names` gives, where it is sure."""
@@ -91,15 +94,19 @@ def plain(command: Command) -> Plain | None:
 _OF_PYTHON = frozenset({"-u", "-O", "-B", "-s", "-E", "-I"})
 
 
-def launches(commands: Iterable[Command]) -> Iterator[Launch]:
-    """The launches among `commands`, whatever stands before them (srun, nohup, timeout, env)."""
-    for command in commands:
+def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) -> Iterator[Launch]:
+    """The launches among `commands`, whatever stands before them (srun, nohup, timeout, env).
+
+    `environments` are the names that environments of conda are known to have.
+    """
+    commands = list(commands)
+    for command, conda in zip(commands, activated(commands, environments), strict=True):
         if command.words and command.words[0].text in _SHOW:
             continue
         for index in range(len(command.words)):
             row, length = _launcher_at(command.words, index)
             if row is not None:
-                yield _launch(command, index, row, length)
+                yield replace(_launch(command, index, row, length), conda=conda)
                 break
 
 
@@ -145,7 +152,15 @@ def _follows(words: tuple[Word, ...], index: int) -> bool:
     return not any(
         word.text is not None and word.text.endswith((".py", ".sh", ".pex"))
         for word in words[:index]
-    )
+    ) and not _goes_elsewhere(words[:index])
+
+
+def _goes_elsewhere(words: tuple[Word, ...]) -> bool:
+    """Whether a command changes the folder, and all that follows are words of it: the line before goes on here.
+
+    groundingLMM e74865f GranD/run_pipeline.sh:81: `run_in_env grand_env_3 pushd 8_grit \\`, and the launch below.
+    """
+    return any((word.text or "").rpartition("/")[2] in ("cd", "pushd") for word in words)
 
 
 def _module_at(words: tuple[Word, ...], index: int) -> tuple[Row | None, int]:
@@ -154,7 +169,7 @@ def _module_at(words: tuple[Word, ...], index: int) -> tuple[Row | None, int]:
         text = words[at].text
         if text == "-m":
             module = words[at + 1].text
-            for row in LAUNCHERS:
+            for row in LAUNCHERS if not _goes_elsewhere(words[:index]) else ():
                 if module in (row.module, f"{row.module}.__main__"):
                     return row, at + 2 - index
             return None, 0

@@ -64,7 +64,9 @@ _WORDS: Final = {
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d"
     ),
-    Kind.REQUIREMENTS: re.compile(rb"^(?:transformers|torch|accelerate|deepspeed)\b", re.MULTILINE),
+    Kind.REQUIREMENTS: re.compile(
+        rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.", re.MULTILINE
+    ),
     Kind.PROJECT: re.compile(
         rb"(?:^[ \t]*[\"']?|[\"'])(?:transformers|torch|accelerate)\b", re.MULTILINE
     ),
@@ -73,7 +75,8 @@ _WORDS: Final = {
 _PLAIN: Final = re.compile(rb"^[^#\n]*\bpython[\d.]*[ \t]+[^\n]*\.py\b", re.MULTILINE)
 """A script that is started as one process: the only thing that tells it from those that a launcher starts."""
 _ENVIRONMENT: Final = re.compile(
-    rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate)[ \t]*[=<>~]", re.MULTILINE
+    rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate|deepspeed|transformers)[ \t]*[=<>~]",
+    re.MULTILINE,
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
 _MEETING: Final = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -28,6 +29,8 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _PROMPT = re.compile(r"^(\s*)[$%>] ")
+_TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
+"""What people fill in before they type a command: a shell would read from a file of that name."""
 _ENDS_QUOTED = re.compile(r"\\{2,3}$")
 _TOLD = re.compile(
     r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +-"
@@ -126,6 +129,30 @@ class LaunchFiles:
     meeting_here: list[bool] = field(default_factory=list)
     """For each configuration with the address at which the processes meet, whether it is this machine's own."""
     notes: list[str] = field(default_factory=list)
+    names: Set[str] = frozenset()
+    """All files of the project that are known: Python, scripts and configurations. Only `check_launch` may ask."""
+
+    def is_absent(self, path: str, beside: str) -> bool:
+        """Whether a file that the one `beside` calls `path` is neither in its folder nor in one above.
+
+        Nothing is known of paths that are not relative, nor of a project without Python files.
+        """
+        if posixpath.isabs(path) or not any(name.endswith(".py") for name in self.names):
+            return False
+        meant = _meant(path, beside)
+        return self.names.isdisjoint(meant) and not any(map(os.path.lexists, meant))
+
+    def has_beside(self, path: str, beside: str) -> bool:
+        """Whether files of the kind are in the folder that the file `beside` calls `path` would stand in.
+
+        A bare name is in no folder of its own: nothing is known then.
+        """
+        kind = posixpath.splitext(path)[1]
+        path = posixpath.normpath(path)
+        folders = {posixpath.dirname(each) for each in _meant(path, beside)}
+        return "/" in path and any(
+            name.endswith(kind) and posixpath.dirname(name) in folders for name in self.names
+        )
 
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
         """Every launch, with the script that it stands in; those that a page tells, too, where `told`."""
@@ -210,14 +237,21 @@ class LaunchFiles:
         found = [each.oldest for each in near(self.requirements, name, path)]
         return bool(found) and all(each >= oldest for each in found)
 
-    def older_than(self, name: str, version: tuple[int, ...], path: str) -> bool:
+    def older_than(
+        self, name: str, version: tuple[int, ...], path: str, environment: str = ""
+    ) -> bool:
         """Whether all that is said of a package, beside `path` or above, lets in older versions alone; else conda's lists.
+
+        Where the `environment` of conda is known in which the code runs, what its list says.
 
         imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`. A file that takes any version says nothing:
         LoRA c4593f0 examples/NLU/environment.yml pins accelerate, which its examples' requirements only name. Nor does
         one that takes any newer one: UniTR 81c323e requires `torch>=1.1`, and its README.md installs 1.10.1.
         """
         pins = [each for each in self.requirements if each.newest]
+        listed = [each for each in pins if each.name == name and environment in each.environments]
+        if listed:
+            return all(each.newest < version for each in listed)
         found = near(pins, name, path) or [
             each for each in pins if each.name == name and _is_of_conda(each.path)
         ]
@@ -310,11 +344,16 @@ def _meant(path: str, beside: str) -> list[str]:
     return found
 
 
-def read_files(files: Iterable[TextFile]) -> LaunchFiles:
-    """What `files` say. One that cannot be read leaves a note: a template is no mistake."""
-    result = LaunchFiles()
+def read_files(files: Iterable[TextFile], names: Set[str] = frozenset()) -> LaunchFiles:
+    """What `files` say. One that cannot be read leaves a note: a template is no mistake.
+
+    `names` are those of all files of the project that are known.
+    """
+    result = LaunchFiles(names=names)
+    files = list(files)
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
+    for file in files:
         if (here := meets_here(file.kind, file.text)) is not None:
             result.meeting_here.append(here)
         match file.kind:
@@ -375,7 +414,8 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
         match[1].lstrip("-").replace("-", "_"): Word(match[2], lines.place(*match.span()))
         for match in _SBATCH.finditer(file.text)
     }
-    started = tuple(launches(found))
+    environments = {name for each in result.requirements for name in each.environments}
+    started = tuple(launches(found, environments))
     told = file.kind is Kind.GUIDE
     script = Script(file.path, tuple(found), started, scheduler, file.text, told, file.reported)
     result.scripts.append(script)
@@ -417,6 +457,14 @@ def _shell_of_dockerfile(text: str) -> str:
     return "\n".join(kept)
 
 
+def _as_variable(found: re.Match[str]) -> str:
+    """A variable of the same length, whose value nobody knows.
+
+    InternImage 31c962d classification/README.md:247: `--nproc_per_node <num-of-gpus-to-use> main.py`.
+    """
+    return "$" + re.sub(r"[^A-Za-z0-9]", "_", found[0][1:])
+
+
 def _shell_of_markdown(text: str) -> str:
     """The lines of fenced blocks and launches at their places, without prompts, and with blanks for all the rest."""
     kept: list[str] = []
@@ -426,7 +474,7 @@ def _shell_of_markdown(text: str) -> str:
             inside, continued = not inside, False
             kept.append("")
             continue
-        written = _PROMPT.sub(r"\1  ", line)
+        written = _TO_FILL_IN.sub(_as_variable, _PROMPT.sub(r"\1  ", line))
         if not inside:
             # Quoted, a continued line ends in three backslashes: one that is escaped, and a line break
             # (EDVR b02e63a docs/TrainTest.md:38).

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,8 @@ class Command:
     """Whether the script goes on while it runs: `command &`."""
     repeated: bool = False
     """Whether it stands in a loop."""
+    function: str = ""
+    """The function of the script in whose body it stands."""
 
 
 @cache
@@ -72,6 +75,15 @@ def commands_of(path: str, text: str, first: int = 1) -> list[Command]:
     return reader.commands
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What is around a node: see `Command`."""
+
+    background: bool = False
+    repeated: bool = False
+    function: str = ""
+
+
 class _Script:
     """One script, read from top to bottom."""
 
@@ -85,13 +97,13 @@ class _Script:
 
     def read(self, root: Node) -> None:
         # What is around a node is handed down: to ask each one for its parents takes minutes where 2,000 `if` nest.
-        waiting = [(root, False, False)]
+        waiting = [(root, _Around())]
         while waiting and self._words < MAX_WORDS:
-            node, background, repeated = waiting.pop()
-            below = _below(node, background, repeated)
+            node, around = waiting.pop()
+            below = _below(node, around)
             match node.type:
                 case "command":
-                    self._command(node, background, repeated)
+                    self._command(node, around)
                     children = [each for each in below if each[0].type != "variable_assignment"]
                     waiting.extend(reversed(children))
                     continue
@@ -134,6 +146,8 @@ class _Script:
             words = [word for child in value.named_children for word in self._expanded(child)]
         else:
             words = [self._word(value)]
+            if value.type == "string" and (words[0].text is None or not words[0].sure):
+                words = self._words_of(value)
         before = self._variables.get(name)
         if before is not None and [w.text for w in before] != [w.text for w in words]:
             words = [Word(None, self._place(node))]
@@ -142,7 +156,7 @@ class _Script:
             self._exported[name] = _joined(words, self._place(node))
         return name
 
-    def _command(self, node: Node, background: bool, repeated: bool) -> None:
+    def _command(self, node: Node, around: _Around) -> None:
         words: list[Word] = []
         environment = dict(self._exported)
         for child in node.named_children:
@@ -157,7 +171,11 @@ class _Script:
                 words += self._expanded(child)
         self._words += len(words)
         line = node.start_point[0] + self._first
-        self.commands.append(Command(tuple(words), environment, line, background, repeated))
+        self.commands.append(
+            Command(
+                tuple(words), environment, line, around.background, around.repeated, around.function
+            )
+        )
 
     def _expanded(self, node: Node) -> list[Word]:
         """The words that one written word becomes: `$ARGS` without quotes may be several."""
@@ -214,6 +232,37 @@ class _Script:
         pieces.append(_unescaped(_decoded(source[at - base : end - base])))
         return "".join(pieces), sure
 
+    def _words_of(self, node: Node) -> list[Word]:
+        """The words in a text of which a part is not known, or not sure: that is only of the words around it.
+
+        mistral bf9eff0 scripts/run/ddp.sh:20: `CONFIG_ARGS="--config conf/a.yaml --nnodes ${nnodes}"`.
+        """
+        place, source, base = self._place(node), node.text or b"", node.start_byte
+        pieces: list[tuple[str | None, bool]] = []
+        at, end = _between(node, 1, -1)
+        for child in node.named_children:
+            pieces.append((_unescaped(_decoded(source[at - base : child.start_byte - base])), True))
+            pieces.append(self._value(child))
+            at = child.end_byte
+        pieces.append((_unescaped(_decoded(source[at - base : end - base])), True))
+        words: list[Word] = []
+        text, sure, open_word = "", True, False
+        unknown = False
+        for piece, piece_sure in pieces:
+            if piece is None or not piece_sure:
+                unknown, sure, open_word = unknown or piece is None, False, True
+                text += piece or ""
+                continue
+            for number, part in enumerate(re.split(r"\s+", piece)):
+                if number and open_word:
+                    words.append(Word(None if unknown else text, place, sure))
+                    text, sure, open_word, unknown = "", True, False, False
+                text += part
+                open_word = open_word or bool(part)
+        if open_word:
+            words.append(Word(None if unknown else text, place, sure))
+        return words if len(words) > 1 else [self._word(node)]
+
     def _expansion(self, node: Node) -> tuple[str | None, bool]:
         """`${N}` and `${N:-8}`; what cuts or replaces is not known."""
         name = _variable(node)
@@ -242,14 +291,18 @@ class _Script:
         return Place(self._path, line + self._first, column, end_line + self._first, end_column)
 
 
-def _below(node: Node, background: bool, repeated: bool) -> list[tuple[Node, bool, bool]]:
-    """The children of a node, and of each whether it, or the pipeline that it is in, ends in `&` or is in a loop."""
+def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
+    """The children of a node, and what is around each: a pipeline that ends in `&`, a loop, a function."""
     joined = node.type in ("redirected_statement", "pipeline")
-    repeated = repeated or node.type in _LOOPS
+    if node.type in _LOOPS:
+        around = replace(around, repeated=True)
+    elif node.type == "function_definition":
+        name = node.child_by_field_name("name")
+        around = replace(around, function=_text(name) if name is not None else "")
     children = node.children
     after = [each.type == "&" for each in (*children[1:], *children[-1:])]
     return [
-        (child, background if joined else ends, repeated)
+        (child, replace(around, background=around.background if joined else ends))
         for child, ends in zip(children, after, strict=True)
         if child.is_named
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from distlint.launch.kinds import Kind
@@ -25,9 +25,11 @@ _NEWEST: Final = re.compile(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
 _ANY: Final = 1 << 16
 """Above every part of a version."""
 _ENVIRONMENT: Final = re.compile(
-    r"^[ \t]*-[ \t]*[\"']?(?P<name>(?:py)?torch|accelerate)[ \t]*(?P<clauses>[=<>~][^#\n\"']*)",
+    r"^[ \t]*-[ \t]*[\"']?(?P<name>(?:py)?torch|accelerate|deepspeed|transformers)[ \t]*(?P<clauses>[=<>~][^#\n\"']*)",
     re.MULTILINE,
 )
+_NAMED: Final = re.compile(r"^name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
+"""The name of the environment, at the top of conda's list."""
 _TOLD: Final = re.compile(
     r"(?:\binstall\b[^\n`]*?[ \t]|^[ \t>$]*|`(?=torch==))(?:py)?torch[ \t]*(?P<clauses>(?:==?|[<>]=?|~=)[ \t]*\d[^ \t\n`\"']*)",
     re.MULTILINE,
@@ -43,7 +45,9 @@ _IMAGE: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """The version in the image that a Dockerfile starts from."""
-_BESIDE: Final = re.compile(r"(?:^|(?<=/))(?:docs?|docker|requirements)/$")
+_BESIDE: Final = re.compile(
+    r"(?:^|(?<=/))(?:docs?|docker|requirements|setup|environments?|envs?|conda)/$"
+)
 """Folders that speak of the one around them: MeshTransformer cefc4af docs/INSTALL.md."""
 _LOCKED: Final = re.compile(
     r"^name = \"(?P<name>torch|transformers|accelerate)\"\nversion = \"(?P<version>\d+(?:\.\d+)*)",
@@ -52,6 +56,18 @@ _LOCKED: Final = re.compile(
 """A package as poetry, uv and pdm write it: its name, and the version below it."""
 _CARET: Final = re.compile(r"\^[ \t]*((\d+)(?:\.\d+)*)")
 """Poetry's `^2.1`: that version and later ones, below 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Implied:
+    """The newest version of a package of those that only an older torch imports, and the newest such torch."""
+
+    newest: tuple[int, ...]
+    torch: tuple[int, ...]
+
+
+_IMPLIED: Final = {"timm": _Implied((0, 3, 2), (1, 8, _ANY))}
+"""timm 0.3.2 timm/models/layers/helpers.py: `from torch._six import container_abcs`, which torch 1.9.0 has no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +80,28 @@ class Requirement:
     newest: tuple[int, ...] = ()
     locked: bool = False
     """Whether it is the version that is installed, by a lock file: what others ask for says less."""
+    environment: str = ""
+    """The name of the environment of conda whose packages the file lists."""
+
+    @property
+    def environments(self) -> tuple[str, ...]:
+        """What the environment is called whose packages the file lists: the name in it, and its own."""
+        stem = self.path.rpartition("/")[2].rpartition(".")[0]
+        return (self.environment, stem) if self.environment else ()
 
 
 def required(kind: Kind, path: str, text: str) -> Iterator[Requirement]:
     """The packages that a file asks for."""
     reader = _READERS.get(kind)
     if reader is not None:
+        named = _NAMED.search(text) if kind is Kind.YAML else None
+        environment = named["name"] if named is not None else ""
         for name, clauses in reader(text):
-            yield _requirement(path, name, clauses, locked=kind is Kind.LOCK)
+            found = _requirement(path, name, clauses, locked=kind is Kind.LOCK)
+            yield replace(found, environment=environment)
+            implied = _IMPLIED.get(found.name)
+            if implied is not None and found.newest and found.newest <= implied.newest:
+                yield Requirement(path, "torch", (), implied.torch, environment=environment)
 
 
 def near(requirements: Sequence[Requirement], name: str, path: str) -> list[Requirement]:
@@ -93,7 +123,7 @@ def _in_lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _in_environment(text: str) -> Iterator[tuple[str, str]]:
-    """The versions of torch and accelerate in conda's list of packages, which writes one `=`."""
+    """The versions of torch and what trains with it in conda's list of packages, which writes one `=`."""
     for found in _ENVIRONMENT.finditer(text):
         yield found["name"].removeprefix("py"), re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
 

@@ -83,6 +83,8 @@ class Survey:
     entries: list[Entry] = field(default_factory=list)
     launch: list[Entry] = field(default_factory=list)
     """Scripts and configurations that a rule may have something to say about."""
+    names: list[str] = field(default_factory=list)
+    """All files that are known, as they are shown: Python, scripts and configurations, whatever is in them."""
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -145,6 +147,7 @@ def survey(
             fresh[file.path] = (file.stamp, entry.facts)
             changed = True
     result.entries = [entry for entry in result.entries if entry.facts is not None]
+    result.names = [file.shown for file in (*found.files, *context, *found.launch, *around.launch)]
     if trees is not None:
         trees.keep_only([entry.file.path for entry in result.entries])
     for number, file in enumerate((*found.launch, *around.launch)):

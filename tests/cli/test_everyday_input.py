@@ -181,6 +181,24 @@ def test_a_template_is_no_python_yet(
     assert ("in a template" in row["message"]) is (severity == "info")
 
 
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ("x = x.cuda(async=True)", "warning"),
+        ("print 'loss', loss", "warning"),
+        ("raise ValueError, 'no data'", "warning"),
+        ("x = f(,3)", "error"),
+        ("def f(a=1, b): pass", "error"),
+    ],
+)
+def test_what_was_python_once(
+    in_process: Program, tmp_path: Path, line: str, severity: str
+) -> None:
+    (tmp_path / "a.py").write_text(f"import torch\n{line}\n")
+    (row,) = rows(in_process("check", "--output-format", "json").out)
+    assert (row["code"], row["severity"]) == ("DL900", severity)
+
+
 def test_a_file_of_any_size_costs_no_memory(distlint: Program, tmp_path: Path) -> None:
     with (tmp_path / "a.py").open("wb") as file:
         file.truncate(1 << 40)

@@ -377,6 +377,7 @@ def main(data):
 """
 FOR_EVER = "while True:\n        for batch in loader:\n            yield batch"
 YIELDED = "while True:\n        yield from loader"
+UNDER_ANOTHER_NAME = "dl = loader\n\n\ndef sample_data(dl):\n    while True:\n        for x in dl:\n            yield x"
 ONCE = "for batch in loader:\n        yield batch"
 
 
@@ -392,6 +393,7 @@ if __name__ == "__main__":
     [
         ("sample_data", FOR_EVER, "other", "pass", [6]),
         ("sample_data", YIELDED, "other", "pass", [6]),
+        ("sample_data", UNDER_ANOTHER_NAME, "other", "pass", [6]),
         ("Again", ONCE, "dataloader", "pass", [6]),
         ("sample_data", ONCE, "other", "pass", []),
         ("sample_data", FOR_EVER, "other", "self.dataloader.sampler.set_epoch(1)", []),
@@ -929,3 +931,48 @@ def test_a_trainer_that_is_imported_by_a_name(
     trainer = NAMED.replace(was, now) if was else NAMED
     files = {"data.py": KEPT, "train.py": CHOSEN, "trainer.py": trainer}
     assert findings_in("DL403", tmp_path, files, capsys) == found
+
+
+FLAG = """
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
+
+
+class Options:
+    def __init__(self, world_size):
+        self.shared = {first}
+        if world_size > 1:
+            self.shared = {then}
+
+
+def train(model, data, epochs, options):
+    sampler = DistributedSampler(data) if options.shared else RandomSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(epochs):
+        if options.shared > {limit}:
+            sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "limit", "lines"),
+    [
+        ("False", "True", "1", [13]),  # FiD fe769f3 train_retriever.py:49
+        ("world_size > 1", "not self.shared", "1", [13]),
+        ("False", "True", "0", []),
+        ("1", "world_size", "1", []),
+        ("False", "world_size", "1", []),
+    ],
+)
+def test_a_flag_is_never_above_one(
+    first: str,
+    then: str,
+    limit: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = FLAG.format(first=first, then=then, limit=limit)
+    found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
+    assert [line for _, line in found] == lines

@@ -246,3 +246,18 @@ TRAINER_VALUES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("weight_decay", ("optimizer", "params", "weight_decay")),
     ("learning_rate", ("scheduler", "params", "warmup_max_lr")),
 )
+
+SCHEDULES: dict[str, frozenset[str]] = {
+    "WarmupLR": frozenset({"constant", "constant_with_warmup"}),
+    "WarmupDecayLR": frozenset({"linear", "polynomial"}),
+    "WarmupCosineLR": frozenset({"cosine"}),
+}
+"""DeepSpeed's schedulers (0.19.8 runtime/lr_schedules.py), and what transformers calls the same (5.23.0 optimization.py)."""
+
+TRAINER_SCHEDULES = frozenset(
+    {
+        "linear", "cosine", "cosine_with_restarts", "polynomial", "constant", "constant_with_warmup",
+        "inverse_sqrt", "reduce_lr_on_plateau", "cosine_with_min_lr", "warmup_stable_decay",
+    }
+)  # fmt: skip
+"""Values of `--lr_scheduler_type` (transformers 5.23.0 trainer_utils.py: `SchedulerType`)."""

@@ -237,6 +237,12 @@ FSDP_STATE_DICTS = {
     2: ("SHARDED_STATE_DICT", "FULL_STATE_DICT"),
 }
 
+RENAMED: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
+    ("fsdp_config", "fsdp_backward_prefetch_policy"): ("fsdp_backward_prefetch", (1, 0)),
+}
+"""Keys of sections that had another name, and the version since when the old one is not read (accelerate 0.34.2 and
+1.0.1, commands/launch.py)."""
+
 # utils/dataclasses.py, FullyShardedDataParallelPlugin.__post_init__: dropped with a warning.
 FSDP1_ONLY = ("fsdp_backward_prefetch", "fsdp_use_orig_params", "fsdp_sync_module_states")
 

@@ -1,7 +1,7 @@
 """A script expects `--local_rank` from a launcher that passes `--local-rank`, or passes nothing.
 
 ## What it does
-Finds scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
+Finds scripts whose `argparse` wants a `--local-rank` that what starts them does not pass; scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
 `--local-rank`, and that read the environment nowhere; launches with `python -m torch.distributed.launch`; and scripts that such a launch starts although their
 `argparse` declares neither.
 
@@ -38,7 +38,8 @@ unsafe: ranks take other devices than before. In a shell script, `torchrun` take
 
 ## Known limits
 Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
-that Markdown tells (README.md, docs/TRAIN.md) counts as well. Without a known launch, silent where the program reads
+that Markdown tells (README.md, docs/TRAIN.md) counts as well; one with `--use_env` is a finding itself in the first
+README that has one, where no script of the project has. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
@@ -58,17 +59,18 @@ import ast
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import uses_ranks
-from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.linked import importers
+from distlint.analysis.model import Model, place_of, span_of
+from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import split_lines
 from distlint.edits import AddImport, Replace, Span
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
+from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
@@ -90,14 +92,26 @@ _SPELLED = re.compile(r"--local[-_]rank")
 _READ = re.compile(r"(?<!-)\blocal_rank\b")
 _USE_ENV = re.compile(r"--use[-_]env")
 _STARTS = re.compile(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
-_DOES_THE_SAME = (
-    "`torch.distributed.launch` is deprecated and warns on every start. Start with `torchrun` (torch 1.10 and "
-    "later), which does what `--use_env` asks for."
+
+
+@dataclass(frozen=True, slots=True)
+class _Instead:
+    """What a launch may be started with: the command, and the first version of torch that has it."""
+
+    command: str
+    since: tuple[int, ...]
+
+
+_INSTEAD = (
+    _Instead("torchrun", (1, 10)),  # torch 1.10.0 setup.py
+    _Instead("python -m torch.distributed.run", (1, 9)),  # torch 1.9.0 torch/distributed/run.py
 )
 _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
 )
+_GONE = frozenset({"container_abcs", "int_classes"})
+"""What torch 1.9.0 has no more in `torch._six`."""
 _SHOWN = 5
 """So many other launches of a script are shown beside the first: the rest are counted."""
 
@@ -107,22 +121,66 @@ _ELSEWHERE = ("LOCAL_RANK", "deepspeed", "SLURM_LOCALID", "HfArgumentParser", "a
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Launches with the old launcher: each that can be repaired, and one for each script that others start."""
+    yield from _of_pages(files)
     others: dict[str, list[tuple[Script, Launch]]] = {}
     for script, launch in files.launches():
         if launch.launcher is not Launcher.TORCH_LAUNCH:
             continue
-        if (fix := _with_torchrun(script, launch)) is not None:
-            yield Finding(CODE, NAME, SEVERITY, _DOES_THE_SAME, launch.place, (), fix)
+        runs = _runs(files, script, launch)
+        if runs is None and "use_env" in launch.options:
+            continue  # the launcher of its time
+        if runs is not None and (fix := _with_torchrun(script, launch, runs)) is not None:
+            severity = Severity.INFO if is_dead(files, script, launch) else SEVERITY
+            yield Finding(CODE, NAME, severity, _does_the_same(runs), launch.place, (), fix)
         else:
             others.setdefault(_started_by(script, launch), []).append((script, launch))
     for group in others.values():
         group.sort(key=lambda each: not each[0].reported)
         (_, launch), *more = group
-        text = _DOES_THE_SAME if "use_env" in launch.options else _PASSES_A_HYPHEN
+        # Nobody starts what is not there: what a vendored script was started with, nobody misses.
+        # With timm 0.3.2 the code runs with no torch that deprecates the launcher: a pin alone is lifted any day.
+        of_its_time = all(
+            is_dead(files, *e) or files.older_than("timm", (0, 3, 3), e[0].path) for e in group
+        )
+        severity = Severity.INFO if of_its_time else SEVERITY
+        text = _does_the_same(_INSTEAD[0]) if "use_env" in launch.options else _PASSES_A_HYPHEN
         if more:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} of this script need{'s' * (len(more) == 1)} the same."
         places = tuple(Related(each.place, "started here, too") for _, each in more[:_SHOWN])
-        yield Finding(CODE, NAME, SEVERITY, text, launch.place, places)
+        yield Finding(CODE, NAME, severity, text, launch.place, places)
+
+
+def _of_pages(files: LaunchFiles) -> Iterator[Finding]:
+    """What a README has people type: one finding for the first page, where no script of the project does it.
+
+    DynamicViT 0eefbc4 README.md:127 tells ten such launches, all with `--use_env`.
+    """
+    if any(launch.launcher is Launcher.TORCH_LAUNCH for _, launch in files.launches()):
+        return
+    for script in files.scripts:
+        if not script.told or not posixpath.basename(script.path).startswith("README"):
+            continue
+        found = [
+            (launch, fix)
+            for launch in script.launches
+            if launch.launcher is Launcher.TORCH_LAUNCH
+            and launch.script is not None
+            and not is_dead(files, script, launch)
+            and (runs := _runs(files, script, launch)) is not None
+            and (fix := _with_torchrun(script, launch, runs)) is not None
+        ]
+        if found:
+            (launch, first), *more = found
+            runs = _runs(files, script, launch) or _INSTEAD[0]
+            fix = replace(first, edits=tuple(edit for _, each in found for edit in each.edits))
+            places = tuple(Related(each.place, "and here") for each, _ in more[:_SHOWN])
+            yield Finding(CODE, NAME, SEVERITY, _does_the_same(runs), launch.place, places, fix)
+            return
+
+
+def _runs(files: LaunchFiles, script: Script, launch: Launch) -> _Instead | None:
+    """What a launch may be started with instead, with the torch that it runs with; None for one too old."""
+    return next((r for r in _INSTEAD if not _is_older(files, script, launch, r.since)), None)
 
 
 def _started_by(script: Script, launch: Launch) -> str:
@@ -134,7 +192,23 @@ def _started_by(script: Script, launch: Launch) -> str:
     return posixpath.normpath(posixpath.join(folder, name))
 
 
-def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
+def _does_the_same(runs: _Instead) -> str:
+    since = ".".join(map(str, runs.since))
+    return (
+        f"`torch.distributed.launch` is deprecated and warns on every start. Start with `{runs.command}` (torch {since} "
+        "and later), which does what `--use_env` asks for."
+    )
+
+
+def _is_older(files: LaunchFiles, script: Script, launch: Launch, since: tuple[int, ...]) -> bool:
+    """Whether the torch that a launch runs with has no such command yet.
+
+    groundingLMM e74865f GranD/run_pipeline.sh:54 runs in an environment of conda with torch 1.9.0.
+    """
+    return files.older_than("torch", since, script.path, launch.conda)
+
+
+def _with_torchrun(script: Script, launch: Launch, runs: _Instead) -> Fix | None:
     """`torchrun` in place of the launcher and `--use_env`, where both stand there as they are."""
     option, lines = launch.options.get("use_env"), split_lines(script.text)
     places = [launch.place] if option is None else [launch.place, option.place]
@@ -147,8 +221,11 @@ def _with_torchrun(script: Script, launch: Launch) -> Fix | None:
         return None
     (start, flag) = (Span(at.line, at.column, at.end_line, at.end_column) for at in places)
     before = replace(flag, column=max(flag.column - 1, 0))  # the blank before it
-    edits = (Replace(start, "torchrun"), Replace(before, ""))
-    return Fix(Applicability.SAFE, "Start with `torchrun`", edits)
+    instead = runs.command
+    if instead != "torchrun":  # the interpreter stays as it is written
+        instead = written[0].replace("torch.distributed.launch", "torch.distributed.run")
+    edits = (Replace(start, instead), Replace(before, ""))
+    return Fix(Applicability.SAFE, f"Start with `{runs.command}`", edits)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -166,6 +243,7 @@ def check(model: Model) -> Iterator[Finding]:
     helpers = any(each for path, each in declared.items() if not started[path])
     for module in model.modules:
         own, launched = declared[module.path], started[module.path]
+        yield from _wanted(model, module, own)
         if own and "--local-rank" not in {name for _, names in own for name in names}:
             node = own[0][0]
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
@@ -186,6 +264,47 @@ def check(model: Model) -> Iterator[Finding]:
             and (sure := [each for each in launched if _is_of_it(module, each)])
         ):
             yield from _undeclared(module, sure[0])
+
+
+def _wanted(
+    model: Model, module: Module, own: list[tuple[ast.expr, list[str]]]
+) -> Iterator[Finding]:
+    """An argument that has to be given as torch 2 spells it, where another launcher starts the script.
+
+    InternImage 31c962d classification/main.py:132: `parser.add_argument("--local-rank", required=True)`, with torch
+    1.11, whose launcher passes `--local_rank`; `torchrun` passes nothing.
+    """
+    names = {name for _, written in own for name in written}
+    if len(own) != 1 or "--local_rank" in names or not isinstance(call := own[0][0], ast.Call):
+        return
+    code = _made_optional(module, call, source(module.source.text, call))
+    starts = [
+        (launch, _passes_rank(launch))
+        for script, launch in model.launch.starting(module.path)
+        if launch.launcher in (Launcher.TORCH_LAUNCH, Launcher.TORCHRUN)
+        and (
+            not _passes_rank(launch)
+            or model.launch.older_than("torch", (2,), script.path, launch.conda)
+        )
+    ]
+    if code is None or not starts:
+        return
+    (launch, spelled), text = starts[0], module.source.text
+    how = "torch 1's launcher passes it as `--local_rank`" if spelled else "`torchrun` passes none"
+    advice = "Declare both spellings, and read LOCAL_RANK"
+    written = source(text, call.args[0])
+    both = f"{written}, {written.replace('--local-rank', '--local_rank')}"
+    code = code.replace(written, both, 1)
+    fix = Fix(Applicability.SAFE, advice, (Replace(span_of(call), code), AddImport("os")))
+    yield Finding(
+        CODE,
+        NAME,
+        Severity.ERROR,
+        f"Every rank ends with `the following arguments are required: --local-rank`: {how}. {advice}.",
+        place_of(module, call),
+        (Related(launch.place, "started here"),),
+        fix,
+    )
 
 
 def _is_for_several(model: Model, module: Module) -> bool:
@@ -356,7 +475,25 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     # Up to torch 1.13 the launcher passes `--local_rank`.
     fails = started and not model.launch.older_than("torch", (2,), module.source.path)
     severity = Severity.ERROR if fails else SEVERITY
+    if _needs_old_torch(model, module):
+        severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
+
+
+def _needs_old_torch(model: Model, module: Module) -> bool:
+    """Whether a script, or what it imports, ends before it parses anything with each torch that deprecates the launcher.
+
+    esvit 2d6becd models/cvt_v4_transformer.py:7: `from torch._six import container_abcs`, as does timm 0.3.2,
+    which it pins. What else is in `torch._six` is there until torch 2.0 (SatMAE e31c11f util/misc.py:17).
+    """
+    return model.launch.older_than("timm", (0, 3, 3), module.path) or any(
+        isinstance(statement, ast.ImportFrom)
+        and statement.module == "torch._six"
+        and not _GONE.isdisjoint(alias.name for alias in statement.names)
+        for each in imported_below(model.program, module)
+        if "torch._six" in each.source.text
+        for statement in each.source.tree.body
+    )
 
 
 def _made_optional(module: Module, call: ast.Call, code: str) -> str | None:

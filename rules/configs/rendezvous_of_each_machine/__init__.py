@@ -1,12 +1,14 @@
-"""Each machine of a job draws its own port to meet at, and none finds the others.
+"""Each machine of a job meets at a place of its own, and none finds the others.
 
 ## What it does
 Finds, in shell scripts, a launch on several machines that is numbered by the machine it runs on
-(`--node_rank=$SLURM_NODEID`), with a port that the script draws at random: `$RANDOM`, `shuf`, the process's number `$$`.
+(`--node_rank=$SLURM_NODEID`), with a port that the script draws at random: `$RANDOM`, `shuf`, the process's number `$$`;
+and a launch by `torchrun --nnodes=2` that is told no address to meet at, or not which of the machines it is on.
 
 ## Why it is bad
 The script runs on each machine, and each draws another port. Rank 0 listens at its own, and the ranks of the other
-machines ask at theirs, until they time out.
+machines ask at theirs, until they time out. Without an address, each machine meets at its own `127.0.0.1`; without a
+number, each is the first one. `torchrun` reads neither MASTER_ADDR nor NODE_RANK from the environment.
 
 ## Errors you may see
 - `The client socket has timed out`
@@ -28,13 +30,16 @@ torchrun --nnodes=2 --node_rank=$SLURM_NODEID --master_addr=$HEAD --master_port=
 Shown only: what is the same on all machines depends on how they are started.
 
 ## Known limits
-Silent where the port may come from outside (`${MASTER_PORT:-…}`), and where the script itself starts the machines
-(`srun`, `ssh`): it draws once then.
+Of ports: silent where one may come from outside (`${MASTER_PORT:-…}`), and where the script itself starts the machines
+(`srun`, `ssh`): it draws once then. Of addresses: silent where an option is not known, where the number of machines may
+come from outside, and where the script sets a `PET_` variable, by which `torchrun` takes its options. What a page tells
+people to type leaves the addresses to them.
 
 Not proven: needs two machines, or two network names of one.
 
 ## References
-- torch 2.13.0 torch/distributed/run.py: `--master-port`, "the port on rank 0 to be used for communication"
+- torch 2.13.0 torch/distributed/run.py: `--master-port`, "the port on rank 0 to be used for communication";
+  `get_rdzv_endpoint`, and the defaults of `--master-addr`, `--node-rank` and `--rdzv-endpoint`
 - mlperf-common issue 9
 """
 
@@ -42,9 +47,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
+from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
 from distlint.rule import Status
@@ -67,7 +74,14 @@ _ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "pdsh", "kubectl", "docker"})
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Launches of a machine among several that draw the port themselves."""
     for script in files.scripts:
-        if script.told or not re.search(_DRAWN, script.text):
+        if script.told:
+            continue
+        for launch in script.launches:
+            if (why := _has_no_place(script, launch)) is not None:
+                fix = Fix(Applicability.DISPLAY, why.advice)
+                text = f"{why.says}. {why.advice}."
+                yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), fix)
+        if not re.search(_DRAWN, script.text):
             continue
         drawn = _drawn(script)
         for launch in script.launches:
@@ -75,6 +89,47 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             command = _command(script, launch.place.line)
             if not elsewhere and _OF_MACHINE.search(command):
                 yield from _of_port(launch, command, drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    says: str
+    advice: str
+
+
+_NOWHERE = _Place(
+    "each machine waits at its own address for the others, as this launch is told no other",
+    "Give all machines the address of the first: `--master_addr`, or `--rdzv_backend=c10d` with `--rdzv_endpoint`",
+)
+_ALL_FIRST = _Place(
+    "each machine starts as the first one, and they wait for one another",
+    "Number the machines: `--node_rank`, or `--rdzv_backend=c10d` with `--rdzv_endpoint`",
+)
+
+
+def _has_no_place(script: Script, launch: Launch) -> _Place | None:
+    """Why the machines of a launch do not find one another; None where they may.
+
+    LanguageBind 7070c53 scripts/audio_language/train.sh:6: `torchrun --nnodes=2 --nproc_per_node 8` and nothing else.
+    """
+    number = launch.number("nnodes")
+    options = launch.options
+    if (
+        launch.launcher not in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
+        or number is None
+        or number[0] < 2
+        or not launch.options_known
+        or "standalone" in options
+        or "PET_" in script.text
+    ):
+        return None
+    backend = options.get("rdzv_backend")
+    if backend is not None and backend.value != "static":
+        met = "rdzv_endpoint" in options or backend.value != "c10d"
+        return None if met else _NOWHERE
+    if "master_addr" not in options and "rdzv_endpoint" not in options:
+        return _NOWHERE
+    return None if "node_rank" in options else _ALL_FIRST
 
 
 def _command(script: Script, line: int) -> str:

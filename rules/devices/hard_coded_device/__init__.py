@@ -5,6 +5,7 @@ Finds `"cuda:0"`, `.cuda(0)` and `torch.cuda.set_device(0)` in functions that se
 functions that initialise the process group, in programs that never choose a device for the process, also in what
 loaders are given as `collate_fn`. Also
 `set_device(args.device)` where the option's default is one device and nothing else is assigned to it.
+`torch.cuda.current_device()` at the top of a file that a script imports before it calls `set_device(local_rank)`.
 
 ## Why it is bad
 All ranks of the machine compute on its first GPU: its memory runs out while the others idle, and NCCL ends
@@ -63,6 +64,8 @@ from distlint.knowledge.devices import SPREAD_MODELS
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .at_import import Early, fixed_at_import
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
@@ -73,7 +76,7 @@ CODE = "DL503"
 NAME = "hard-coded-device"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = ()
+LITERALS = (b"cuda.current_device()",)
 
 _CHOSEN = ("set_device", "CUDA_VISIBLE_DEVICES", "set_default_device", "cuda.device")
 _CHOOSING = frozenset({"set_device", "set_default_device"})
@@ -87,6 +90,8 @@ def check(model: Model) -> Iterator[Finding]:
     """Each constant device that all ranks use; one for each function."""
     if model.answer(one_gpu_each):
         return
+    for early in fixed_at_import(model):
+        yield _too_early(early)
     reasons: dict[Function, JointEntry] = {}
     for (function, _), joint_entry in model.joint_entries.items():
         if joint_entry.all_ranks:
@@ -114,6 +119,20 @@ def check(model: Model) -> Iterator[Finding]:
             if not chosen:
                 yield _finding(model, module, site, node, device, reason)
         yield from _collated(model, module, reasons)
+
+
+def _too_early(early: Early) -> Finding:
+    advice = "Ask for the device where it is used"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{early.name}` is fixed while this file is imported, before `set_device()`: it is `cuda:0` on every rank. "
+        f"{advice}.",
+        place_of(early.module, early.node),
+        (related(early.script, early.late, "the rank's device is chosen here, after the import"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _chosen_around(model: Model, module: Module) -> bool:

@@ -102,6 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
             or _no_cuda(site)
             or _reads_samples(site)
             or _is_fairseqs(model, site)
+            or _nobody_writes(model, site)
             or model.answer(one_gpu_each)
         ):
             continue
@@ -168,6 +169,23 @@ def _is_fairseqs(model: Model, site: CallSite) -> bool:
             ):
                 return True
     return False
+
+
+def _nobody_writes(model: Model, site: CallSite) -> bool:
+    """Whether peft writes another file than the one that is loaded, by the version that the project asks for.
+
+    autotrain-advanced 1bdd143 src/autotrain/trainers/clm/callbacks.py:36: peft 0.14.0 is pinned, and since 0.7.0
+    (peft/peft_model.py) adapters are `adapter_model.safetensors`: the load fails before it takes any memory.
+    """
+    work = list(site.node.args[:1])
+    named = [part.id for node in work for part in walk(node) if isinstance(part, ast.Name)]
+    work += [value for name in named for value in assignments(site.function).get(name, [])]
+    adapter = any(
+        isinstance(part, ast.Constant) and part.value == "adapter_model.bin"
+        for value in work
+        for part in walk(value)
+    )
+    return adapter and model.launch.asks_for("peft", (0, 7), site.module.path)
 
 
 def _own_file(site: CallSite) -> bool:

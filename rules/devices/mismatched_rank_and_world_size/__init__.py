@@ -233,12 +233,22 @@ def _from_scheduler(model: Model, site: CallSite, rank: str, size: str) -> Itera
         for statement, above in statements(function.body)
         if _assigns(statement, size)
     ]
-    if not sizes or _filled_in_elsewhere(model, site, size.rpartition(".")[2]):
+    attr = size.rpartition(".")[2]
+    if not sizes or not _has_default(model, attr) or _filled_in_elsewhere(model, site, attr):
         return
     for access in ranks:
         mine = _arms(access.statement, access.above)
         if all(any(mine.get(key, arm) is not arm for key, arm in each.items()) for each in sizes):
             yield access
+
+
+def _has_default(model: Model, attr: str) -> bool:
+    """Whether some parser has an option of the name, or a class a field, whose default the world size keeps.
+
+    esvit 2d6becd utils.py:448 has none: there every process ends with AttributeError.
+    """
+    option = re.compile(rf"--{attr.replace('_', '[-_]')}\b|\b{attr}\s*(?::\s*int\s*)?=\s*\d")
+    return any(option.search(each.source.text) for each in model.program.modules.values())
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:

@@ -1,6 +1,7 @@
 """Process groups: a rank from the scheduler without its world size, a local rank beside the whole."""
 
 import itertools
+import argparse
 import os
 
 import numpy as np
@@ -12,6 +13,13 @@ from nvidia.dali import fn
 from torch.utils.data import DistributedSampler
 
 # Bugs
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--world_size", default=1, type=int)
+    parser.add_argument("--ranks", default=1, type=int)
+    return parser.parse_args()
 
 
 def template(args):

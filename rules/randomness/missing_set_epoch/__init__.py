@@ -62,7 +62,9 @@ from distlint.analysis.program.definitions import Class, Function, Module, last_
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.analysis.questions.keywords import keyword_values
+from distlint.analysis.questions.never import never_run
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.nodes import walk
 from distlint.rule import Status
@@ -229,13 +231,15 @@ def _chosen(model: Model, function: Function, called: ast.expr) -> bool:
 def _shuffles(
     loops: Loops, function: Function, call: ast.Call, name: str, position: int | None
 ) -> bool:
-    given = [k.value for k in call.keywords if k.arg == name]
+    given = keyword_values(loops.model.program, function, call, name)
+    if given is None:  # what is handed on may hold it
+        return False
     if not given and position is not None:
         given = call.args[position : position + 1]
     # An argument (`shuffle=args.shuffle`) may be anything: silent unless some caller turns it on.
     return (
         not given
-        or loops.may_be_true(function, given[0])
+        or any(loops.may_be_true(function, each) for each in given)
         or _trains_as_set(function, call, given[0])
     )
 
@@ -315,6 +319,13 @@ def _by_framework(model: Model, function: Function) -> bool:
     return function.cls is not None and facts.is_training_class(model.program.mro(function.cls)[1])
 
 
+def _never_told(model: Model, user: Function) -> Iterator[Related]:
+    """The tests that never hold, around calls that would tell a sampler the epoch."""
+    tests = (test for test, node in never_run(model.program, user) if told_epoch(node) is not None)
+    for test in dict.fromkeys(tests):
+        yield related(user.module, test, "never holds: this is True or False")
+
+
 def _finding(
     loops: Loops,
     function: Function,
@@ -346,6 +357,6 @@ def _finding(
         "no one tells this sampler the epoch: every rank sees its samples in the same order in each "
         f"epoch. {fix.message}.",
         place_of(module, call),
-        (related(where, loop, "the epochs"),),
+        (related(where, loop, "the epochs"), *_never_told(loops.model, user)),
         fix,
     )

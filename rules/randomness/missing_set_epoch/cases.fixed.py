@@ -251,7 +251,70 @@ def until_steps_or_a_flag(model, data, trainer):
             model(batch).sum().backward()
 
 
+def settings_of_a_dict(model, data, epochs):
+    settings = {"drop_last": True, "shuffle": True}
+    loader = DataLoader(data, sampler=DistributedSampler(data, **settings))  # expect: DL403
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def settings_without_a_say(model, data, epochs, seed):
+    settings = dict(drop_last=True)
+    settings["seed"] = seed
+    sampler = DistributedSampler(data, **settings)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch).sum().backward()
+
+
 # Correct
+
+IN_ORDER = {"shuffle": False}
+
+
+def in_order_by_a_dict(model, data, epochs):
+    # groundingLMM e74865f train.py:338
+    settings = {"shuffle": False, "drop_last": False}
+    loader = DataLoader(data, sampler=DistributedSampler(data, **settings))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def in_order_by_a_dict_of_the_file(model, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data, **IN_ORDER))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def in_order_by_an_entry(model, data, epochs, rank):
+    settings = dict(rank=rank)
+    settings["shuffle"] = False
+    loader = DataLoader(data, sampler=DistributedSampler(data, **settings))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def in_order_by_an_update(model, data, epochs, rank):
+    settings = {"rank": rank, "shuffle": True}
+    settings = {**settings, "shuffle": False}
+    loader = DataLoader(data, sampler=DistributedSampler(data, **settings))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def as_the_caller_says(model, data, epochs, **settings):
+    loader = DataLoader(data, sampler=DistributedSampler(data, **settings))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
 
 
 def in_order_until_enough_steps(model, data, steps):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from distlint.analysis.model import Model
@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Class, Function, Module, dotte
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.analysis.questions.never import never_run
 from distlint.nodes import walk
 
 from .kinds import cannot_be_told
@@ -51,8 +52,9 @@ class Loops:
                 self._handed_over.add(callee)
         self._sets = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
-        found = (epoch_loops,) if self._sets else (epoch_loops, endless_loops)
-        self._all = [(f, loop) for f in self._functions for of in found for loop in of(f)]
+        self._all = [(f, loop) for f in self._functions for loop in epoch_loops(f)]
+        if not self._sets:
+            self._all += [(f, loop) for f in self._functions for loop in self._endless(f)]
 
     def untold(
         self, function: Function, sampler: ast.Call
@@ -78,6 +80,18 @@ class Loops:
         if len(untold) < len(own) and not joined:
             return [], False
         return untold, len(untold) == len(own)
+
+    def _endless(self, function: Function) -> Iterator[EpochLoop]:
+        given = {
+            name
+            for name in function.parameters
+            if function.is_generator
+            and any(
+                (argument := argument_of(call, function, name)) is not None and _is_loader(argument)
+                for _, call in callers_by_name(self.model.program, function)
+            )
+        }
+        return endless_loops(function, given)
 
     def named_alike(self, function: Function) -> list[tuple[Function, EpochLoop]]:
         """The loops over epochs through a loader of the name that what makes a sampler is kept under.
@@ -182,6 +196,7 @@ class Loops:
 
     def _told(self, function: Function, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         """The calls among nodes that tell some sampler the epoch, without those of one that is always None."""
+        never: set[int] | None = None
         for node in nodes:
             told = told_epoch(node)
             if (
@@ -189,7 +204,10 @@ class Loops:
                 and not self._is_never_given(function, told)
                 and not cannot_be_told(self.model, function, told)
             ):
-                yield node
+                if never is None:
+                    never = {id(each) for _, each in never_run(self.model.program, function)}
+                if id(node) not in never:
+                    yield node
 
     def _is_never_given(self, function: Function, told: str) -> bool:
         """Whether a name is a parameter whose default None no call replaces, or an attribute made of one.
@@ -461,29 +479,36 @@ def _runs_epochs(loop: ast.For | ast.While) -> bool:
     )
 
 
-def endless_loops(function: Function) -> Iterator[EpochLoop]:
+def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterator[EpochLoop]:
     """Where a function hands out the batches of a loader again and again, and counts no epochs.
 
     stylegan2-pytorch bef283a train.py:59: `while True: for batch in loader: yield batch`; MiniGPT-4
     minigpt4/datasets/datasets/dataloader_utils.py: `except StopIteration: self.iter_loader = iter(…)`.
+
+    Args:
+        function: where they stand.
+        loaders: parameters that are given loaders, whatever they are called: Self-Forcing 33593df
+            utils/dataset.py:218 goes through `dl`, and trainer/ode.py says `cycle(dataloader)`.
     """
     for node in own_nodes(function):
         match node:
             case ast.While(test=ast.Constant(value=True | 1), body=body) if any(
-                map(_hands_out, body)
+                _hands_out(each, loaders) for each in body
             ):
                 yield node
             case ast.Try(handlers=handlers) if any(map(_begins_anew, handlers)):
                 yield node
 
 
-def _hands_out(statement: ast.stmt) -> bool:
+def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:
     """Whether a statement yields each batch of a loader."""
     match statement:
-        case ast.For(iter=loader, body=body) if _is_loader(loader):
+        case ast.For(iter=loader, body=body) if (
+            _is_loader(loader) or dotted_name(loader) in loaders
+        ):
             return any(isinstance(part, ast.Yield) for inner in body for part in walk(inner))
         case ast.Expr(value=ast.YieldFrom(value=loader)):
-            return _is_loader(loader)
+            return _is_loader(loader) or dotted_name(loader) in loaders
     return False
 
 

@@ -1,0 +1,97 @@
+"""Code under a condition that never holds: a flag that is True or False is not above 1."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import walk
+
+_TRUTHS: Final = frozenset(
+    {"is_available", "is_initialized", "isinstance", "hasattr", "bool", "any", "all"}
+)
+"""Functions whose answer is True or False."""
+
+
+def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """The nodes of a function, each with the test, under a test that a flag is above 1, where the program only sets it to True and False.
+
+    FiD fe769f3 train_retriever.py:49: `if opt.is_distributed > 1: train_sampler.set_epoch(epoch)`, and src/slurm.py
+    sets `params.is_distributed` to True or False.
+    """
+    for node in own_nodes(function):
+        if isinstance(node, ast.If) and never_holds(program, node.test):
+            for statement in node.body:
+                yield from ((node.test, each) for each in walk(statement))
+
+
+def never_holds(program: Program, test: ast.expr) -> bool:
+    """Whether a condition asks whether a flag that is True or False is above 1."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(never_holds(program, each) for each in values)
+        case ast.Compare(
+            left=ast.Attribute(attr=name), ops=[op], comparators=[ast.Constant(value=int(limit))]
+        ):
+            above = isinstance(op, ast.Gt) and limit >= 1
+            above = above or (isinstance(op, ast.GtE | ast.Eq) and limit >= 2)
+            return above and _is_flag(program, name)
+    return False
+
+
+@remembered
+def _is_flag(program: Program, name: str) -> bool:
+    """Whether all that the program puts into attributes of a name is True or False, and no option fills it."""
+    values: list[ast.expr] = []
+    for module in program.modules.values():
+        text = module.source.text
+        if name not in text:
+            continue
+        if f"--{name}" in text or f"--{name.replace('_', '-')}" in text:
+            return False
+        values += _set_in(module).get(name, ())
+    return bool(values) and all(_is_truth(each, name) for each in values)
+
+
+@remembered
+def _set_in(module: Module) -> dict[str, list[ast.expr]]:
+    """What a file puts into attributes, by their names, whatever they are of; fields and keywords of the name too."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in walk(module.source.tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for part in walk(target):
+                        if isinstance(part, ast.Attribute | ast.Name) and isinstance(
+                            part.ctx, ast.Store
+                        ):
+                            name = part.attr if isinstance(part, ast.Attribute) else part.id
+                            found.setdefault(name, []).append(value)
+            case ast.AnnAssign(target=ast.Attribute(attr=name) | ast.Name(id=name), value=value):
+                found.setdefault(name, []).append(value or node.annotation)
+            case ast.AugAssign(target=ast.Attribute(attr=name), value=value):
+                found.setdefault(name, []).append(node.target)
+            case ast.keyword(arg=str(name), value=value):
+                found.setdefault(name, []).append(value)
+    return found
+
+
+def _is_truth(node: ast.expr, flag: str) -> bool:
+    """Whether an expression is True or False, or what an attribute of the same name holds."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, bool)
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.BoolOp(values=values):
+            return all(_is_truth(each, flag) for each in values)
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in _TRUTHS
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name in ("bool", flag)
+    return False

@@ -1,0 +1,62 @@
+"""Which environment of conda the commands of a script run in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
+from typing import Final
+
+from distlint.launch.shell import Command
+
+_TOOLS: Final = frozenset({"conda", "mamba", "micromamba"})
+_SOURCE: Final = frozenset({"source", "."})
+
+
+def activated(commands: Sequence[Command], known: Set[str]) -> Iterator[str]:
+    """The environment in which each command runs, in their order; empty where nothing says.
+
+    groundingLMM e74865f GranD/run_pipeline.sh:23: `run_in_env grand_env_3 pushd 3_image_tagging`, a function with
+    `conda activate "$env"` in it, and the launches below.
+
+    Args:
+        commands: those of one script.
+        known: the names that environments are known to have: what a function that activates one is given.
+    """
+    asked = {each.function: names for each in commands if (names := list(_asks(each)))}
+    active = ""
+    for command in commands:
+        texts = [word.text for word in command.words]
+        if command.function:  # what it is called with decides
+            yield ""
+            continue
+        names = list(_asks(command))
+        if names:
+            active = names[-1] or ""
+        elif texts and texts[0] in asked and texts[0]:
+            given = [text for text in texts[1:] if text in known]
+            fixed = asked[texts[0]][-1]
+            active = fixed or (given[0] or "" if given else "")
+        yield _of_run(texts) or active
+
+
+def _asks(command: Command) -> Iterator[str | None]:
+    """The environment that a command activates: None for one that is not known, empty for none."""
+    match [word.text for word in command.words]:
+        case [str(tool), "activate", name, *_] if tool.rpartition("/")[2] in _TOOLS:
+            yield name
+        case [str(tool), str(script), name, *_] if (
+            tool in _SOURCE and script.rpartition("/")[2] == "activate"
+        ):
+            yield name
+        case [str(tool), "deactivate", *_] if tool.rpartition("/")[2] in _TOOLS:
+            yield ""
+
+
+def _of_run(texts: Sequence[str | None]) -> str:
+    """The environment of `conda run -n NAME command`."""
+    match texts:
+        case [str(tool), "run", *rest] if tool.rpartition("/")[2] in _TOOLS:
+            for option, value in pairwise(rest):
+                if option in ("-n", "--name"):
+                    return value or ""
+    return ""

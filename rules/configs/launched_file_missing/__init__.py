@@ -1,0 +1,118 @@
+"""A launch names a script or a configuration that is not in the project.
+
+## What it does
+Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
+`--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
+in is there and holds files of the kind; and configurations of accelerate that name such a JSON of DeepSpeed.
+
+## Why it is bad
+Every rank ends as it starts. The file has been moved, renamed or never committed, so whoever follows the script has
+to find out what was meant.
+
+## Errors you may see
+- `can't open file '...': [Errno 2] No such file or directory`
+- `FileNotFoundError: [Errno 2] No such file or directory: '...json'`
+- `Expected a string path to an existing deepspeed config`
+
+## Example
+```bash
+# main/ holds sd/train.py and sample.py
+torchrun --nproc_per_node=8 main/train.py
+```
+
+## Use instead
+```bash
+torchrun --nproc_per_node=8 main/sd/train.py
+```
+
+## Fix safety
+Shown only: which file is meant, a person has to say.
+
+## Known limits
+Names without a folder say nothing: scripts are started in all places. Silent where a script fetches or copies files,
+and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
+that the file may be in. Launches that miss the same file are one finding.
+
+Not proven: no process starts.
+
+## References
+- CPython 3.13, Modules/main.c: `pymain_run_file`
+- accelerate 1.15.0, utils/dataclasses.py: `HfDeepSpeedConfig`
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
+from distlint.knowledge.configuration.values import section_of
+from distlint.launch.absent import is_written_out, missing
+from distlint.launch.project import Format, LaunchFiles
+from distlint.rule import Status
+
+CODE = "DL812"
+NAME = "launched-file-missing"
+SEVERITY = Severity.WARNING
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    name: str
+    place: Place
+    reported: bool
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """One finding for each file that launches miss."""
+    groups: dict[str, list[_Missing]] = {}
+    for each in (*_of_launches(files), *_of_accelerate(files)):
+        groups.setdefault(posixpath.normpath(each.name), []).append(each)
+    for group in groups.values():
+        group.sort(key=lambda each: not each.reported)
+        first, *more = group
+        elsewhere = _elsewhere(files, first.name)
+        advice = f"Name `{elsewhere}`" if elsewhere else "Name a file that is there"
+        text = f"`{first.name}` is not in the project: every rank ends as it starts. {advice}."
+        if more:
+            text += f" {len(more)} more launch{'es' * (len(more) > 1)} miss{'es' * (len(more) == 1)} it."
+        places = tuple(Related(each.place, "and here") for each in more[:_SHOWN])
+        fix = Fix(Applicability.DISPLAY, advice)
+        yield Finding(CODE, NAME, SEVERITY, text, first.place, places, fix)
+
+
+def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
+    for script, launch in files.launches(told=True):
+        page = posixpath.basename(script.path)
+        if not script.told or page.upper().startswith("README"):
+            for name, place in missing(files, script, launch):
+                yield _Missing(name, place, script.reported and not script.told)
+
+
+def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:
+    """The JSON of DeepSpeed that configurations of accelerate name.
+
+    InternImage 31c962d classification/configs/accelerate/dist_8gpus_zero3_offload_wo_loss_scale.yaml.
+    """
+    for each in files.of(Format.ACCELERATE):
+        keys = ("deepspeed_config", "deepspeed_config_file")
+        name = section_of(each.values, keys[0]).get(keys[1])
+        if (
+            isinstance(name, str)
+            and is_written_out(name)
+            and files.is_absent(name, each.path)
+            and files.has_beside(name, each.path)
+        ):
+            yield _Missing(name, each.place(keys), True)
+
+
+def _elsewhere(files: LaunchFiles, name: str) -> str:
+    """The only other file of that name, for a program: where configurations of old runs are kept says nothing."""
+    base = posixpath.basename(name)
+    found = [each for each in files.names if posixpath.basename(each) == base]
+    return found[0] if len(found) == 1 and name.endswith(".py") else ""

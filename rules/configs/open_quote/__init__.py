@@ -1,0 +1,73 @@
+"""A launch script has a quote that nothing closes, and the shell starts nothing.
+
+## What it does
+Finds shell scripts with a launch in which a quote is still open at the end.
+
+## Why it is bad
+The shell takes all that follows for a part of one word, and ends with an error at the end of the file: the launch is
+never made. On a cluster, the job waits for its machines first.
+
+## Errors you may see
+- `unexpected EOF while looking for matching`
+- `syntax error: unexpected end of file`
+
+## Example
+```bash
+torchrun --nproc_per_node=8 train.py \\
+    --data $DATA/images" \\
+    --lr 1e-4
+```
+
+## Use instead
+```bash
+torchrun --nproc_per_node=8 train.py \\
+    --data "$DATA/images" \\
+    --lr 1e-4
+```
+
+## Fix safety
+Shown only: which quote is too much or missing, a person has to say.
+
+## Known limits
+Scripts of bash and sh; what a Dockerfile or a page quotes is not judged.
+
+Not proven: no process starts.
+
+## References
+- GNU Bash manual 5.2, 3.1.2 Quoting
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.launch.kinds import Kind, kind_of
+from distlint.launch.places import Lines
+from distlint.launch.project import LaunchFiles
+from distlint.launch.quotes import open_quote
+from distlint.rule import Status
+
+CODE = "DL814"
+NAME = "open-quote"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """Scripts that end inside a quote.
+
+    DMD2 8d8fa55 experiments/sdv1.5: `--ckpt_only_path $CHECKPOINT_PATH/…_039000" \\`, a launch on eight machines.
+    """
+    for script in files.scripts:
+        if not script.launches or kind_of(script.path) is not Kind.SHELL:
+            continue
+        start = open_quote(script.text)
+        if start is None:
+            continue
+        advice = "Close it, or take it out"
+        text = f"nothing closes this quote: the shell ends with an error, and starts nothing. {advice}."
+        place = Lines(script.path, script.text).place(start, start + 1)
+        fix = Fix(Applicability.DISPLAY, advice)
+        yield Finding(CODE, NAME, SEVERITY, text, place, (), fix)

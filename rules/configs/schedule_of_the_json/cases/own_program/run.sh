@@ -1,0 +1,1 @@
+deepspeed train.py --deepspeed zero.json --lr_scheduler_type cosine

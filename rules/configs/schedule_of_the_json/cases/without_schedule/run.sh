@@ -1,0 +1,1 @@
+deepspeed train.py --deepspeed zero.json --per_device_train_batch_size 4 --lr_scheduler_type cosine

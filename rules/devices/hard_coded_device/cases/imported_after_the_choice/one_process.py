@@ -1,0 +1,4 @@
+import torch
+from parts.memory import gpu
+
+model = make_model().to(gpu)

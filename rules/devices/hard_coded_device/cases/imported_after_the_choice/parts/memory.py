@@ -1,0 +1,4 @@
+import torch
+
+host = torch.device("cpu")
+gpu = torch.device(f"cuda:{torch.cuda.current_device()}")
