@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    ends_process,
+    own_nodes,
+    target_names,
+)
 from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
@@ -165,19 +169,57 @@ def shows_progress(known: Shares, function: Function, call: ast.Call) -> bool:
     The metric is what comes out of the loop (microsoft/Cream 4a13c40 TinyViT/main.py:441; microsoft/LoRA c4593f0
     examples/NLG/src/gpt2_ft.py:164).
     """
+    loop = _round_of_batches(known, function, call) if last_name(call) in _SHOWS else None
+    return loop is not None and (last_name(call) in _BARS or _now_and_then(loop, call))
+
+
+def is_one_of_many(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
+    """Whether a loop over batches logs one of them every so many, and the ranks' numbers are put together behind it.
+
+    LaViLa 8002b5a main_pretrain.py:604: the loss of the batch is a curve of progress, and `progress.synchronize()`
+    below makes the means that are returned.
+    """
+    loop = _round_of_batches(known, function, call)
+    if loop is None or not _now_and_then(loop, call):
+        return False
+    names = {n.id for n in walk(number) if isinstance(n, ast.Name)}
+    made: set[str] = set()
+    for part in walk(loop):
+        match part:
+            case ast.AugAssign(target=ast.Name(id=name)) if name in names:
+                return False  # a running total
+            case ast.Assign(targets=targets):
+                made.update(name for target in targets for name in target_names(target))
+    return not made.isdisjoint(names) and any(
+        isinstance(n, ast.Call)
+        and n.lineno > (loop.end_lineno or 0)
+        and SYNCHRONISES.search(last_name(n))
+        for n in own_nodes(function)
+    )
+
+
+def _round_of_batches(
+    known: Shares, function: Function, call: ast.Call
+) -> ast.For | ast.AsyncFor | None:
+    """The loop around a call that goes over batches and trains nothing."""
     around = [
         n
         for n in own_nodes(function)
         if isinstance(n, ast.For | ast.AsyncFor) and any(part is call for part in walk(n))
     ]
-    if not around or last_name(call) not in _SHOWS:
-        return False
+    if not around:
+        return None
     loop = max(around, key=lambda each: each.lineno)
     if goes_backward(loop) or not any(
         known.of(part).kind is Kind.LOADER for part in walk(loop.iter) if isinstance(part, ast.expr)
     ):
-        return False
-    return last_name(call) in _BARS or any(
+        return None
+    return loop
+
+
+def _now_and_then(loop: ast.AST, call: ast.Call) -> bool:
+    """Whether a call in a loop stands under a condition that holds once in so many rounds."""
+    return any(
         isinstance(n, ast.If)
         and _is_now_and_then(n.test)
         and any(p is call for s in n.body for p in walk(s))
@@ -273,33 +315,4 @@ def goes_to_own_file(live: LiveProgram, function: Function, call: ast.Call) -> b
         for node in own_nodes(function)
         if isinstance(node, ast.With) and any(part is call for part in walk(node))
         for item in node.items
-    )
-
-
-def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
-    """Whether rank 0 alone makes a call."""
-    group = live.call_at(node)
-    return group is not None and group.classes == {MAIN}
-
-
-def under_main_alone(live: LiveProgram, function: Function, node: ast.AST) -> bool:
-    """Whether a part of a function stands under a condition that lets rank 0 alone in.
-
-    MiniGPT-4 minigpt4/runners/runner_base.py:395: `if agg_metrics > best_agg_metric` under `if is_main_process():`.
-    """
-    summaries = live.summaries_of(function)
-    if summaries is None:
-        return False
-    closed = {
-        id(guard.node)
-        for rank, summary in summaries.summaries()
-        if rank != MAIN
-        for guard in summary.rank_conditions
-        if not guard.taken
-    }
-    return any(
-        isinstance(outer, ast.If)
-        and id(outer.test) in closed
-        and any(part is node for statement in outer.body for part in walk(statement))
-        for outer in own_nodes(function)
     )

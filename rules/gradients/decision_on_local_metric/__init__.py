@@ -68,17 +68,17 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.alone import on_main_alone, under_main_alone
 from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.launched import stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
     is_evaluation,
     is_metric,
+    is_one_of_many,
     is_reduced_below,
-    on_main_alone,
     reports,
     shows_progress,
-    under_main_alone,
 )
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
@@ -256,6 +256,7 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
                 loud
                 and not any(is_reduced_below(function, call, n.node) for n in numbers)
                 and not shows_progress(known, function, call)
+                and not is_one_of_many(known, function, call, number.node)
             )
             text = ast.unparse(number.node)
             why = (

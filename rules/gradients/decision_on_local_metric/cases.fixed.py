@@ -1286,3 +1286,127 @@ def best_where_no_launcher_is(args, model, data, path, epochs):
             if loss < best:
                 best = loss
                 torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+# Meters that a loop, a helper or the object around them reduces: GLaMM e74865f train.py:619, LaViLa 8002b5a
+# main_pretrain.py:606.
+
+
+def shared_of_a_dict(model, loader, writer, epoch):
+    meters = {"hits": ReducedMeter(), "union": ReducedMeter()}
+    for batch in DataLoader(loader.dataset, sampler=DistributedSampler(loader.dataset)):
+        meters["hits"].update(model(batch).sum().numpy())
+        meters["union"].update(model(batch).numel())
+    for meter in meters.values():
+        meter.synchronize_between_processes()
+    iou = (meters["hits"].total / (meters["union"].total + 1e-10))[1]
+    writer.add_scalar("val/iou", iou, epoch)
+    return iou
+
+
+def best_by_a_dict_of_meters(model, loader, writer, epochs):
+    best = 0.0
+    for epoch in range(epochs):
+        iou = shared_of_a_dict(model, loader, writer, epoch)
+        best_so_far = iou > best
+        if best_so_far:
+            best = iou
+            torch.save(model.state_dict(), f"best.{dist.get_rank()}")
+
+
+def shared_by_key(model, data, writer):
+    meters = {"loss": ReducedMeter(), "acc": ReducedMeter()}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss, acc = model(batch)
+        meters["loss"].update(loss.item())
+        meters["acc"].update(acc.item())
+    for name in meters:
+        meters[name].synchronize_between_processes()
+    writer.add_scalar("val/loss", meters["loss"].average, 0)
+    writer.add_scalar("val/acc", meters["acc"].average, 0)
+
+
+def reduce_all(meters):
+    for _, meter in meters.items():
+        meter.synchronize_between_processes()
+
+
+def shared_by_a_helper(model, data, writer):
+    meters = {"loss": ReducedMeter(), "acc": ReducedMeter()}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss, acc = model(batch)
+        meters["loss"].update(loss.item())
+        meters["acc"].update(acc.item())
+    reduce_all(meters)
+    writer.add_scalar("val/loss", meters["loss"].average, 0)
+    writer.add_scalar("val/acc", meters["acc"].average, 0)
+
+
+def shared_in_a_list(model, data, writer):
+    losses, accs = ReducedMeter(), ReducedMeter()
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss, acc = model(batch)
+        losses.update(loss.item())
+        accs.update(acc.item())
+    [meter.synchronize_between_processes() for meter in (losses, accs)]
+    writer.add_scalar("val/loss", losses.average, 0)
+    writer.add_scalar("val/acc", accs.average, 0)
+
+
+class Progress:
+    def __init__(self, *meters):
+        self.meters = meters
+
+    def synchronize(self):
+        for meter in self.meters:
+            meter.synchronize_between_processes()
+
+
+def shared_by_what_holds_them(model, data, writer):
+    losses = ReducedMeter()
+    progress = Progress(losses)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        losses.update(model(batch).item())
+    progress.synchronize()
+    writer.add_scalar("val/loss", losses.average, 0)
+
+
+class Evaluated:
+    def __init__(self, data):
+        self.data = data
+        self.losses, self.accs = ReducedMeter(), ReducedMeter()
+
+    def test(self, model, writer):
+        for batch in DataLoader(self.data, sampler=DistributedSampler(self.data)):
+            loss, acc = model(batch)
+            self.losses.update(loss.item())
+            self.accs.update(acc.item())
+        for meter in vars(self).values():
+            if isinstance(meter, ReducedMeter):
+                meter.synchronize_between_processes()
+        writer.add_scalar("val/loss", self.losses.average, 0)
+        writer.add_scalar("val/acc", self.accs.average, 0)
+
+
+def a_sample_that_rank_0_draws(model, data, writer, steps):
+    # soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:285: nobody is there to reduce it with.
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(data))
+    batches = iter(loader)
+    for step in range(steps):
+        accelerator.wait_for_everyone()
+        if accelerator.is_main_process and step % 100 == 0:
+            valid_loss = model(next(batches))
+            writer.add_scalar("valid_loss", valid_loss.item(), step)
+
+
+def validate_with_a_curve(model, data, criterion):
+    # LaViLa 8002b5a main_pretrain.py:604.
+    losses = ReducedMeter()
+    for step, batch in enumerate(DataLoader(data, sampler=DistributedSampler(data))):
+        loss = criterion(model(batch))
+        losses.update(loss.item())
+        if step % 10 == 0 and dist.get_rank() == 0:
+            wandb.log({"val_loss": loss.item()})  # expect: DL601
+    losses.synchronize_between_processes()
+    return losses.average

@@ -48,7 +48,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.questions.reported import on_main_alone, writes
+from distlint.analysis.questions.alone import on_main_alone
+from distlint.analysis.questions.reported import writes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity

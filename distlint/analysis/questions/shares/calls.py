@@ -10,6 +10,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import storage_of
+from distlint.analysis.questions.alone import under_main_alone
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
     ALIKE,
@@ -49,6 +50,8 @@ def called(flow: Following, node: ast.Call) -> Held:
     args = [flow.value(a) for a in node.args]
     keywords = {k.arg or "**": flow.value(k.value) for k in node.keywords}
     receiver = flow.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if isinstance(node.func, ast.Attribute) and tables.SYNCHRONISES.search(node.func.attr):
+        flow.forget_parts(path_of(node.func.value))
     site, meaning = flow.shares.meaning(flow.function, node)
     if site is not None and not isinstance(meaning, Function | Class) and _takes_part(site, node):
         return _divided(flow, node, padded=False)
@@ -356,6 +359,10 @@ def _of_unknown(
     if name in ("enumerate", "zip") and args:
         return _pairs(name, args)
     if name == "next" and args:
+        if under_main_alone(flow.shares.live, flow.function, node):
+            # A sample that rank 0 draws for itself is nobody's part of a pass over the data, and no rank is there
+            # to put another beside it (soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:285).
+            return LEARNED
         return element_of(args[0])
     if name in tables.RUNNERS and args:
         return args[0]

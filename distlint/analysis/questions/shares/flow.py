@@ -16,6 +16,7 @@ from distlint.analysis.questions.shares.reading import (
     takes_share,
     unpacked,
     where_distributed,
+    whose_attributes,
 )
 from distlint.analysis.questions.shares.values import (
     ALIKE,
@@ -62,6 +63,8 @@ class Flow:
         """The elements that a condition in force has picked by what they are: the others are something else."""
         self.keys: dict[str, str] = {}
         """The variables that go through the keys of a dict, with its name."""
+        self.holders: dict[str, frozenset[str]] = {}
+        """The objects that were made of other variables, with these."""
 
     def run(self) -> Held:
         """Follow the body; what the function returns.
@@ -89,6 +92,7 @@ class Flow:
                 held = self.value(value)
                 for target in targets:
                     self.bind(target, held)
+                    self._remember_parts(target, value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, self.value(value))
             case ast.AugAssign(target=target, op=operator, value=value):
@@ -162,7 +166,7 @@ class Flow:
             self.variables = dict(before)
             if self.block(body):
                 after.append(self.variables)
-        self.variables = met(after) if after else before
+        self.variables = _forgotten(before, after) if after else before
         return bool(after)
 
     def _try(
@@ -183,8 +187,12 @@ class Flow:
             if target is not None:
                 self.bind(target, element)
             self.block(node.body)  # type: ignore[attr-defined]
-            self.variables = met([before, self.variables])
-            if all(self.variables[name].part is held.part for name, held in before.items()):
+            self.variables = _forgotten(before, [before, self.variables])
+            if all(
+                held.part is before[name].part
+                for name, held in self.variables.items()
+                if name in before
+            ):
                 break  # nothing is carried over that was not known before
         if isinstance(node, ast.For) and target is not None and self._has_filled(target):
             self._forget_elements(node.iter)
@@ -194,11 +202,34 @@ class Flow:
         """Whether a collective has put its outcome into what a loop binds."""
         return not self.filled.isdisjoint(target_names(target))
 
+    def _remember_parts(self, target: ast.expr, value: ast.expr) -> None:
+        """Remember what an object was made of: `progress = ProgressMeter(steps, [loss_meter, *meters.values()])`."""
+        path = path_of(target)
+        if path and isinstance(value, ast.Call):
+            given = (*value.args, *(k.value for k in value.keywords))
+            names = {n.id for each in given for n in walk(each) if isinstance(n, ast.Name)}
+            self.holders[path] = frozenset(names)
+
+    def forget_parts(self, holder: str) -> None:
+        """Take note that an object puts together what it was made of.
+
+        LaViLa 8002b5a main_pretrain.py:606, `progress.synchronize()`: of the meters whose means are returned.
+        """
+        for name in self.holders.get(holder, ()):
+            held = self.variables.get(name)
+            if held is not None and held.is_share and held.kind is not Kind.LOADER:
+                self.put(name, UNKNOWN)
+
     def _forget_elements(self, iterable: ast.expr) -> None:
         """Take note that a loop has put the outcome of a collective into each element, in place.
 
         SlowFast slowfast/utils/distributed.py:56: `for tensor in tensors: dist.all_reduce(tensor)`.
         """
+        owner = whose_attributes(iterable)
+        if owner:
+            for name in [n for n in self.variables if n.startswith(f"{owner}.")]:
+                self.put(name, UNKNOWN)
+            return
         match iterable:
             case (
                 ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Call(func=ast.Name(), args=parts)
@@ -218,6 +249,10 @@ class Flow:
         Loaders go through helpers of all kinds: `logger.log_every(loader, 10)`, `Prefetcher(loader)`.
         """
         found = element_of(self.value(iterable))
+        owner = whose_attributes(iterable)
+        own = [v for n, v in self.variables.items() if owner and n.startswith(f"{owner}.")]
+        if own:
+            return joined([found, *own])
         if found.part in (Part.ALIKE, Part.UNKNOWN) and isinstance(iterable, ast.Call):
             for argument in iterable.args:
                 held = self.shares.of(argument)
@@ -444,6 +479,19 @@ class Flow:
             if self._has_filled(generator.target):  # `[dist.all_reduce(x) for x in (loss, count)]`
                 self._forget_elements(generator.iter)
         return Held(made.part, made.source, Kind.PLAIN, element=made, ended=made.ended)
+
+
+def _forgotten(before: dict[str, Held], ways: list[dict[str, Held]]) -> dict[str, Held]:
+    """The variables where ways meet, without what was known before of parts of which one way has lost sight.
+
+    `for name in meters: meters[name].reduce()`: of `meters["loss"]` is known what is known of all meters.
+    """
+    found = met(ways)
+    return {
+        name: held
+        for name, held in found.items()
+        if name not in before or all(name in way for way in ways)
+    }
 
 
 def _asked_what_it_is(test: ast.expr) -> frozenset[str]:

@@ -33,6 +33,9 @@ class Following(Protocol):
     def keep(self, container: ast.expr, value: Held) -> None:
         """Put a value into what a container holds."""
 
+    def forget_parts(self, holder: str) -> None:
+        """Take note that an object puts together what it was made of."""
+
 
 class Known(Protocol):
     """What is known of a program."""

@@ -221,6 +221,8 @@ class Shares:
             return UNKNOWN  # of all ranks on the one that reads, this rank's on the others
         if receiver is not None and receiver.is_share and _synchronises(function):
             assert isinstance(node.func, ast.Attribute)
+            # An element of a container is reduced where it stands: of what a loop binds, `Flow` takes note behind it.
+            caller.filled |= {path_of(node.func.value)} - {""}
             caller.bind(node.func.value, UNKNOWN.but(made=receiver.made))
         return found[0]
 
@@ -413,7 +415,11 @@ def _changed(
         path, value = path_of(argument), after.get(name)
         if not path or value is None or name in bound_again(function) or value is given.get(name):
             continue
-        if value.part in _ENDED or value.kind is Kind.PLAIN:
+        if value.part in _ENDED:
+            caller.put(
+                path, value
+            )  # and of its elements, which a helper may have reduced one by one
+        elif value.kind is Kind.PLAIN:
             caller.variables[path] = value
     if isinstance(node.func, ast.Attribute) and function.cls is not None:
         _changed_object(caller, node.func.value, after)
@@ -433,9 +439,12 @@ def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) 
     source = next((v.source for v in own.values() if v.source is not None), None)
     part = Part.SHARE if parts == {Part.SHARE} else Part.UNKNOWN
     held = Held(part, source)
-    if path:
-        before = caller.value(owner)
-        caller.variables[path] = held.but(made=before.made)
+    if path and isinstance(owner, ast.Subscript):
+        # The dict holds it, too: GLaMM e74865f train.py:615, `trackers["gIoU"].update(…)`, and a loop over
+        # `trackers.values()` that reduces each.
+        caller.bind(owner, held.but(made=made))
+    elif path:
+        caller.variables[path] = held.but(made=made)
     elif isinstance(owner, ast.Subscript):
         before = caller.value(owner.value)
         caller.keep(owner.value, held)

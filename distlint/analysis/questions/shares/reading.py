@@ -73,6 +73,20 @@ def keys_of(target: ast.expr, iterable: ast.expr) -> dict[str, str]:
     return {}
 
 
+def whose_attributes(iterable: ast.expr) -> str:
+    """The object whose attributes a loop goes through: `vars(self).values()`, `self.__dict__.items()`; "" for others."""
+    match iterable:
+        case ast.Call(
+            func=ast.Attribute(
+                attr="values" | "items",
+                value=ast.Call(func=ast.Name(id="vars"), args=[owner])
+                | ast.Attribute(attr="__dict__", value=owner),
+            )
+        ):
+            return path_of(owner)
+    return ""
+
+
 def takes_share(index: ast.Slice) -> bool:
     """Whether a slice is `[rank::world]` or `[rank * n : (rank + 1) * n]`."""
     start = index.lower
