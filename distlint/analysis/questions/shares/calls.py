@@ -327,7 +327,7 @@ def _of_method(
             _fill(flow, owner, UNKNOWN)
         return UNKNOWN if any(v.part is not Part.ALIKE for v in (receiver, *given)) else ALIKE
     if method in tables.KEEPS:
-        kept = combined(given)
+        kept = flow.shares.summed(combined(given), flow.module, node)
         if receiver.kind is Kind.PLAIN:
             flow.keep(owner, kept)
         elif kept.part is not Part.ALIKE:

@@ -96,8 +96,13 @@ class Flow:
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, self.value(value))
             case ast.AugAssign(target=target, op=operator, value=value):
-                before = self.value(target)
-                after = computed(before, operator, self.value(value))
+                before, added = self.value(target), self.value(value)
+                if added.is_share and isinstance(operator, ast.Add):
+                    added = self.shares.summed(added, self.module, node)
+                    before = before.but(source=None) if before.is_share else before
+                after = computed(before, operator, added)
+                if isinstance(operator, ast.Div):
+                    after = self.shares.averaged(after, self.module, node)
                 kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
                 self.bind(target, after.but(kind=Kind.PLAIN) if kept else after)
             case ast.Expr(value=value):
@@ -279,7 +284,7 @@ class Flow:
                 if isinstance(target, ast.Attribute):
                     self._give_data(target.value, value)
                 if isinstance(target, ast.Subscript) and ast.unparse(target) not in self.singled:
-                    self._keep_under(target, value)
+                    self._keep_under(target, self.shares.summed(value, self.module, target))
 
     def _give_data(self, owner: ast.expr, value: Held) -> None:
         """Let a data set that is given a rank's part of the rows be a share.
@@ -368,9 +373,11 @@ class Flow:
             case ast.Call():
                 return called(self, node)
             case ast.BinOp(left=left, op=operator, right=right):
-                return computed(
+                made = computed(
                     plain_but_world(self.value(left)), operator, plain_but_world(self.value(right))
                 )
+                divided = isinstance(operator, ast.Div)
+                return self.shares.averaged(made, self.module, node) if divided else made
             case ast.UnaryOp(op=operation, operand=operand):
                 held = self.value(operand)
                 if isinstance(operation, ast.USub) and isinstance(held.const, int):

@@ -50,6 +50,12 @@ class Known(Protocol):
     def see(self, node: ast.expr, value: Held, function: Function) -> None:
         """Remember whose an expression is."""
 
+    def summed(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that is added up, or put beside the others of its rank."""
+
+    def averaged(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that was divided by something."""
+
     def attribute_of(self, owner: Held, attr: str) -> Held | None:
         """What the methods of a class put into an attribute."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
@@ -88,6 +88,7 @@ class Shares:
         self._again = False
         self._attributes: dict[tuple[Class, str], Held | None] = {}
         self._fields: dict[Class, dict[str, Held]] = {}
+        self._ways: dict[tuple[object, ...], Source] = {}
         self.shared = live.answer(_conditions)
         self.empty = live.answer(_give_nothing)
         self._finals: dict[Function, dict[str, Held]] = {}
@@ -123,6 +124,29 @@ class Shares:
             self.seen[id(node)] = Seen(value, function)
         elif known.value is not value:
             known.value = join(known.value, value)
+
+    def summed(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that is added up, or put beside the others of its rank; elsewhere the value itself."""
+        source = value.source
+        if not value.is_share or source is None or value.kind is Kind.LOADER:
+            return value
+        here = related(module, node, "what this rank has computed is put together here")
+        return value.but(source=self._interned(source, here, source.mean))
+
+    def averaged(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that was divided by something; elsewhere the value itself."""
+        source = value.source
+        if not value.is_share or source is None:
+            return value
+        here = related(module, node, "the mean is taken over this rank's share here")
+        return value.but(source=self._interned(source, source.summed, here))
+
+    def _interned(self, source: Source, summed: Related | None, mean: Related | None) -> Source:
+        """The source with these places, the same object each time: functions are told apart by it."""
+        key = source.node, source.padded, summed, mean
+        if key not in self._ways:
+            self._ways[key] = replace(source, summed=summed, mean=mean)
+        return self._ways[key]
 
     def _follow(self, roots: list[Function]) -> None:
         for function in roots:
