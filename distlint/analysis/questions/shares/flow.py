@@ -95,16 +95,8 @@ class Flow:
                     self._remember_parts(target, value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, self.value(value))
-            case ast.AugAssign(target=target, op=operator, value=value):
-                before, added = self.value(target), self.value(value)
-                if added.is_share and isinstance(operator, ast.Add):
-                    added = self.shares.summed(added, self.module, node)
-                    before = before.but(source=None) if before.is_share else before
-                after = computed(before, operator, added)
-                if isinstance(operator, ast.Div):
-                    after = self.shares.averaged(after, self.module, node)
-                kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
-                self.bind(target, after.but(kind=Kind.PLAIN) if kept else after)
+            case ast.AugAssign():
+                self._augment(node)
             case ast.Expr(value=value):
                 self.value(value)
             case ast.Return(value=value):
@@ -139,6 +131,18 @@ class Flow:
             case ast.Assert(test=test):
                 self.value(test)
         return True
+
+    def _augment(self, node: ast.AugAssign) -> None:
+        """`total += loss`, `total /= steps`."""
+        before, added = self.value(node.target), self.value(node.value)
+        if added.is_share and isinstance(node.op, ast.Add):
+            added = self.shares.summed(added, self.module, node)
+            before = before.but(source=None) if before.is_share else before
+        after = computed(before, node.op, added)
+        if isinstance(node.op, ast.Div):
+            after = self.shares.averaged(after, self.module, node)
+        kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
+        self.bind(node.target, after.but(kind=Kind.PLAIN) if kept else after)
 
     def _if(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
         self.value(test)
@@ -230,9 +234,9 @@ class Flow:
 
         SlowFast slowfast/utils/distributed.py:56: `for tensor in tensors: dist.all_reduce(tensor)`.
         """
-        owner = whose_attributes(iterable)
-        if owner:
-            for name in [n for n in self.variables if n.startswith(f"{owner}.")]:
+        whole = whose_attributes(iterable)
+        if whole:
+            for name in [n for n in self.variables if n.startswith(f"{whole}.")]:
                 self.put(name, UNKNOWN)
             return
         match iterable:
