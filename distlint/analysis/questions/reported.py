@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Held
 
 _LOGS: Final = frozenset(
     {
@@ -64,10 +65,38 @@ _PRESENT: Final = re.compile(r"\.val\b")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number:
-    """A number that a call reports: its expression, and the text that names it."""
+    """A number that a call reports: its expression, the text that names it, and how it is shown."""
 
     node: ast.expr
     name: str
+    key: str = ""
+    """The key of a dict that a function has returned, under which it stands."""
+
+    def __str__(self) -> str:
+        text = ast.unparse(self.node)
+        return f"{text}[{self.key!r}]" if self.key else text
+
+
+def shares_in(known: Shares, numbers: Iterable[Number]) -> Iterator[tuple[Number, Held]]:
+    """The metrics among numbers that are of one rank's share, those in dicts by their keys.
+
+    align-anything 3f9decc align_anything/trainers/text_to_text/sft.py:178: `self.logger.log(self.eval())`.
+    """
+    for number in numbers:
+        held = known.of(number.node)
+        if isinstance(number.node, ast.Call) and last_name(number.node) == "len":
+            continue  # `len(scores)` says how much this rank has done
+        inside = {} if isinstance(number.node, ast.Dict) else held.fields or {}
+        named = [key for key, value in inside.items() if value.is_share and is_metric(key)]
+        for key in named:
+            yield Number(number.node, f"{key} {number.name}", key), inside[key]
+        if (
+            not named
+            and held.is_share
+            and held.kind is not Kind.LOADER
+            and (held.kind is Kind.MIXED or is_metric(number.name))
+        ):
+            yield number, held
 
 
 def is_metric(text: str) -> bool:

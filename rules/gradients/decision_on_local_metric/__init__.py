@@ -74,10 +74,10 @@ from distlint.analysis.questions.launched import stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
     is_evaluation,
-    is_metric,
     is_one_of_many,
     is_reduced_below,
     reports,
+    shares_in,
     shows_progress,
 )
 from distlint.analysis.questions.shares.program import shares
@@ -241,13 +241,8 @@ def _decided(
 def _reported(model: Model, known: Shares, function: Function) -> Iterator[Finding]:
     """The numbers of this rank's share that a function logs; one finding for each call."""
     for call, numbers in reports(function):
-        for number in numbers:
-            held = known.of(number.node)
-            if not held.is_share or held.kind is Kind.LOADER:
-                continue
+        for number, held in shares_in(known, numbers):
             mixed = held.kind is Kind.MIXED
-            if not mixed and not is_metric(number.name):
-                continue
             if goes_to_own_file(model, function, call) or stands_without_launcher(function, call):
                 break
             loud = mixed or is_evaluation(number.name, function)
@@ -258,11 +253,10 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
                 and not shows_progress(known, function, call)
                 and not is_one_of_many(known, function, call, number.node)
             )
-            text = ast.unparse(number.node)
             why = (
-                f"`{text}` divides what is of this rank's share by a number of all ranks"
+                f"`{number}` divides what is of this rank's share by a number of all ranks"
                 if mixed
-                else f"`{text}` is of this rank's share of the data, and is logged as if it were of all"
+                else f"`{number}` is of this rank's share of the data, and is logged as if it were of all"
             )
             yield Finding(
                 CODE,

@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 import torchmetrics
 import wandb
+from tqdm import tqdm
 from accelerate import Accelerator
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDataset
@@ -651,6 +652,72 @@ class LogsItsLoss(pl.LightningModule):
         if self.global_rank == 0:
             self.draw(batch)
         return loss
+
+
+class KeepsLoaders:
+    def loaders(self, data):
+        train = DataLoader(data, sampler=DistributedSampler(data))
+        held_out = {}
+        for name, part in self.parts.items():
+            held_out[name] = DataLoader(part, sampler=DistributedSampler(part))
+        return train, held_out
+
+
+class EvaluatesWhatItsBaseMade(KeepsLoaders):
+    # align-anything 3f9decc align_anything/trainers/text_to_text/sft.py:178.
+    def __init__(self, data, parts, model, logger):
+        self.parts, self.model, self.logger = parts, model, logger
+        self.make(data)
+
+    def make(self, data):
+        self.train_loader, self.eval_loader = self.loaders(data)
+
+    def evaluate(self):
+        if not isinstance(self.eval_loader, dict):
+            by_name = {"all": self.eval_loader}
+        else:
+            by_name = self.eval_loader
+        found = {}
+        for name, loader in by_name.items():
+            losses = []
+            for batch in tqdm(loader, desc=name):
+                losses.append(self.model(batch)["loss"].item())
+            if losses:
+                found[f"eval/loss/{name}"] = sum(losses) / len(losses)
+        return found
+
+    def run(self, step):
+        self.logger.log(self.evaluate(), step=step)  # expect: DL601
+
+
+class TrainerOfAPart:
+    def __init__(self, model, eval_loader):
+        self.model = model
+        self.eval_loader = eval_loader
+
+    def evaluate(self):
+        total = 0.0
+        for batch in self.eval_loader:
+            total += self.model(batch).item()
+        return total / len(self.eval_loader)
+
+
+def best_of_an_object_that_was_given_a_share(model, data, epochs, path):
+    trainer = TrainerOfAPart(model, DataLoader(data, sampler=DistributedSampler(data)))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = trainer.evaluate()
+        if loss < best:  # expect: DL601
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def under_new_names(model, data, criterion, step):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    stats = {"loss": 0.0, "seen": 0}
+    for batch in loader:
+        stats["loss"] += criterion(model(batch)).item()
+    wandb.log({f"test_{name}": value for name, value in stats.items()}, step=step)  # expect: DL601
 
 
 # Correct
@@ -1410,3 +1477,60 @@ def validate_with_a_curve(model, data, criterion):
             wandb.log({"val_loss": loss.item()})  # expect: DL601
     losses.synchronize_between_processes()
     return losses.average
+
+
+class ReducesWhatItsBaseMade(EvaluatesWhatItsBaseMade):
+    def evaluate(self):
+        found = {}
+        for name, loader in self.eval_loader.items():
+            losses = torch.stack([self.model(batch)["loss"] for batch in loader]).mean()
+            dist.all_reduce(losses, op=dist.ReduceOp.AVG)
+            found[f"eval/loss/{name}"] = losses.item()
+        return found
+
+    def run(self, step):
+        self.logger.log(self.evaluate(), step=step)
+
+
+class EvaluatesAllOnEachRank(KeepsLoaders):
+    def make(self, data, held_out):
+        self.train_loader, _ = self.loaders(data)
+        self.eval_loader = DataLoader(held_out)
+
+    def evaluate(self):
+        losses = [self.model(batch)["loss"].item() for batch in self.eval_loader]
+        return {"eval/loss": sum(losses) / len(losses)}
+
+    def run(self, step):
+        self.logger.log(self.evaluate(), step=step)
+
+
+
+
+class ReducesWhatItWasGiven:
+    def __init__(self, model, eval_loader):
+        self.model = model
+        self.eval_loader = eval_loader
+
+    def evaluate(self):
+        losses = torch.stack([self.model(batch) for batch in self.eval_loader]).mean()
+        dist.all_reduce(losses, op=dist.ReduceOp.AVG)
+        return losses.item()
+
+
+def best_of_an_object_that_reduces(model, data, epochs, path):
+    trainer = ReducesWhatItWasGiven(model, DataLoader(data, sampler=DistributedSampler(data)))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = trainer.evaluate()
+        if loss < best:
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def written_for_each_rank(model, data, folder):
+    # align-anything 3f9decc align_anything/trainers/text_to_text/rm_score.py:153.
+    scores = [model(batch).item() for batch in DataLoader(data, sampler=DistributedSampler(data))]
+    with open(f"{folder}/process_{dist.get_rank()}.json", "w") as file:
+        json.dump(scores, file)
+        print(f"test: saved {len(scores)} scores")

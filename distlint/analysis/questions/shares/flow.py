@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import target_names
@@ -11,6 +12,7 @@ from distlint.analysis.questions.shares.reading import (
     element_of,
     field_name,
     holds,
+    key_text,
     keys_of,
     path_of,
     takes_share,
@@ -320,9 +322,11 @@ class Flow:
         """
         path, before = path_of(target.value), self.value(target.value)
         match target.slice:
-            case ast.Constant(value=key) if path and _explained(before):
+            case (ast.Constant() | ast.JoinedStr() | ast.BinOp()) as key if (
+                path and _explained(before) and key_text(key) is not None
+            ):
                 assert before.fields is not None
-                fields = {**before.fields, field_name(key): value}
+                fields = {**before.fields, str(key_text(key)): value}
                 made = combined(fields.values())
                 self.variables[path] = before.but(
                     part=made.part, source=made.source, ended=made.ended, fields=fields
@@ -427,6 +431,19 @@ class Flow:
                 ast.ListComp(elt=element) | ast.SetComp(elt=element) | ast.GeneratorExp(elt=element)
             ):
                 return self._comprehension(node.generators, element)
+            case ast.DictComp(
+                key=key,
+                value=element,
+                generators=[
+                    ast.comprehension(
+                        target=ast.Tuple(elts=[ast.Name(id=name), value]),
+                        iter=ast.Call(func=ast.Attribute(attr="items", value=owner), args=[]),
+                    )
+                ],
+            ):
+                made = self._comprehension(node.generators, element)
+                fields = self._renamed(key, name, value, element, self.value(owner).fields or {})
+                return made.but(fields=fields, element=None) if fields else made
             case ast.DictComp(value=element):
                 return self._comprehension(node.generators, element)
         return ALIKE
@@ -471,11 +488,32 @@ class Flow:
         for key, value in zip(keys, values, strict=True):
             each = self.value(value)
             held.append(each)
-            match key:
-                case ast.Constant(value=name):
-                    fields[field_name(name)] = each
+            name = key_text(key)
+            if name is not None:
+                fields[name] = each
         made = combined(held)
         return made.but(kind=Kind.PLAIN, fields=fields if len(fields) == len(keys) else None)
+
+    def _renamed(
+        self,
+        key: ast.expr,
+        name: str,
+        target: ast.expr,
+        element: ast.expr,
+        given: Mapping[str, Held],
+    ) -> dict[str, Held]:
+        """What `{f"val_{k}": f(v) for k, v in stats.items()}` holds under each key; empty where the keys are not known."""
+        fields: dict[str, Held] = {}
+        outer = self.variables
+        for known, held in given.items():
+            text = key_text(key, (name, known))
+            if text is None:
+                return {}
+            self.variables = dict(outer)
+            self.bind(target, held)
+            fields[text] = self._value(element)
+        self.variables = outer
+        return fields
 
     def _comprehension(self, generators: list[ast.comprehension], element: ast.expr) -> Held:
         outer = self.variables

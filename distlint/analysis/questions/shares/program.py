@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -92,12 +92,13 @@ class Shares:
         self.shared = live.answer(_conditions)
         self.empty = live.answer(_give_nothing)
         self._finals: dict[Function, dict[str, Held]] = {}
-        roots = _roots(live)
-        self._follow(roots)
+        self._sources = live.answer(_beginnings)
+        self._follow(_roots(live, self._sources))
         if self._again:
             # Objects are made of shares: what their methods see is known now.
             self.seen, self._done, self._attributes, self._finals = {}, {}, {}, {}
-            self._follow(roots)
+            self._sources |= self._given()
+            self._follow(_roots(live, self._sources))
 
     def of(self, node: ast.AST) -> Held:
         """Whose an expression is, over all ways that lead to it."""
@@ -354,9 +355,14 @@ class Shares:
                 values.append(returned)
         return joined(values) if values else None
 
-    @property
-    def _sources(self) -> frozenset[Function]:
-        return self.live.answer(_beginnings)
+    def _given(self) -> frozenset[Function]:
+        """The methods that read a share which their object was given: `Trainer(model, loader)`."""
+        kept = {
+            cls: {attr for attr, value in fields.items() if value.is_share}
+            for cls, fields in self._fields.items()
+        }
+        methods = _readers(self.live, kept, self._sources)
+        return frozenset(_reached(self.live, set(self._sources) | methods, methods))
 
 
 def _is_rank(site: CallSite, node: ast.expr) -> bool:
@@ -537,7 +543,24 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
     for function in begin:
         if function.cls is not None:
             found.update(function.cls.methods.values())
+    return frozenset(_reached(live, found, begin))
+
+
+def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> set[Function]:
+    """Functions with those to which they hand a share: by what they return, and by what they keep in an object.
+
+    Args:
+        live: the program.
+        found: functions that are followed.
+        begin: those of them of which the callers are looked for.
+
+    Returns:
+        All that are followed.
+    """
     names = _names(begin)
+    kept = _readers(live, _kept(begin), found)
+    found |= kept
+    names |= _names(kept)
     for _ in range(_LEVELS):
         more = {
             function
@@ -547,8 +570,53 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
             if function not in found and _calls(function, names)
         }
         found |= more
-        names = _names(more)
-    return frozenset(found)
+        kept = _readers(live, _kept(more), found)
+        found |= kept
+        names = _names(more | kept)
+    return found
+
+
+_OF_DATA: Final = re.compile(r"load|data|sampler|iter|_dl$|_ds$|split|batches")
+"""Names of attributes that may hold what is read."""
+
+
+def _kept(functions: Iterable[Function]) -> dict[Class, set[str]]:
+    """What functions keep in their objects, by the class, as far as the names speak of data."""
+    kept: dict[Class, set[str]] = {}
+    for function in functions:
+        if function.cls is not None:
+            for attr, methods in function.cls.self_assigned.items():
+                if function in methods and _OF_DATA.search(attr):
+                    kept.setdefault(function.cls, set()).add(attr)
+    return kept
+
+
+def _readers(
+    live: LiveProgram, kept: dict[Class, set[str]], known: Container[Function]
+) -> set[Function]:
+    """The methods that read what an object keeps, of its class and of the classes that derive from it.
+
+    align-anything 3f9decc align_anything/trainers/text_to_text/sft.py:88: `init_datasets()` keeps the loaders that a
+    method of the base class has made, and `eval()` goes over them.
+    """
+    found: set[Function] = set()
+    for cls, attrs in kept.items():
+        for each in (cls, *live.program.subclasses(cls)):
+            for method in each.methods.values():
+                if method not in known and _reads(method, attrs):
+                    found.add(method)
+    return found
+
+
+def _reads(method: Function, attrs: Container[str]) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and node.attr in attrs
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        for node in own_nodes(method)
+    )
 
 
 _COMMON: Final = frozenset(
@@ -586,9 +654,8 @@ def _calls(function: Function, names: set[str]) -> bool:
     return any(isinstance(n, ast.Call) and last_name(n) in names for n in own_nodes(function))
 
 
-def _roots(live: LiveProgram) -> list[Function]:
+def _roots(live: LiveProgram, wanted: Container[Function]) -> list[Function]:
     """The functions that are followed by themselves, in the order of the program."""
-    wanted = live.answer(_beginnings)
     return [f for f in live.program.functions() if f in wanted and _stands_alone(f)]
 
 

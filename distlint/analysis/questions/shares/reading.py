@@ -56,6 +56,36 @@ def field_name(key: object) -> str:
     return key if isinstance(key, str) else repr(key)
 
 
+def key_text(node: ast.expr | None, given: tuple[str, str] = ("", "")) -> str | None:
+    """How the value under a key is remembered: `f"eval/{name}"` as `eval/{name}`; None where the key says nothing.
+
+    Args:
+        node: the key.
+        given: a variable in it, and what it stands for.
+    """
+    match node:
+        case ast.Constant(value=key):
+            return field_name(key)
+        case ast.Name(id=name) if name == given[0]:
+            return given[1]
+        case ast.JoinedStr(values=values):
+            return "".join(_text(part, given) for part in values)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            texts = key_text(left, given), key_text(right, given)
+            return "".join(texts) if None not in texts else None  # type: ignore[arg-type]
+    return None
+
+
+def _text(part: ast.expr, given: tuple[str, str]) -> str:
+    match part:
+        case ast.Constant(value=said):
+            return str(said)
+        case ast.FormattedValue(value=value):
+            text = ast.unparse(value)
+            return given[1] if text == given[0] else f"{{{text}}}"
+    return ""
+
+
 def keys_of(target: ast.expr, iterable: ast.expr) -> dict[str, str]:
     """The variable of a loop that goes through the keys of a dict, with the name of the dict."""
     match target, iterable:
