@@ -192,6 +192,16 @@ KEEPS: Final = frozenset(
 )  # fmt: skip
 """Methods that put their arguments into the receiver."""
 
+SAME_DATA: Final = frozenset(
+    {
+        "select", "map", "filter", "shuffle", "with_format", "with_transform", "remove_columns", "select_columns",
+        "rename_column", "rename_columns", "cast", "cast_column", "add_column", "sort", "take", "skip", "repeat",
+        "to_iterable_dataset", "prefetch", "compose", "with_epoch",
+    }
+)  # fmt: skip
+"""Methods of data sets that give a data set back, with the same rows or some of them (datasets 4.5.0
+datasets/arrow_dataset.py, webdataset 1.0.2 webdataset/pipeline.py)."""
+
 NOT_DATA: Final = frozenset(
     {
         "shape",

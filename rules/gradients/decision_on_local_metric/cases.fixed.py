@@ -13,6 +13,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torchmetrics
+import torchvision
 import wandb
 from tqdm import tqdm
 from accelerate import Accelerator
@@ -718,6 +719,46 @@ def under_new_names(model, data, criterion, step):
     for batch in loader:
         stats["loss"] += criterion(model(batch)).item()
     wandb.log({f"test_{name}": value for name, value in stats.items()}, step=step)  # expect: DL601
+
+
+class Divided(Dataset):
+    # MONAI GenerativeModels 7428fce tutorials/generative/distributed_training/ddpm_training_ddp.py:105.
+    def __init__(self, files):
+        self.files = np.array_split(files, dist.get_world_size())[dist.get_rank()]
+
+    def __getitem__(self, index):
+        return self.files[index]
+
+
+class DividedByItsBase(torchvision.datasets.DatasetFolder):
+    def __init__(self, root):
+        super().__init__(self.mine(root))
+
+    def mine(self, root):
+        parts = split_evenly(sorted(glob.glob(root)), num_parts=dist.get_world_size())
+        return parts[dist.get_rank()]
+
+
+def best_of_a_divided_data_set(model, root, epochs, path):
+    loader = DataLoader(DividedByItsBase(root))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = mean_over(model, loader)
+        if loss < best:  # expect: DL601
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def learning_rate_of_divided_files(model, args):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    scheduler.step(mean_over(model, DataLoader(Divided(args.files))))  # expect: DL601
+
+
+def mean_over(model, loader):
+    total = 0.0
+    for batch in loader:
+        total += model(batch).item()
+    return total / len(loader)
 
 
 # Correct
@@ -1534,3 +1575,24 @@ def written_for_each_rank(model, data, folder):
     with open(f"{folder}/process_{dist.get_rank()}.json", "w") as file:
         json.dump(scores, file)
         print(f"test: saved {len(scores)} scores")
+
+
+class DividedForTraining(Dataset):
+    def __init__(self, files, train=True):
+        if train:
+            files = np.array_split(files, dist.get_world_size())[dist.get_rank()]
+        self.files = files
+
+    def __getitem__(self, index):
+        return self.files[index]
+
+
+def learning_rate_of_all_files(model, args):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    scheduler.step(mean_over(model, DataLoader(DividedForTraining(args.files, train=False))))
+
+
+def learning_rate_of_the_fastest(model, args, times):
+    every = gather_times(times, dist.get_world_size())
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    scheduler.step(every[dist.get_rank()])

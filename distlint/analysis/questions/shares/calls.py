@@ -333,6 +333,8 @@ def _of_method(
         elif kept.part is not Part.ALIKE:
             _fill(flow, owner, UNKNOWN)
         return receiver if method.endswith("_") else ALIKE
+    if receiver.kind is Kind.LOADER and method in tables.SAME_DATA:
+        return receiver
     if method in tables.NOT_DATA:
         return ALIKE
     if receiver.part is not Part.ALIKE:

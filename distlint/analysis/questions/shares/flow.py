@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import target_names
+from distlint.analysis.program.syntax import assignments, target_names
 from distlint.analysis.questions.shares.calls import called
 from distlint.analysis.questions.shares.reading import (
     element_of,
@@ -15,6 +15,7 @@ from distlint.analysis.questions.shares.reading import (
     key_text,
     keys_of,
     path_of,
+    takes_one_of_the_parts,
     takes_share,
     unpacked,
     where_distributed,
@@ -480,6 +481,12 @@ class Flow:
                 return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
             case ast.Slice():
                 return base.but(items=None)
+        if base.part is Part.ALIKE and takes_one_of_the_parts(
+            owner, index, assignments(self.function)
+        ):
+            # MONAI GenerativeModels 7428fce tutorials/generative/distributed_training/ddpm_training_ddp.py:105.
+            text = "each rank takes its part here"
+            return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
         return element_of(base) if base.kind is not Kind.LOADER else plain(base)
 
     def _dict(self, keys: list[ast.expr | None], values: list[ast.expr]) -> Held:

@@ -15,7 +15,7 @@ from distlint.analysis.program.syntax import bound_again, default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
-from distlint.analysis.questions.shares.reading import asked, path_of
+from distlint.analysis.questions.shares.reading import asked, path_of, where_distributed
 from distlint.analysis.questions.shares.slicing import (
     divisions,
     slicing_classes,
@@ -48,6 +48,7 @@ _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
     r"|\b(?:rank|process_index|get_rank\(\))\s*(?:::|\*)"
     r"|rank(?:\(\))?, [\w.=]*world|world(?:_size)?(?:\(\))?, [\w.=]*rank"
+    r"|(?:\)|split\w*|chunk\w*|parts?|partitions?|shards?)\[[\w.]*(?:rank|process_index)(?:\(\))?\]"
 )
 """What a function holds in which shares begin."""
 _SAMPLER: Final = re.compile(r"Distributed\w*Sampler")
@@ -132,6 +133,8 @@ class Shares:
         if not value.is_share or source is None or value.kind is Kind.LOADER:
             return value
         here = related(module, node, "what this rank has computed is put together here")
+        if source.mean is not None and source.mean.place.line == here.place.line:
+            return value  # `totals[key] /= steps`
         return value.but(source=self._interned(source, here, source.mean))
 
     def averaged(self, value: Held, module: Module, node: ast.AST) -> Held:
@@ -286,7 +289,29 @@ class Shares:
             return Held(Part.SHARE, made.source, Kind.LOADER, made=cls)
         if init is not None and (made.part is not Part.ALIKE or init in self._sources):
             self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
+            source = (
+                self._divided_by(cls, init) if facts.is_data_set((cls.name, *libraries)) else None
+            )
+            if source is not None:
+                return Held(Part.SHARE, source, Kind.LOADER, made=cls)
         return Held(made=cls)
+
+    def _divided_by(self, cls: Class, init: Function) -> Source | None:
+        """Where `__init__` of a data set takes this rank's part, under no condition, of what it keeps or hands on to
+        the class of a library that it derives from."""
+        handed = [
+            self.of(argument)
+            for node in own_nodes(init)
+            if isinstance(node, ast.Call) and last_name(node) == "__init__"
+            for argument in (*node.args, *(k.value for k in node.keywords))
+        ]
+        for held in (*handed, *self._fields.get(cls, {}).values()):
+            source = held.source
+            if held.is_share and held.kind is Kind.LOADER and source is not None:
+                where = self.seen.get(id(source.node))
+                if where is not None and not _is_conditional(where.function, source.node):
+                    return source
+        return None
 
     def _part_of(self, caller: Following, cls: Class, node: ast.Call) -> Held:
         text = "each rank takes its part of this data set"
@@ -345,6 +370,8 @@ class Shares:
             if attr in self._fields.get(each, {}):
                 values.append(self._fields[each][attr])
             for method in each.self_assigned.get(attr, ()):
+                if method.name == "__init__" and attr in self._fields.get(each, {}):
+                    continue  # what it was given is known: `Trainer(loaders={"train": …, "dev": …})`
                 value = self._final(method).get(f"self.{attr}")
                 if value is not None:
                     values.append(value)
@@ -363,6 +390,16 @@ class Shares:
         }
         methods = _readers(self.live, kept, self._sources)
         return frozenset(_reached(self.live, set(self._sources) | methods, methods))
+
+
+def _is_conditional(function: Function, node: ast.AST) -> bool:
+    """Whether a part of a function stands under a condition that may not hold where several ranks run."""
+    return any(
+        isinstance(outer, ast.If | ast.IfExp)
+        and where_distributed(outer.test) is not True
+        and any(part is node for part in walk(outer))
+        for outer in own_nodes(function)
+    )
 
 
 def _is_rank(site: CallSite, node: ast.expr) -> bool:
@@ -532,13 +569,20 @@ def _makes_sampler(part: ast.expr | list[ast.stmt]) -> bool:
 def _beginnings(live: LiveProgram) -> frozenset[Function]:
     """The functions in which a share begins, the methods beside them, and those that call them."""
     begin: set[Function] = set()
-    dividing = (*live.answer(slicing_classes), *live.answer(divisions))
-    slicing = [f"{cls.name}(" for cls in dividing]
     for module in live.program.modules.values():
         if _BEGINS.search(module.source.text):
             begin.update(_in_module(module))
-        made = [call[:-1] for call in slicing if call in module.source.text]
-        begin.update(f for f in module.all_functions if made and _calls(f, set(made)))
+    data_sets = {
+        f.cls
+        for f in begin
+        if f.cls is not None and facts.is_data_set((f.cls.name, *live.program.mro(f.cls)[1]))
+    }
+    dividing = {
+        cls.name for cls in (*live.answer(slicing_classes), *live.answer(divisions), *data_sets)
+    }
+    for module in live.program.modules.values():
+        made = {name for name in dividing if f"{name}(" in module.source.text}
+        begin.update(f for f in module.all_functions if made and _calls(f, made))
     found = set(begin)
     for function in begin:
         if function.cls is not None:

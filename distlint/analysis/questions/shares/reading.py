@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from distlint.analysis.program.definitions import last_name
@@ -128,6 +129,36 @@ def takes_share(index: ast.Slice) -> bool:
     if tables.RANK_NAMES.isdisjoint(names):
         return False
     return index.step is not None or index.upper is not None
+
+
+_PARTS: Final = re.compile(r"split|chunk|partition|divide|shard|(?<![a-z])parts?(?![a-z])")
+"""Words in the names of functions that make as many parts as they are told."""
+
+
+def takes_one_of_the_parts(
+    owner: ast.expr, index: ast.expr, given: Mapping[str, Sequence[ast.expr]]
+) -> bool:
+    """Whether an element is this rank's of as many parts as there are ranks: `np.array_split(files, world_size)[rank]`.
+
+    Args:
+        owner: what the element is taken from.
+        index: where.
+        given: what the function gives its variables.
+    """
+    if (
+        not isinstance(index, ast.Name | ast.Attribute | ast.Call)
+        or last_name(index) not in tables.RANK_NAMES
+    ):
+        return False
+    ways = given.get(owner.id, ()) if isinstance(owner, ast.Name) else (owner,)
+    for way in ways:
+        if isinstance(way, ast.Call) and last_name(way) in ("list", "tuple") and way.args:
+            way = way.args[0]
+        if isinstance(way, ast.Call) and _PARTS.search(last_name(way)):
+            told = (*way.args, *(k.value for k in way.keywords))
+            if any(last_name(each) in tables.WORLD_NAMES for each in told):
+                return True
+    return False
 
 
 def where_distributed(test: ast.expr, shared: frozenset[str] = frozenset()) -> bool | None:
