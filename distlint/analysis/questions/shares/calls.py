@@ -162,6 +162,8 @@ def _of_library(
         return WORLD
     if name in tables.METERS or last == tables.METER:
         return UNKNOWN if "num_process" in keywords else PLAIN
+    if name in tables.PARAMETERS:
+        return LEARNED
     if name.startswith(tables.WHOLE_METRICS):
         return Held(kind=Kind.OTHER, made="torchmetrics")
     return None
@@ -340,6 +342,8 @@ def _of_method(
     if receiver.part is not Part.ALIKE:
         # A method of a tensor: `loss.item()`, `outputs.argmax(-1)`, `preds.eq(labels)`.
         return combined((receiver, *given))
+    if receiver.learned and all(v.part is Part.ALIKE for v in given):
+        return LEARNED  # `log_lambda.exp()`
     return None
 
 
