@@ -217,7 +217,69 @@ class TrainerOnAPlateau:
         self.scheduler.step(metrics=self.accelerator.gather(losses).mean())
 
 
+class TrainerThatKeepsItsNumber:
+    # soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:119.
+    def __init__(self, optimizer, num_train_steps, split_batches=False, accelerate_kwargs: dict = dict()):
+        self.accelerator = Accelerator(split_batches=split_batches, **accelerate_kwargs)
+        self.num_train_steps = num_train_steps
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)  # expect: DL613
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.optimizer.step()
+            self.scheduler.step()
+            step += 1
+
+
 # Correct
+
+
+class TrainerThatSplitsUnlessTold:
+    def __init__(self, optimizer, num_train_steps, split_batches=True):
+        self.accelerator = Accelerator(split_batches=split_batches)
+        self.num_train_steps = num_train_steps
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1
+
+
+class TrainerThatIsToldEverything:
+    def __init__(self, optimizer, num_train_steps, accelerate_kwargs):
+        self.accelerator = Accelerator(**accelerate_kwargs)
+        self.num_train_steps = num_train_steps
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1
+
+
+class TrainerThatKeepsAnotherNumber:
+    def __init__(self, optimizer, epochs, num_train_steps):
+        self.accelerator = Accelerator()
+        self.num_train_steps = num_train_steps // self.accelerator.num_processes
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1
 
 
 def falling(total):
