@@ -195,6 +195,9 @@ KEEPS: Final = frozenset(
 )  # fmt: skip
 """Methods that put their arguments into the receiver."""
 
+APPENDS: Final = frozenset({"append", "extend", "insert", "appendleft"})
+"""Methods that a list has, whoever holds it."""
+
 SAME_DATA: Final = frozenset(
     {
         "select", "map", "filter", "shuffle", "with_format", "with_transform", "remove_columns", "select_columns",

@@ -34,6 +34,8 @@ _LOGS: Final = frozenset(
         "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
     }
 )  # fmt: skip
+_CURVES: Final = re.compile(r"^(?:(?:add|put|write|log|report)_scalar|scalar_summary)$")
+"""Calls that draw a curve, of a name and a number."""
 _OF_TRACKERS: Final = re.compile(
     r"^(?:log_(?:stats|scalars?|values?|loss(?:es)?|train(?:ing)?|steps?|items)|(?:add|put|write)_scalars?\w*|report_scalar)$"
 )
@@ -132,7 +134,11 @@ def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
     for node in own_nodes(function):
         if id(node) in last_words:
             continue
-        if isinstance(node, ast.Call) and _logs(node) and not _is_logarithm(node):
+        if isinstance(node, ast.Call) and _CURVES.match(last_name(node)) and len(node.args) > 1:
+            # Of what a curve is drawn is a metric, whatever it is called.
+            tag, value = node.args[:2]
+            yield node, [Number(value, f"metric {ast.unparse(tag)} {ast.unparse(value)}")]
+        elif isinstance(node, ast.Call) and _logs(node) and not _is_logarithm(node):
             values = [
                 v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
             ]

@@ -761,6 +761,31 @@ def mean_over(model, loader):
     return total / len(loader)
 
 
+class CurvesOfEachLoss:
+    # Open3D-ML 5e81f52 ml3d/torch/pipelines/object_detection.py:524.
+    def validate(self, model, data):
+        self.losses = {}
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        for batch in loader:
+            for name, value in model(batch).items():
+                if name not in self.losses:
+                    self.losses[name] = []
+                self.losses[name].append(value.item())
+
+    def draw(self, writer, epoch):
+        for name, values in self.losses.items():
+            writer.add_scalar("valid/" + name, np.mean(values), epoch)  # expect: DL601
+
+
+def lists_by_name(model, data, writer):
+    found = {}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        for name, value in model(batch).items():
+            found.setdefault(name, []).append(value.item())
+    for name in found:
+        writer.add_scalar(f"val/{name}", sum(found[name]) / len(found[name]), 0)  # expect: DL601
+
+
 # Correct
 
 
@@ -1596,3 +1621,34 @@ def learning_rate_of_the_fastest(model, args, times):
     every = gather_times(times, dist.get_world_size())
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
     scheduler.step(every[dist.get_rank()])
+
+
+class CurvesOfReducedLosses:
+    def validate(self, model, data):
+        self.losses = {}
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            for name, value in model(batch).items():
+                dist.all_reduce(value, op=dist.ReduceOp.AVG)
+                self.losses.setdefault(name, []).append(value.item())
+
+    def draw(self, writer, epoch):
+        for name, values in self.losses.items():
+            writer.add_scalar("valid/" + name, np.mean(values), epoch)
+
+
+def curves_of_gathered_lists(model, data, writer):
+    found = {}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        for name, value in model(batch).items():
+            found.setdefault(name, []).append(value.item())
+    for name in found:
+        every = [None] * dist.get_world_size()
+        dist.all_gather_object(every, found[name])
+        values = [value for part in every for value in part]
+        writer.add_scalar(f"val/{name}", sum(values) / len(values), 0)
+
+
+def curve_of_the_rate(model, data, writer, scheduler):
+    for step, batch in enumerate(DataLoader(data, sampler=DistributedSampler(data))):
+        model(batch)
+        writer.add_scalar("val/rate", scheduler.get_last_lr()[0], step)

@@ -332,6 +332,8 @@ def _of_method(
         kept = flow.shares.summed(combined(given), flow.module, node)
         if receiver.kind is Kind.PLAIN:
             flow.keep(owner, kept)
+        elif method in tables.APPENDS and (around := _container_of(flow, owner, receiver)):
+            flow.keep(around, kept)
         elif kept.part is not Part.ALIKE:
             _fill(flow, owner, UNKNOWN)
         return receiver if method.endswith("_") else ALIKE
@@ -345,6 +347,25 @@ def _of_method(
     if receiver.learned and all(v.part is Part.ALIKE for v in given):
         return LEARNED  # `log_lambda.exp()`
     return None
+
+
+def _container_of(flow: Following, owner: ast.expr, element: Held) -> ast.expr | None:
+    """The dict of lists to one of which something is appended; None where the element is known to be something else.
+
+    Open3D-ML 5e81f52 ml3d/torch/pipelines/object_detection.py:196: `self.valid_losses[name].append(value)`.
+    """
+    match owner:
+        case ast.Subscript(value=around):
+            pass
+        case ast.Call(func=ast.Attribute(attr="setdefault", value=around)):
+            pass
+        case _:
+            return None
+    held = flow.value(around)
+    if element.made is not None or held.kind is not Kind.PLAIN or not path_of(around):
+        return None
+    known = [v for v in (held.fields or {}).values() if v.kind is not Kind.PLAIN]
+    return around if not known else None
 
 
 def _values(held: Held) -> Held:
