@@ -94,6 +94,7 @@ _OTHERWISE = frozenset(
 
 def check(model: Model) -> Iterator[Finding]:
     """Each prepared scheduler that is made for the steps of one process."""
+    said: set[int] = set()
     for call in model.calls(*_PREPARES):
         site = call.site
         if not isinstance(site.node.func, ast.Attribute) or _counts_otherwise(site.function):
@@ -108,6 +109,8 @@ def check(model: Model) -> Iterator[Finding]:
             if made is None:
                 continue
             steps, function = _steps(made), site.function
+            if id(steps) in said:
+                continue  # prepared in both arms of a condition
             place = related(site.module, site.node, "prepared here")
             if _is_of_share(model, function, steps) or _is_divided(model, function, steps):
                 path = ""
@@ -115,6 +118,7 @@ def check(model: Model) -> Iterator[Finding]:
                 path = next((p for p in _factors(steps) if _filled_in(function, p)), "")
             else:
                 continue
+            said.add(id(steps))
             processes = f"{source_of(site.module, site.node.func.value)}.num_processes"
             if path:
                 yield _where_given(site.module, steps, path, place)
@@ -424,17 +428,33 @@ def _is_assigned(function: Function, path: str) -> bool:
 
 
 def _filled_in(function: Function, path: str) -> list[ast.If]:
-    """The conditions under which a function computes a number that was not given: `if steps is None: steps = …`."""
-    return [
-        node
-        for node in own_nodes(function)
-        if isinstance(node, ast.If)
-        and ast.unparse(node.test) == f"{path} is None"
-        and any(
-            isinstance(s, ast.Assign) and any(dotted_name(t) == path for t in s.targets)
-            for s in node.body
-        )
+    """The conditions under which a function computes a number that was not given: `if steps is None: steps = …`.
+
+    diffusers' scripts compute it once more behind `prepare`, `if overrode_max_train_steps:`, which is set where it was
+    None (EditAnything 8d2db4a utils/train_dreambooth_lora_inpaint.py:641).
+    """
+    tests = [n for n in own_nodes(function) if isinstance(n, ast.If)]
+    first = [n for n in tests if ast.unparse(n.test) == f"{path} is None" and _gives(n, path)]
+    flags = {
+        target.id
+        for node in first
+        for s in node.body
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) and s.value.value is True
+        for target in s.targets
+        if isinstance(target, ast.Name)
+    }
+    again = [
+        n for n in tests if isinstance(n.test, ast.Name) and n.test.id in flags and _gives(n, path)
     ]
+    return [*first, *again]
+
+
+def _gives(node: ast.If, path: str) -> bool:
+    """Whether the body of a condition gives a number another value."""
+    return any(
+        isinstance(s, ast.Assign) and any(dotted_name(t) == path for t in s.targets)
+        for s in node.body
+    )
 
 
 def _where_given(module: Module, steps: ast.expr, path: str, place: Related) -> Finding:
