@@ -198,14 +198,17 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
     )
 
 
-def shows_progress(known: Shares, function: Function, call: ast.Call) -> bool:
-    """Whether a loop over batches that trains nothing shows where it stands: on a bar, or in a line every so many batches.
+def shows_progress(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
+    """Whether a loop over batches that trains nothing shows where it stands: on a bar, in a line every so many batches,
+    or in one of each batch.
 
     The metric is what comes out of the loop (microsoft/Cream 4a13c40 TinyViT/main.py:441; microsoft/LoRA c4593f0
-    examples/NLG/src/gpt2_ft.py:164).
+    examples/NLG/src/gpt2_ft.py:164; PonderV2 aad65d6 ponder/engines/hooks/evaluator.py:67).
     """
     loop = _round_of_batches(known, function, call) if last_name(call) in _SHOWS else None
-    return loop is not None and (last_name(call) in _BARS or _now_and_then(loop, call))
+    return loop is not None and (
+        last_name(call) in _BARS or _now_and_then(loop, call) or _is_of_the_batch(loop, number)
+    )
 
 
 def is_one_of_many(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
@@ -215,22 +218,30 @@ def is_one_of_many(known: Shares, function: Function, call: ast.Call, number: as
     below makes the means that are returned.
     """
     loop = _round_of_batches(known, function, call)
-    if loop is None or not _now_and_then(loop, call):
-        return False
+    return (
+        loop is not None
+        and _now_and_then(loop, call)
+        and _is_of_the_batch(loop, number)
+        and any(
+            isinstance(n, ast.Call)
+            and n.lineno > (loop.end_lineno or 0)
+            and SYNCHRONISES.search(last_name(n))
+            for n in own_nodes(function)
+        )
+    )
+
+
+def _is_of_the_batch(loop: ast.AST, number: ast.expr) -> bool:
+    """Whether a number is made anew in each turn of a loop: no running total, and no meter."""
     names = {n.id for n in walk(number) if isinstance(n, ast.Name)}
     made: set[str] = set()
     for part in walk(loop):
         match part:
             case ast.AugAssign(target=ast.Name(id=name)) if name in names:
-                return False  # a running total
+                return False
             case ast.Assign(targets=targets):
                 made.update(name for target in targets for name in target_names(target))
-    return not made.isdisjoint(names) and any(
-        isinstance(n, ast.Call)
-        and n.lineno > (loop.end_lineno or 0)
-        and SYNCHRONISES.search(last_name(n))
-        for n in own_nodes(function)
-    )
+    return not made.isdisjoint(names)
 
 
 def _round_of_batches(

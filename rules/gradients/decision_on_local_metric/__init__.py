@@ -250,7 +250,7 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
             loud = (
                 loud
                 and not any(is_reduced_below(function, call, n.node) for n in numbers)
-                and not shows_progress(known, function, call)
+                and not shows_progress(known, function, call, number.node)
                 and not is_one_of_many(known, function, call, number.node)
             )
             why = (

@@ -458,6 +458,9 @@ class Flow:
         own = self.shares.attribute_of(base, attr)
         if own is not None:
             return own
+        loader = self.shares.loader_named(attr) if base.part is Part.ALIKE else None
+        if loader is not None:
+            return loader
         if attr in tables.NOT_DATA:
             return ALIKE
         if base.kind is Kind.LOADER:

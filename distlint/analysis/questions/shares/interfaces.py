@@ -59,6 +59,9 @@ class Known(Protocol):
     def attribute_of(self, owner: Held, attr: str) -> Held | None:
         """What the methods of a class put into an attribute."""
 
+    def loader_named(self, attr: str) -> Held | None:
+        """What each class of the program keeps under the name of a loader."""
+
     def meaning(
         self, function: Function, node: ast.Call
     ) -> tuple[CallSite | None, Definition | None]:

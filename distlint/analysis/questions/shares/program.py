@@ -364,6 +364,21 @@ class Shares:
             return UNKNOWN
         return Held(owner.part, owner.source, found.kind, made=found.made)
 
+    def loader_named(self, attr: str) -> Held | None:
+        """What each class of the program keeps under the name of a loader; None where one has it of all of the data.
+
+        PonderV2 aad65d6 ponder/engines/hooks/evaluator.py:36: `self.trainer.val_loader`, of a trainer that hands itself
+        to its hooks.
+        """
+        if not _LOADER.search(attr):
+            return None
+        known = [
+            self.attribute_of(Held(made=cls), attr)
+            for cls in self.live.answer(_keepers).get(attr, ())
+        ]
+        values = [v for v in known if v is not None and v.is_share and v.kind is Kind.LOADER]
+        return joined(values) if values and len(values) == len(known) else None
+
     def _attribute(self, cls: Class, attr: str) -> Held | None:
         values = []
         for each in self.live.program.mro(cls)[0]:
@@ -602,7 +617,7 @@ def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> s
         All that are followed.
     """
     names = _names(begin)
-    kept = _readers(live, _kept(begin), found)
+    kept = _readers(live, _kept(found), found) | _readers_elsewhere(live, _kept(found), found)
     found |= kept
     names |= _names(kept)
     for _ in range(_LEVELS):
@@ -614,7 +629,7 @@ def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> s
             if function not in found and _calls(function, names)
         }
         found |= more
-        kept = _readers(live, _kept(more), found)
+        kept = _readers(live, _kept(more), found) | _readers_elsewhere(live, _kept(more), found)
         found |= kept
         names = _names(more | kept)
     return found
@@ -633,6 +648,42 @@ def _kept(functions: Iterable[Function]) -> dict[Class, set[str]]:
                 if function in methods and _OF_DATA.search(attr):
                     kept.setdefault(function.cls, set()).add(attr)
     return kept
+
+
+_LOADER: Final = re.compile(r"(?:^|_)(?:data_?)?loaders?$|_dl$")
+"""Names of attributes that hold a loader."""
+
+
+def _keepers(live: LiveProgram) -> dict[str, list[Class]]:
+    """The classes that keep a loader, by the name of the attribute."""
+    found: dict[str, list[Class]] = {}
+    for module in live.program.modules.values():
+        for cls in module.all_classes:
+            for attr in cls.self_assigned:
+                if _LOADER.search(attr):
+                    found.setdefault(attr, []).append(cls)
+    return found
+
+
+def _readers_elsewhere(
+    live: LiveProgram, kept: dict[Class, set[str]], known: Container[Function]
+) -> set[Function]:
+    """The functions that read the loader of an object which they were given: `self.trainer.val_loader`."""
+    attrs = {attr for names in kept.values() for attr in names if _LOADER.search(attr)}
+    return {
+        function
+        for module in live.program.modules.values()
+        if any(f".{attr}" in module.source.text for attr in attrs)
+        for function in module.all_functions
+        if function not in known
+        and any(
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Load)
+            and node.attr in attrs
+            and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+            for node in own_nodes(function)
+        )
+    }
 
 
 def _readers(
