@@ -786,6 +786,33 @@ def lists_by_name(model, data, writer):
         writer.add_scalar(f"val/{name}", sum(found[name]) / len(found[name]), 0)  # expect: DL601
 
 
+def examples_of_the_rank(path, global_rank, world_size):
+    # FiD fe769f3 src/data.py:131.
+    examples = []
+    with open(path) as file:
+        for number, line in enumerate(file):
+            if global_rank > -1 and not number % world_size == global_rank:
+                continue
+            examples.append(json.loads(line))
+    return examples
+
+
+def best_of_picked_examples(model, path, epochs):
+    examples = examples_of_the_rank(path, dist.get_rank(), dist.get_world_size())
+    best = float("inf")
+    for _ in range(epochs):
+        loss = np.mean([model(example).item() for example in examples])
+        if loss < best:  # expect: DL601
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def rate_by_picked_samples(model, args, rank, world_size):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    mine = [s for number, s in enumerate(args.samples) if number % world_size == rank]
+    scheduler.step(np.mean([model(s).item() for s in mine]))  # expect: DL601
+
+
 # Correct
 
 
@@ -1652,3 +1679,20 @@ def curve_of_the_rate(model, data, writer, scheduler):
     for step, batch in enumerate(DataLoader(data, sampler=DistributedSampler(data))):
         model(batch)
         writer.add_scalar("val/rate", scheduler.get_last_lr()[0], step)
+
+
+def rate_by_samples_of_each_machine(model, args, rank, world_size):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    kept = [s for number, s in enumerate(args.samples) if number % 8 == 0]
+    scheduler.step(np.mean([model(s).item() for s in kept]))
+
+
+def rate_by_picked_samples_of_all(model, args, rank, world_size):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    total = torch.zeros(1)
+    for number in range(len(args.samples)):
+        if number % world_size != rank:
+            continue
+        total += model(args.samples[number])
+    dist.all_reduce(total)
+    scheduler.step(total.item())

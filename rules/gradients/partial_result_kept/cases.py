@@ -302,3 +302,17 @@ def steps_of_a_shard(data, optimizer):
     data = data.shard(dist.get_world_size(), dist.get_rank())
     data = data.select(range(len(data) - len(data) % 8))
     return CountsItsSteps(data, optimizer)
+
+
+def features_by_name(model, data):
+    # voxceleb_trainer f51bab8 SpeakerNet.py:174: a dict that every rank fills, and rank 0 completes.
+    features = {}
+    for batch in DataLoader(data, sampler=DistributedSampler(data, shuffle=False)):
+        features[batch["name"]] = model(batch)
+    every = [None] * dist.get_world_size()
+    dist.all_gather_object(every, features)
+    if dist.get_rank() == 0:
+        features = every[0]
+        for part in every[1:]:
+            features.update(part)
+    return features

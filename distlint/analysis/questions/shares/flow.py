@@ -15,6 +15,7 @@ from distlint.analysis.questions.shares.reading import (
     key_text,
     keys_of,
     path_of,
+    picks_by_rank,
     takes_one_of_the_parts,
     takes_share,
     unpacked,
@@ -66,6 +67,8 @@ class Flow:
         """The elements that a condition in force has picked by what they are: the others are something else."""
         self.keys: dict[str, str] = {}
         """The variables that go through the keys of a dict, with its name."""
+        self.targets: list[ast.expr] = []
+        """What the loops around bind, the innermost last."""
         self.holders: dict[str, frozenset[str]] = {}
         """The objects that were made of other variables, with these."""
 
@@ -156,9 +159,21 @@ class Flow:
                 return self.block(orelse)
         before = self.singled
         self.singled |= _asked_what_it_is(test)
+        if picks_by_rank(test):
+            self._pick(test)
         on = self._ways([body, orelse])
         self.singled = before
+        if body and isinstance(body[-1], ast.Continue) and _leaves_others(test):
+            self._pick(test)
         return on
+
+    def _pick(self, test: ast.expr) -> None:
+        """Let what the loop around binds be this rank's, where a condition picks by the rank."""
+        source = Source(test, self.module, "each rank takes its part here")
+        for name in target_names(self.targets[-1]) if self.targets else ():
+            held = self.variables.get(name, ALIKE)
+            if held.part is Part.ALIKE:
+                self.variables[name] = Held(Part.SHARE, source)
 
     def _decided(self, test: ast.expr) -> bool | None:
         """What a condition is where several ranks run and variables hold what was written out."""
@@ -198,7 +213,10 @@ class Flow:
             before = dict(self.variables)
             if target is not None:
                 self.bind(target, element)
+                self.targets.append(target)
             self.block(node.body)  # type: ignore[attr-defined]
+            if target is not None:
+                self.targets.pop()
             self.variables = _forgotten(before, [before, self.variables])
             if all(
                 held.part is before[name].part
@@ -469,11 +487,12 @@ class Flow:
 
     def _element(self, node: ast.Subscript, owner: ast.expr, index: ast.expr) -> Held:
         path = path_of(node)
-        base = self.value(owner)
-        self.value(index)
+        base, at = self.value(owner), self.value(index)
         found = self.variables.get(path) if path else None
         if found is not None:
             return found
+        if at.is_share and isinstance(index, ast.Name) and base.part is Part.ALIKE:
+            return Held(Part.SHARE, at.source)  # `samples[i]`, of an `i` that is this rank's
         match index:
             case ast.Constant(value=int() as number) if base.items is not None:
                 return base.items[number] if -len(base.items) <= number < len(base.items) else ALIKE
@@ -532,6 +551,10 @@ class Flow:
             self.bind(generator.target, self._iterated(generator.iter))
             for test in generator.ifs:
                 self.value(test)
+                if picks_by_rank(test):
+                    self.targets.append(generator.target)
+                    self._pick(test)
+                    self.targets.pop()
         made = self.value(element)
         self.variables = outer
         for generator in generators:
@@ -551,6 +574,14 @@ def _forgotten(before: dict[str, Held], ways: list[dict[str, Held]]) -> dict[str
         for name, held in found.items()
         if name not in before or all(name in way for way in ways)
     }
+
+
+def _leaves_others(test: ast.expr) -> bool:
+    """Whether what comes behind a `continue` under a condition is this rank's: `if i % world_size != rank: continue`."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(picks_by_rank(each, False) for each in values)
+    return picks_by_rank(test, False)
 
 
 def _asked_what_it_is(test: ast.expr) -> frozenset[str]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
     r"|\b(?:rank|process_index|get_rank\(\))\s*(?:::|\*)"
+    r"|%\s*[\w.]*(?:world\w*|num_processes|num_replicas)(?:\(\))?\)?\s*[!=]="
     r"|rank(?:\(\))?, [\w.=]*world|world(?:_size)?(?:\(\))?, [\w.=]*rank"
     r"|(?:\)|split\w*|chunk\w*|parts?|partitions?|shards?)\[[\w.]*(?:rank|process_index)(?:\(\))?\]"
 )

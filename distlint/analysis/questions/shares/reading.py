@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import literals
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import walk
@@ -129,6 +130,21 @@ def takes_share(index: ast.Slice) -> bool:
     if tables.RANK_NAMES.isdisjoint(names):
         return False
     return index.step is not None or index.upper is not None
+
+
+def picks_by_rank(test: ast.expr, taken: bool = True) -> bool:
+    """Whether a condition, come out one way, holds for every so many elements, another for each rank: `i % world == rank`.
+
+    FiD fe769f3 src/data.py:131: `if global_rank > -1 and not k % world_size == global_rank: continue`.
+    """
+    for part, holds in literals(test, taken):
+        match part:
+            case ast.Compare(
+                left=ast.BinOp(op=ast.Mod(), right=count), ops=[operator], comparators=[other]
+            ) if last_name(count) in tables.WORLD_NAMES and last_name(other) in tables.RANK_NAMES:
+                if isinstance(operator, ast.Eq if holds else ast.NotEq):
+                    return True
+    return False
 
 
 _PARTS: Final = re.compile(r"split|chunk|partition|divide|shard|(?<![a-z])parts?(?![a-z])")
