@@ -105,9 +105,13 @@ def _by_hand(model: Model) -> Iterator[Finding]:
         if "clip_grad_" not in module.source.text:
             continue
         for function in module.all_functions:
+            told: set[int] = set()
             for clip, found in clipped_early(function):
                 if training(model, function) is not None:
                     break
+                if id(found.every) in told:
+                    continue  # the same in the other arm of `if args.fp16`
+                told.add(id(found.every))
                 advice = "Clip where the optimizer steps, after the last of them"
                 yield Finding(
                     CODE,

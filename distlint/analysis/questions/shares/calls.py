@@ -158,7 +158,9 @@ def _of_library(
         return _loader(node, args, keywords)
     if name in ("builtins.len", "len") and args:
         return _length(args[0])
-    if last in tables.WORLD_NAMES:
+    if last in tables.WORLD_NAMES or (
+        last in ("float", "int") and args and args[0].kind is Kind.WORLD
+    ):
         return WORLD
     if name in tables.METERS or last == tables.METER:
         return UNKNOWN if "num_process" in keywords else PLAIN

@@ -148,7 +148,12 @@ class Flow:
         if isinstance(node.op, ast.Div):
             after = self.shares.averaged(after, self.module, node)
         kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
-        self.bind(node.target, after.but(kind=Kind.PLAIN) if kept else after)
+        target: ast.expr = node.target
+        if isinstance(target, ast.Attribute) and target.attr == "data":
+            target = (
+                target.value
+            )  # NVAE 9fc1a28 utils.py:286: `t.data /= size`, behind `all_reduce(t.data)`
+        self.bind(target, after.but(kind=Kind.PLAIN) if kept else after)
 
     def _if(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
         self.value(test)
