@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -73,6 +73,8 @@ class Number:
     name: str
     key: str = ""
     """The key of a dict that a function has returned, under which it stands."""
+    curve: bool = False
+    """Whether a curve is drawn of it: what is a rank's share is a metric then, whatever it is called."""
 
     def __str__(self) -> str:
         text = ast.unparse(self.node)
@@ -96,9 +98,9 @@ def shares_in(known: Shares, numbers: Iterable[Number]) -> Iterator[tuple[Number
             not named
             and held.is_share
             and held.kind is not Kind.LOADER
-            and (held.kind is Kind.MIXED or is_metric(number.name))
+            and (number.curve or held.kind is Kind.MIXED or is_metric(number.name))
         ):
-            yield number, held
+            yield replace(number, name=f"metric {number.name}") if number.curve else number, held
 
 
 def is_metric(text: str) -> bool:
@@ -135,9 +137,8 @@ def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
         if id(node) in last_words:
             continue
         if isinstance(node, ast.Call) and _CURVES.match(last_name(node)) and len(node.args) > 1:
-            # Of what a curve is drawn is a metric, whatever it is called.
             tag, value = node.args[:2]
-            yield node, [Number(value, f"metric {ast.unparse(tag)} {ast.unparse(value)}")]
+            yield node, [Number(value, f"{ast.unparse(tag)} {ast.unparse(value)}", curve=True)]
         elif isinstance(node, ast.Call) and _logs(node) and not _is_logarithm(node):
             values = [
                 v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
@@ -237,7 +238,11 @@ def _is_of_the_batch(loop: ast.AST, number: ast.expr) -> bool:
     made: set[str] = set()
     for part in walk(loop):
         match part:
-            case ast.AugAssign(target=ast.Name(id=name)) if name in names:
+            case (
+                ast.AugAssign(target=ast.Name(id=name))
+                | ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))])
+                | ast.Call(func=ast.Attribute(attr="append" | "update", value=ast.Name(id=name)))
+            ) if name in names:
                 return False
             case ast.Assign(targets=targets):
                 made.update(name for target in targets for name in target_names(target))
