@@ -62,6 +62,11 @@ _METRIC: Final = re.compile(
 )
 _TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
 _OPTIMISES: Final = re.compile(r"optim|scheduler|(?<![a-z])train(?!ed)", re.IGNORECASE)
+_BOARD: Final = re.compile(
+    r"train(?:ing)?/(?=(?:val|valid|validation|eval|test|dev)(?![a-z]))", re.IGNORECASE
+)
+"""The board of curves on which an evaluation stands, too: `Train/valid_loss` (SwissArmyTransformer 63dc23a
+sat/training/deepspeed_training.py:677)."""
 _PRESENT: Final = re.compile(r"\.val\b")
 
 
@@ -111,6 +116,7 @@ def is_metric(text: str) -> bool:
 def is_evaluation(text: str, function: Function) -> bool:
     """Whether a metric is of an evaluation, by its name or by the function that it stands in."""
     text = _PRESENT.sub("", text)  # a meter's present value
+    text = _BOARD.sub("", text)
     if _TRAINING.search(text) is not None or not is_metric(text):
         return False
     if _PHASE.search(text) is not None:

@@ -777,6 +777,14 @@ class CurvesOfEachLoss:
             writer.add_scalar("valid/" + name, np.mean(values), epoch)  # expect: DL601
 
 
+def on_the_board_of_the_training(model, data, board, step):
+    # SwissArmyTransformer 63dc23a sat/training/deepspeed_training.py:677.
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        total += model(batch).item()
+    board.add_scalar("Train/valid_loss", total, step)  # expect: DL601
+
+
 def lists_by_name(model, data, writer):
     found = {}
     for batch in DataLoader(data, sampler=DistributedSampler(data)):

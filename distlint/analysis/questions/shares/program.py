@@ -91,12 +91,15 @@ class Shares:
         self._attributes: dict[tuple[Class, str], Held | None] = {}
         self._fields: dict[Class, dict[str, Held]] = {}
         self._ways: dict[tuple[object, ...], Source] = {}
+        self._named: dict[str, Held] = {}
         self.shared = live.answer(_conditions)
         self.empty = live.answer(_give_nothing)
         self._finals: dict[Function, dict[str, Held]] = {}
         self._sources = live.answer(_beginnings)
         self._follow(_roots(live, self._sources))
-        if self._again:
+        # Only now that nothing is under way: what a class keeps is found by following its methods.
+        self._named = self._loaders()
+        if self._again or self._named:
             # Objects are made of shares: what their methods see is known now.
             self.seen, self._done, self._attributes, self._finals = {}, {}, {}, {}
             self._sources |= self._given()
@@ -366,19 +369,24 @@ class Shares:
         return Held(owner.part, owner.source, found.kind, made=found.made)
 
     def loader_named(self, attr: str) -> Held | None:
-        """What each class of the program keeps under the name of a loader; None where one has it of all of the data.
+        """What each class of the program keeps under the name of a loader; None where one has it of all of the data."""
+        return self._named.get(attr)
+
+    def _loaders(self) -> dict[str, Held]:
+        """The loaders that are read from an object of whatever class, by the name under which each class keeps its part.
 
         PonderV2 aad65d6 ponder/engines/hooks/evaluator.py:36: `self.trainer.val_loader`, of a trainer that hands itself
         to its hooks.
         """
-        if not _LOADER.search(attr):
-            return None
-        known = [
-            self.attribute_of(Held(made=cls), attr)
-            for cls in self.live.answer(_keepers).get(attr, ())
-        ]
-        values = [v for v in known if v is not None and v.is_share and v.kind is Kind.LOADER]
-        return joined(values) if values and len(values) == len(known) else None
+        found = {}
+        for attr, classes in self.live.answer(_keepers).items():
+            known = [self.attribute_of(Held(made=cls), attr) for cls in classes]
+            values = [v for v in known if v is not None and v.is_share and v.kind is Kind.LOADER]
+            if values and len(values) == len(known):
+                kept = {cls: {attr} for cls in classes}
+                if _readers_elsewhere(self.live, kept, frozenset()):
+                    found[attr] = joined(values)
+        return found
 
     def _attribute(self, cls: Class, attr: str) -> Held | None:
         values = []
