@@ -169,6 +169,9 @@ METERS: Final = ("timm.utils.AverageMeter", "evaluate.load", "datasets.load_metr
 METER: Final = "AverageMeter"
 """What the class is called in every project that has one: of a file that is not there, it keeps what it is given."""
 
+PARAMETERS: Final = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+"""Calls that make what has a gradient of its own (torch 2.13.0 torch/nn/parameter.py)."""
+
 PLAIN: Final = frozenset(
     {
         "list", "dict", "set", "tuple", "defaultdict", "Counter", "deque", "OrderedDict", "array", "DataFrame",
@@ -191,6 +194,19 @@ KEEPS: Final = frozenset(
     }
 )  # fmt: skip
 """Methods that put their arguments into the receiver."""
+
+APPENDS: Final = frozenset({"append", "extend", "insert", "appendleft"})
+"""Methods that a list has, whoever holds it."""
+
+SAME_DATA: Final = frozenset(
+    {
+        "select", "map", "filter", "shuffle", "with_format", "with_transform", "remove_columns", "select_columns",
+        "rename_column", "rename_columns", "cast", "cast_column", "add_column", "sort", "take", "skip", "repeat",
+        "to_iterable_dataset",
+    }
+)  # fmt: skip
+"""Methods of data sets that give a data set back, with the same rows or some of them (datasets 4.0.0, guide "Process":
+each returns a new `Dataset`)."""
 
 NOT_DATA: Final = frozenset(
     {

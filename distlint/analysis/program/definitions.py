@@ -91,7 +91,8 @@ class Module:
     """A file: its imports (local name → dotted name), its definitions, every function in it.
 
     `installed` are the local names whose imports mean nothing of the tree, though a file of the tree may
-    have such a name.
+    have such a name. `folders` are those that its imports name and the modules of the tree do not (`import src.util`,
+    where the file is the module `util`), with what it imports from each.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Module:
     imports: dict[str, str] = field(default_factory=dict)
     installed: set[str] = field(default_factory=set)
     star_imports: list[str] = field(default_factory=list)
+    folders: dict[str, dict[str, str]] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)

@@ -147,6 +147,9 @@ class _Scanner:
                     self._bind(alias.asname, meant, alias.name)
                     continue
                 top, dot, rest = alias.name.partition(".")
+                if rest and meant == rest:
+                    part = rest.partition(".")[0]
+                    self.module.folders.setdefault(top, {})[part] = part
                 if meant is not None and meant.endswith(dot + rest):
                     meant = meant.removesuffix(dot + rest)
                 if top not in imports:

@@ -61,6 +61,33 @@ def accumulations(function: Function) -> Iterator[Accumulation]:
                 yield Accumulation(event.call, every)
 
 
+def clipped_early(function: Function) -> Iterator[tuple[ast.Call, Accumulation]]:
+    """The first clipping of the gradients behind each backward of an accumulation, rather than in front of the step.
+
+    blt 9774ed4 bytelatent/train.py:501: the optimizer steps under `if train_state.acc_step == 0:`.
+    """
+    events = list(_events(function, function.body, (), (), None))
+    for found in accumulations(function):
+        backward = next(e for e in events if e.call is found.backward)
+        for event in events:
+            early = (
+                _CLIPS.search(last_name(event.call)) is not None
+                and event.counted is None
+                and event.loops == backward.loops
+                and event.call.lineno > backward.call.lineno
+                and _on_one_way(event.arms, backward.arms)
+                and not any(_HELD_BACK.search(ast.unparse(arm.test)) for arm, _ in event.arms)
+            )
+            if early:
+                yield event.call, found
+                break
+
+
+_CLIPS: Final = re.compile(r"clip_grad_(?:norm|value)_?$")
+_HELD_BACK: Final = re.compile(r"accum|acc_step|sync|updat|micro|is_last", re.IGNORECASE)
+"""Words of a condition that may hold for the last of the batches alone."""
+
+
 def _concerns(step: _Event, backward: _Event) -> bool:
     """Whether a run that makes a backward steps there, or forgets the gradients in each turn of the loop."""
     each_turn = {*backward.loops} <= {*step.loops} and {*step.arms} <= {*backward.arms}
@@ -126,11 +153,15 @@ def _counts(function: Function, test: ast.expr, depth: int = 2) -> bool:
                     return True
             case ast.Compare(left=left, ops=[ast.Eq() | ast.GtE()], comparators=[right]):
                 if isinstance(right, ast.Constant):
-                    continue
+                    continue  # `acc_step == 0`: what is assigned to it says more
                 if _is_counter(function, left) or _ACCUMULATED.search(last_name(right)):
                     return True
-            case ast.Name(id=name) if depth:
-                values = assignments(function).get(name, [])
+            case ast.Name() | ast.Attribute() if depth:
+                values = [
+                    v
+                    for v in assignments(function).get(dotted_name(node), [])
+                    if not isinstance(v, ast.Constant)
+                ]
                 if len(values) == 1 and (
                     _counts(function, values[0], depth - 1) or last_name(values[0]) == "divmod"
                 ):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    ends_process,
+    own_nodes,
+    target_names,
+)
 from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Held
 
 _LOGS: Final = frozenset(
     {
@@ -29,6 +34,8 @@ _LOGS: Final = frozenset(
         "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
     }
 )  # fmt: skip
+_CURVES: Final = re.compile(r"^(?:(?:add|put|write|log|report)_scalar|scalar_summary)$")
+"""Calls that draw a curve, of a name and a number."""
 _OF_TRACKERS: Final = re.compile(
     r"^(?:log_(?:stats|scalars?|values?|loss(?:es)?|train(?:ing)?|steps?|items)|(?:add|put|write)_scalars?\w*|report_scalar)$"
 )
@@ -55,15 +62,50 @@ _METRIC: Final = re.compile(
 )
 _TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
 _OPTIMISES: Final = re.compile(r"optim|scheduler|(?<![a-z])train(?!ed)", re.IGNORECASE)
+_BOARD: Final = re.compile(
+    r"train(?:ing)?/(?=(?:val|valid|validation|eval|test|dev)(?![a-z]))", re.IGNORECASE
+)
+"""The board of curves on which an evaluation stands, too: `Train/valid_loss` (SwissArmyTransformer 63dc23a
+sat/training/deepspeed_training.py:677)."""
 _PRESENT: Final = re.compile(r"\.val\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number:
-    """A number that a call reports: its expression, and the text that names it."""
+    """A number that a call reports: its expression, the text that names it, and how it is shown."""
 
     node: ast.expr
     name: str
+    key: str = ""
+    """The key of a dict that a function has returned, under which it stands."""
+    curve: bool = False
+    """Whether a curve is drawn of it: what is a rank's share is a metric then, whatever it is called."""
+
+    def __str__(self) -> str:
+        text = ast.unparse(self.node)
+        return f"{text}[{self.key!r}]" if self.key else text
+
+
+def shares_in(known: Shares, numbers: Iterable[Number]) -> Iterator[tuple[Number, Held]]:
+    """The metrics among numbers that are of one rank's share, those in dicts by their keys.
+
+    align-anything 3f9decc align_anything/trainers/text_to_text/sft.py:178: `self.logger.log(self.eval())`.
+    """
+    for number in numbers:
+        held = known.of(number.node)
+        if isinstance(number.node, ast.Call) and last_name(number.node) == "len":
+            continue  # `len(scores)` says how much this rank has done
+        inside = {} if isinstance(number.node, ast.Dict) else held.fields or {}
+        named = [key for key, value in inside.items() if value.is_share and is_metric(key)]
+        for key in named:
+            yield Number(number.node, f"{key} {number.name}", key), inside[key]
+        if (
+            not named
+            and held.is_share
+            and held.kind is not Kind.LOADER
+            and (number.curve or held.kind is Kind.MIXED or is_metric(number.name))
+        ):
+            yield replace(number, name=f"metric {number.name}") if number.curve else number, held
 
 
 def is_metric(text: str) -> bool:
@@ -74,6 +116,7 @@ def is_metric(text: str) -> bool:
 def is_evaluation(text: str, function: Function) -> bool:
     """Whether a metric is of an evaluation, by its name or by the function that it stands in."""
     text = _PRESENT.sub("", text)  # a meter's present value
+    text = _BOARD.sub("", text)
     if _TRAINING.search(text) is not None or not is_metric(text):
         return False
     if _PHASE.search(text) is not None:
@@ -99,7 +142,10 @@ def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
     for node in own_nodes(function):
         if id(node) in last_words:
             continue
-        if isinstance(node, ast.Call) and _logs(node) and not _is_logarithm(node):
+        if isinstance(node, ast.Call) and _CURVES.match(last_name(node)) and len(node.args) > 1:
+            tag, value = node.args[:2]
+            yield node, [Number(value, f"{ast.unparse(tag)} {ast.unparse(value)}", curve=True)]
+        elif isinstance(node, ast.Call) and _logs(node) and not _is_logarithm(node):
             values = [
                 v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
             ]
@@ -159,25 +205,78 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
     )
 
 
-def shows_progress(known: Shares, function: Function, call: ast.Call) -> bool:
-    """Whether a loop over batches that trains nothing shows where it stands: on a bar, or in a line every so many batches.
+def shows_progress(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
+    """Whether a loop over batches that trains nothing shows where it stands: on a bar, in a line every so many batches,
+    or in one of each batch.
 
     The metric is what comes out of the loop (microsoft/Cream 4a13c40 TinyViT/main.py:441; microsoft/LoRA c4593f0
-    examples/NLG/src/gpt2_ft.py:164).
+    examples/NLG/src/gpt2_ft.py:164; PonderV2 aad65d6 ponder/engines/hooks/evaluator.py:67).
     """
+    loop = _round_of_batches(known, function, call) if last_name(call) in _SHOWS else None
+    return loop is not None and (
+        last_name(call) in _BARS or _now_and_then(loop, call) or _is_of_the_batch(loop, number)
+    )
+
+
+def is_one_of_many(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
+    """Whether a loop over batches logs one of them every so many, and the ranks' numbers are put together behind it.
+
+    LaViLa 8002b5a main_pretrain.py:604: the loss of the batch is a curve of progress, and `progress.synchronize()`
+    below makes the means that are returned.
+    """
+    loop = _round_of_batches(known, function, call)
+    return (
+        loop is not None
+        and _now_and_then(loop, call)
+        and _is_of_the_batch(loop, number)
+        and any(
+            isinstance(n, ast.Call)
+            and n.lineno > (loop.end_lineno or 0)
+            and SYNCHRONISES.search(last_name(n))
+            for n in own_nodes(function)
+        )
+    )
+
+
+def _is_of_the_batch(loop: ast.AST, number: ast.expr) -> bool:
+    """Whether a number is made anew in each turn of a loop: no running total, and no meter."""
+    names = {n.id for n in walk(number) if isinstance(n, ast.Name)}
+    made: set[str] = set()
+    for part in walk(loop):
+        match part:
+            case (
+                ast.AugAssign(target=ast.Name(id=name))
+                | ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))])
+                | ast.Call(func=ast.Attribute(attr="append" | "update", value=ast.Name(id=name)))
+            ) if name in names:
+                return False
+            case ast.Assign(targets=targets):
+                made.update(name for target in targets for name in target_names(target))
+    return not made.isdisjoint(names)
+
+
+def _round_of_batches(
+    known: Shares, function: Function, call: ast.Call
+) -> ast.For | ast.AsyncFor | None:
+    """The loop around a call that goes over batches and trains nothing."""
     around = [
         n
         for n in own_nodes(function)
         if isinstance(n, ast.For | ast.AsyncFor) and any(part is call for part in walk(n))
     ]
-    if not around or last_name(call) not in _SHOWS:
-        return False
+    if not around:
+        return None
     loop = max(around, key=lambda each: each.lineno)
     if goes_backward(loop) or not any(
         known.of(part).kind is Kind.LOADER for part in walk(loop.iter) if isinstance(part, ast.expr)
     ):
-        return False
-    return last_name(call) in _BARS or any(
+        return None
+    return loop
+
+
+def _now_and_then(loop: ast.AST, call: ast.Call) -> bool:
+    """Whether a call in a loop stands under a condition that holds once in so many rounds."""
+    return any(
         isinstance(n, ast.If)
         and _is_now_and_then(n.test)
         and any(p is call for s in n.body for p in walk(s))
@@ -273,33 +372,4 @@ def goes_to_own_file(live: LiveProgram, function: Function, call: ast.Call) -> b
         for node in own_nodes(function)
         if isinstance(node, ast.With) and any(part is call for part in walk(node))
         for item in node.items
-    )
-
-
-def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
-    """Whether rank 0 alone makes a call."""
-    group = live.call_at(node)
-    return group is not None and group.classes == {MAIN}
-
-
-def under_main_alone(live: LiveProgram, function: Function, node: ast.AST) -> bool:
-    """Whether a part of a function stands under a condition that lets rank 0 alone in.
-
-    MiniGPT-4 minigpt4/runners/runner_base.py:395: `if agg_metrics > best_agg_metric` under `if is_main_process():`.
-    """
-    summaries = live.summaries_of(function)
-    if summaries is None:
-        return False
-    closed = {
-        id(guard.node)
-        for rank, summary in summaries.summaries()
-        if rank != MAIN
-        for guard in summary.rank_conditions
-        if not guard.taken
-    }
-    return any(
-        isinstance(outer, ast.If)
-        and id(outer.test) in closed
-        and any(part is node for statement in outer.body for part in walk(statement))
-        for outer in own_nodes(function)
     )

@@ -4,7 +4,7 @@
 Finds `torch.nn.utils.clip_grad_norm_` and `clip_grad_value_` beside `accelerator.backward`, and
 `accelerator.clip_grad_norm_` inside `accelerator.accumulate(...)` without a test of
 `accelerator.sync_gradients`. Of a model that the code itself wraps in FSDP (version 1), torch's
-`clip_grad_norm_` alone. Says of a clipping behind `step()` and `zero_grad()` that nothing is left to clip.
+`clip_grad_norm_` alone. Batches that a loop accumulates by hand, and clips after each `backward()`. Says of a clipping behind `step()` and `zero_grad()` that nothing is left to clip.
 
 ## Why it is bad
 torch's function sees gradients as they lie in memory: scaled by some 65,536 under fp16, so that every step is
@@ -57,6 +57,8 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.accelerating import Training, accelerators, training
+from distlint.analysis.questions.accumulating import clipped_early
+from distlint.analysis.questions.replicated import engines
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
@@ -90,10 +92,37 @@ def check(model: Model) -> Iterator[Finding]:
             cleared = clears(call.site)
             yield _past(model, found, call) if cleared is None else _nothing_left(call, cleared)
     yield from _of_shards(model)
+    yield from _by_hand(model)
     for call in model.calls("accelerate.Accelerator.clip_grad_norm_"):
         block = _accumulates(model, call)
         if block is not None:
             yield _too_early(call, block)
+
+
+def _by_hand(model: Model) -> Iterator[Finding]:
+    """Each clipping between batches that are accumulated without an Accelerator, of a model that ranks train."""
+    for module in model.modules if model.answer(engines) else ():
+        if "clip_grad_" not in module.source.text:
+            continue
+        for function in module.all_functions:
+            told: set[int] = set()
+            for clip, found in clipped_early(function):
+                if training(model, function) is not None:
+                    break
+                if id(found.every) in told:
+                    continue  # the same in the other arm of `if args.fp16`
+                told.add(id(found.every))
+                advice = "Clip where the optimizer steps, after the last of them"
+                yield Finding(
+                    CODE,
+                    NAME,
+                    SEVERITY,
+                    "where batches are accumulated, the sum so far is clipped after each of them: the earlier ones are "
+                    f"scaled down again and again. {advice}.",
+                    place_of(module, clip),
+                    (related(module, found.every, "what decides on the step of the optimizer"),),
+                    Fix(Applicability.DISPLAY, advice),
+                )
 
 
 def _of_shards(model: Model) -> Iterator[Finding]:

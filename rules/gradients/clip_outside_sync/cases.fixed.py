@@ -3,6 +3,7 @@
 import torch
 from accelerate import Accelerator, DistributedType
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
 
 # Bugs
@@ -109,7 +110,91 @@ def unless_deepspeed_clips_by_itself(model, optimizer, loader, limit):
             optimizer.step()
 
 
+def each_of_the_batches_by_hand(net, optimizer, loader, limit, every):
+    net = DistributedDataParallel(net)
+    for step, batch in enumerate(loader):
+        loss = net(batch).mean() / every
+        loss.backward()
+        clip_grad_norm_(net.parameters(), limit)  # expect: DL604
+        if (step + 1) % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def counted_in_a_state(net, optimizer, batches, limit, state, args):
+    # blt 9774ed4 bytelatent/train.py:501.
+    net = DistributedDataParallel(net)
+    state.acc_step = 0
+    while state.step < args.steps:
+        state.acc_step += 1
+        state.acc_step = state.acc_step % args.grad_acc_steps
+        (net(next(batches)).mean() / args.grad_acc_steps).backward()
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), limit)  # expect: DL604
+        if state.acc_step == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+            state.step += 1
+        print(norm)
+
+
+def inside_the_micro_batches(net, optimizer, loader, limit, args):
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        optimizer.zero_grad()
+        for micro_batch in batch.chunk(args.parts):
+            loss = net(micro_batch).mean()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(net.parameters(), limit)  # expect: DL604
+        optimizer.step()
+
+
 # Correct
+
+
+def behind_the_micro_batches(net, optimizer, loader, limit, args):
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        optimizer.zero_grad()
+        for micro_batch in batch.chunk(args.parts):
+            loss = net(micro_batch).mean()
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), limit)
+        optimizer.step()
+
+
+def where_the_optimizer_steps(net, optimizer, loader, limit, every):
+    net = DistributedDataParallel(net)
+    for step, batch in enumerate(loader):
+        (net(batch).mean() / every).backward()
+        if (step + 1) % every == 0:
+            clip_grad_norm_(net.parameters(), limit)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def where_it_is_time(net, optimizer, loader, limit, every):
+    net = DistributedDataParallel(net)
+    for step, batch in enumerate(loader):
+        is_last = (step + 1) % every == 0
+        (net(batch).mean() / every).backward()
+        if limit and is_last:
+            clip_grad_norm_(net.parameters(), limit)
+        if is_last:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def in_each_step(net, optimizer, loader, limit, log_every):
+    net = DistributedDataParallel(net)
+    for step, batch in enumerate(loader):
+        optimizer.zero_grad()
+        net(batch).mean().backward()
+        clip_grad_norm_(net.parameters(), limit)
+        optimizer.step()
+        if step % log_every == 0:
+            print(step)
+
+
 
 
 def by_fsdp(model, optimizer, loader, limit):

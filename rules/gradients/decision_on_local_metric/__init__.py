@@ -68,17 +68,17 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.alone import on_main_alone, under_main_alone
 from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.launched import stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
     is_evaluation,
-    is_metric,
+    is_one_of_many,
     is_reduced_below,
-    on_main_alone,
     reports,
+    shares_in,
     shows_progress,
-    under_main_alone,
 )
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
@@ -241,13 +241,8 @@ def _decided(
 def _reported(model: Model, known: Shares, function: Function) -> Iterator[Finding]:
     """The numbers of this rank's share that a function logs; one finding for each call."""
     for call, numbers in reports(function):
-        for number in numbers:
-            held = known.of(number.node)
-            if not held.is_share or held.kind is Kind.LOADER:
-                continue
+        for number, held in shares_in(known, numbers):
             mixed = held.kind is Kind.MIXED
-            if not mixed and not is_metric(number.name):
-                continue
             if goes_to_own_file(model, function, call) or stands_without_launcher(function, call):
                 break
             loud = mixed or is_evaluation(number.name, function)
@@ -255,13 +250,13 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
             loud = (
                 loud
                 and not any(is_reduced_below(function, call, n.node) for n in numbers)
-                and not shows_progress(known, function, call)
+                and not shows_progress(known, function, call, number.node)
+                and not is_one_of_many(known, function, call, number.node)
             )
-            text = ast.unparse(number.node)
             why = (
-                f"`{text}` divides what is of this rank's share by a number of all ranks"
+                f"`{number}` divides what is of this rank's share by a number of all ranks"
                 if mixed
-                else f"`{text}` is of this rank's share of the data, and is logged as if it were of all"
+                else f"`{number}` is of this rank's share of the data, and is logged as if it were of all"
             )
             yield Finding(
                 CODE,

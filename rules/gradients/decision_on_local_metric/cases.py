@@ -13,7 +13,9 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torchmetrics
+import torchvision
 import wandb
+from tqdm import tqdm
 from accelerate import Accelerator
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDataset
@@ -653,6 +655,172 @@ class LogsItsLoss(pl.LightningModule):
         return loss
 
 
+class KeepsLoaders:
+    def loaders(self, data):
+        train = DataLoader(data, sampler=DistributedSampler(data))
+        held_out = {}
+        for name, part in self.parts.items():
+            held_out[name] = DataLoader(part, sampler=DistributedSampler(part))
+        return train, held_out
+
+
+class EvaluatesWhatItsBaseMade(KeepsLoaders):
+    # align-anything 3f9decc align_anything/trainers/text_to_text/sft.py:178.
+    def __init__(self, data, parts, model, logger):
+        self.parts, self.model, self.logger = parts, model, logger
+        self.make(data)
+
+    def make(self, data):
+        self.train_loader, self.eval_loader = self.loaders(data)
+
+    def evaluate(self):
+        if not isinstance(self.eval_loader, dict):
+            by_name = {"all": self.eval_loader}
+        else:
+            by_name = self.eval_loader
+        found = {}
+        for name, loader in by_name.items():
+            losses = []
+            for batch in tqdm(loader, desc=name):
+                losses.append(self.model(batch)["loss"].item())
+            if losses:
+                found[f"eval/loss/{name}"] = sum(losses) / len(losses)
+        return found
+
+    def run(self, step):
+        self.logger.log(self.evaluate(), step=step)  # expect: DL601
+
+
+class TrainerOfAPart:
+    def __init__(self, model, eval_loader):
+        self.model = model
+        self.eval_loader = eval_loader
+
+    def evaluate(self):
+        total = 0.0
+        for batch in self.eval_loader:
+            total += self.model(batch).item()
+        return total / len(self.eval_loader)
+
+
+def best_of_an_object_that_was_given_a_share(model, data, epochs, path):
+    trainer = TrainerOfAPart(model, DataLoader(data, sampler=DistributedSampler(data)))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = trainer.evaluate()
+        if loss < best:  # expect: DL601
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def under_new_names(model, data, criterion, step):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    stats = {"loss": 0.0, "seen": 0}
+    for batch in loader:
+        stats["loss"] += criterion(model(batch)).item()
+    wandb.log({f"test_{name}": value for name, value in stats.items()}, step=step)  # expect: DL601
+
+
+class Divided(Dataset):
+    # MONAI GenerativeModels 7428fce tutorials/generative/distributed_training/ddpm_training_ddp.py:105.
+    def __init__(self, files):
+        self.files = np.array_split(files, dist.get_world_size())[dist.get_rank()]
+
+    def __getitem__(self, index):
+        return self.files[index]
+
+
+class DividedByItsBase(torchvision.datasets.DatasetFolder):
+    def __init__(self, root):
+        super().__init__(self.mine(root))
+
+    def mine(self, root):
+        parts = split_evenly(sorted(glob.glob(root)), num_parts=dist.get_world_size())
+        return parts[dist.get_rank()]
+
+
+def best_of_a_divided_data_set(model, root, epochs, path):
+    loader = DataLoader(DividedByItsBase(root))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = mean_over(model, loader)
+        if loss < best:  # expect: DL601
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def learning_rate_of_divided_files(model, args):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    scheduler.step(mean_over(model, DataLoader(Divided(args.files))))  # expect: DL601
+
+
+def mean_over(model, loader):
+    total = 0.0
+    for batch in loader:
+        total += model(batch).item()
+    return total / len(loader)
+
+
+class CurvesOfEachLoss:
+    # Open3D-ML 5e81f52 ml3d/torch/pipelines/object_detection.py:524.
+    def validate(self, model, data):
+        self.losses = {}
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        for batch in loader:
+            for name, value in model(batch).items():
+                if name not in self.losses:
+                    self.losses[name] = []
+                self.losses[name].append(value.item())
+
+    def draw(self, writer, epoch):
+        for name, values in self.losses.items():
+            writer.add_scalar("valid/" + name, np.mean(values), epoch)  # expect: DL601
+
+
+def on_the_board_of_the_training(model, data, board, step):
+    # SwissArmyTransformer 63dc23a sat/training/deepspeed_training.py:677.
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        total += model(batch).item()
+    board.add_scalar("Train/valid_loss", total, step)  # expect: DL601
+
+
+def lists_by_name(model, data, writer):
+    found = {}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        for name, value in model(batch).items():
+            found.setdefault(name, []).append(value.item())
+    for name in found:
+        writer.add_scalar(f"val/{name}", sum(found[name]) / len(found[name]), 0)  # expect: DL601
+
+
+def examples_of_the_rank(path, global_rank, world_size):
+    # FiD fe769f3 src/data.py:131.
+    examples = []
+    with open(path) as file:
+        for number, line in enumerate(file):
+            if global_rank > -1 and not number % world_size == global_rank:
+                continue
+            examples.append(json.loads(line))
+    return examples
+
+
+def best_of_picked_examples(model, path, epochs):
+    examples = examples_of_the_rank(path, dist.get_rank(), dist.get_world_size())
+    best = float("inf")
+    for _ in range(epochs):
+        loss = np.mean([model(example).item() for example in examples])
+        if loss < best:  # expect: DL601
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def rate_by_picked_samples(model, args, rank, world_size):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    mine = [s for number, s in enumerate(args.samples) if number % world_size == rank]
+    scheduler.step(np.mean([model(s).item() for s in mine]))  # expect: DL601
+
+
 # Correct
 
 
@@ -1286,3 +1454,253 @@ def best_where_no_launcher_is(args, model, data, path, epochs):
             if loss < best:
                 best = loss
                 torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+# Meters that a loop, a helper or the object around them reduces: GLaMM e74865f train.py:619, LaViLa 8002b5a
+# main_pretrain.py:606.
+
+
+def shared_of_a_dict(model, loader, writer, epoch):
+    meters = {"hits": ReducedMeter(), "union": ReducedMeter()}
+    for batch in DataLoader(loader.dataset, sampler=DistributedSampler(loader.dataset)):
+        meters["hits"].update(model(batch).sum().numpy())
+        meters["union"].update(model(batch).numel())
+    for meter in meters.values():
+        meter.synchronize_between_processes()
+    iou = (meters["hits"].total / (meters["union"].total + 1e-10))[1]
+    writer.add_scalar("val/iou", iou, epoch)
+    return iou
+
+
+def best_by_a_dict_of_meters(model, loader, writer, epochs):
+    best = 0.0
+    for epoch in range(epochs):
+        iou = shared_of_a_dict(model, loader, writer, epoch)
+        best_so_far = iou > best
+        if best_so_far:
+            best = iou
+            torch.save(model.state_dict(), f"best.{dist.get_rank()}")
+
+
+def shared_by_key(model, data, writer):
+    meters = {"loss": ReducedMeter(), "acc": ReducedMeter()}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss, acc = model(batch)
+        meters["loss"].update(loss.item())
+        meters["acc"].update(acc.item())
+    for name in meters:
+        meters[name].synchronize_between_processes()
+    writer.add_scalar("val/loss", meters["loss"].average, 0)
+    writer.add_scalar("val/acc", meters["acc"].average, 0)
+
+
+def reduce_all(meters):
+    for _, meter in meters.items():
+        meter.synchronize_between_processes()
+
+
+def shared_by_a_helper(model, data, writer):
+    meters = {"loss": ReducedMeter(), "acc": ReducedMeter()}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss, acc = model(batch)
+        meters["loss"].update(loss.item())
+        meters["acc"].update(acc.item())
+    reduce_all(meters)
+    writer.add_scalar("val/loss", meters["loss"].average, 0)
+    writer.add_scalar("val/acc", meters["acc"].average, 0)
+
+
+def shared_in_a_list(model, data, writer):
+    losses, accs = ReducedMeter(), ReducedMeter()
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss, acc = model(batch)
+        losses.update(loss.item())
+        accs.update(acc.item())
+    [meter.synchronize_between_processes() for meter in (losses, accs)]
+    writer.add_scalar("val/loss", losses.average, 0)
+    writer.add_scalar("val/acc", accs.average, 0)
+
+
+class Progress:
+    def __init__(self, *meters):
+        self.meters = meters
+
+    def synchronize(self):
+        for meter in self.meters:
+            meter.synchronize_between_processes()
+
+
+def shared_by_what_holds_them(model, data, writer):
+    losses = ReducedMeter()
+    progress = Progress(losses)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        losses.update(model(batch).item())
+    progress.synchronize()
+    writer.add_scalar("val/loss", losses.average, 0)
+
+
+class Evaluated:
+    def __init__(self, data):
+        self.data = data
+        self.losses, self.accs = ReducedMeter(), ReducedMeter()
+
+    def test(self, model, writer):
+        for batch in DataLoader(self.data, sampler=DistributedSampler(self.data)):
+            loss, acc = model(batch)
+            self.losses.update(loss.item())
+            self.accs.update(acc.item())
+        for meter in vars(self).values():
+            if isinstance(meter, ReducedMeter):
+                meter.synchronize_between_processes()
+        writer.add_scalar("val/loss", self.losses.average, 0)
+        writer.add_scalar("val/acc", self.accs.average, 0)
+
+
+def a_sample_that_rank_0_draws(model, data, writer, steps):
+    # soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:285: nobody is there to reduce it with.
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(data))
+    batches = iter(loader)
+    for step in range(steps):
+        accelerator.wait_for_everyone()
+        if accelerator.is_main_process and step % 100 == 0:
+            valid_loss = model(next(batches))
+            writer.add_scalar("valid_loss", valid_loss.item(), step)
+
+
+def validate_with_a_curve(model, data, criterion):
+    # LaViLa 8002b5a main_pretrain.py:604.
+    losses = ReducedMeter()
+    for step, batch in enumerate(DataLoader(data, sampler=DistributedSampler(data))):
+        loss = criterion(model(batch))
+        losses.update(loss.item())
+        if step % 10 == 0 and dist.get_rank() == 0:
+            wandb.log({"val_loss": loss.item()})  # expect: DL601
+    losses.synchronize_between_processes()
+    return losses.average
+
+
+class ReducesWhatItsBaseMade(EvaluatesWhatItsBaseMade):
+    def evaluate(self):
+        found = {}
+        for name, loader in self.eval_loader.items():
+            losses = torch.stack([self.model(batch)["loss"] for batch in loader]).mean()
+            dist.all_reduce(losses, op=dist.ReduceOp.AVG)
+            found[f"eval/loss/{name}"] = losses.item()
+        return found
+
+    def run(self, step):
+        self.logger.log(self.evaluate(), step=step)
+
+
+class EvaluatesAllOnEachRank(KeepsLoaders):
+    def make(self, data, held_out):
+        self.train_loader, _ = self.loaders(data)
+        self.eval_loader = DataLoader(held_out)
+
+    def evaluate(self):
+        losses = [self.model(batch)["loss"].item() for batch in self.eval_loader]
+        return {"eval/loss": sum(losses) / len(losses)}
+
+    def run(self, step):
+        self.logger.log(self.evaluate(), step=step)
+
+
+
+
+class ReducesWhatItWasGiven:
+    def __init__(self, model, eval_loader):
+        self.model = model
+        self.eval_loader = eval_loader
+
+    def evaluate(self):
+        losses = torch.stack([self.model(batch) for batch in self.eval_loader]).mean()
+        dist.all_reduce(losses, op=dist.ReduceOp.AVG)
+        return losses.item()
+
+
+def best_of_an_object_that_reduces(model, data, epochs, path):
+    trainer = ReducesWhatItWasGiven(model, DataLoader(data, sampler=DistributedSampler(data)))
+    best = float("inf")
+    for _ in range(epochs):
+        loss = trainer.evaluate()
+        if loss < best:
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def written_for_each_rank(model, data, folder):
+    # align-anything 3f9decc align_anything/trainers/text_to_text/rm_score.py:153.
+    scores = [model(batch).item() for batch in DataLoader(data, sampler=DistributedSampler(data))]
+    with open(f"{folder}/process_{dist.get_rank()}.json", "w") as file:
+        json.dump(scores, file)
+        print(f"test: saved {len(scores)} scores")
+
+
+class DividedForTraining(Dataset):
+    def __init__(self, files, train=True):
+        if train:
+            files = np.array_split(files, dist.get_world_size())[dist.get_rank()]
+        self.files = files
+
+    def __getitem__(self, index):
+        return self.files[index]
+
+
+def learning_rate_of_all_files(model, args):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    scheduler.step(mean_over(model, DataLoader(DividedForTraining(args.files, train=False))))
+
+
+def learning_rate_of_the_fastest(model, args, times):
+    every = gather_times(times, dist.get_world_size())
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    scheduler.step(every[dist.get_rank()])
+
+
+class CurvesOfReducedLosses:
+    def validate(self, model, data):
+        self.losses = {}
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            for name, value in model(batch).items():
+                dist.all_reduce(value, op=dist.ReduceOp.AVG)
+                self.losses.setdefault(name, []).append(value.item())
+
+    def draw(self, writer, epoch):
+        for name, values in self.losses.items():
+            writer.add_scalar("valid/" + name, np.mean(values), epoch)
+
+
+def curves_of_gathered_lists(model, data, writer):
+    found = {}
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        for name, value in model(batch).items():
+            found.setdefault(name, []).append(value.item())
+    for name in found:
+        every = [None] * dist.get_world_size()
+        dist.all_gather_object(every, found[name])
+        values = [value for part in every for value in part]
+        writer.add_scalar(f"val/{name}", sum(values) / len(values), 0)
+
+
+def curve_of_the_rate(model, data, writer, scheduler):
+    for step, batch in enumerate(DataLoader(data, sampler=DistributedSampler(data))):
+        model(batch)
+        writer.add_scalar("val/rate", scheduler.get_last_lr()[0], step)
+
+
+def rate_by_samples_of_each_machine(model, args, rank, world_size):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    kept = [s for number, s in enumerate(args.samples) if number % 8 == 0]
+    scheduler.step(np.mean([model(s).item() for s in kept]))
+
+
+def rate_by_picked_samples_of_all(model, args, rank, world_size):
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(args.optimizer)
+    total = torch.zeros(1)
+    for number in range(len(args.samples)):
+        if number % world_size != rank:
+            continue
+        total += model(args.samples[number])
+    dist.all_reduce(total)
+    scheduler.step(total.item())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.reported import on_main_alone
+from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.training import sent_backward
 
 if TYPE_CHECKING:

@@ -50,12 +50,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
-from distlint.analysis.program.syntax import assignments, literals, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    bound_again,
+    default_of,
+    literals,
+    own_nodes,
+)
 from distlint.analysis.questions.accelerating import accelerators
 from distlint.analysis.questions.lengths import counts_processes, expanded, lengths, prepared
 from distlint.edits import Replace
@@ -88,6 +94,7 @@ _OTHERWISE = frozenset(
 
 def check(model: Model) -> Iterator[Finding]:
     """Each prepared scheduler that is made for the steps of one process."""
+    said: set[int] = set()
     for call in model.calls(*_PREPARES):
         site = call.site
         if not isinstance(site.node.func, ast.Attribute) or _counts_otherwise(site.function):
@@ -102,6 +109,8 @@ def check(model: Model) -> Iterator[Finding]:
             if made is None:
                 continue
             steps, function = _steps(made), site.function
+            if id(steps) in said:
+                continue  # prepared in both arms of a condition
             place = related(site.module, site.node, "prepared here")
             if _is_of_share(model, function, steps) or _is_divided(model, function, steps):
                 path = ""
@@ -109,11 +118,14 @@ def check(model: Model) -> Iterator[Finding]:
                 path = next((p for p in _factors(steps) if _filled_in(function, p)), "")
             else:
                 continue
+            said.add(id(steps))
             processes = f"{source_of(site.module, site.node.func.value)}.num_processes"
             if path:
                 yield _where_given(site.module, steps, path, place)
             else:
-                yield _finding(site.module, steps, processes, (place,))
+                yield _finding(
+                    site.module, steps, processes, (place,), shown=_may_be_told(function)
+                )
     for module in model.modules:
         if "num_processes" in module.source.text and "num_training_steps" in module.source.text:
             for function in module.all_functions:
@@ -210,7 +222,35 @@ def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Findin
 def _counts_otherwise(function: Function) -> bool:
     """Whether the Accelerator that is made here, or by the class of a method, lets a scheduler step once."""
     return any(
-        k.arg in _OTHERWISE and not _divides_batches_not(each, k.value)
+        k.arg in _OTHERWISE
+        and not _divides_batches_not(each, k.value)
+        and not _is_as_usual(each, k)
+        for each in _beside(function)
+        for call in accelerators(each)
+        for k in call.keywords
+    )
+
+
+_USUAL: Final = {"split_batches": False, "step_scheduler_with_optimizer": True}
+"""What an Accelerator does where it is not told (accelerate 1.15.0 accelerate/accelerator.py)."""
+
+
+def _is_as_usual(function: Function, setting: ast.keyword) -> bool:
+    """Whether a setting is a parameter that changes nothing unless someone gives it: `accelerate_kwargs: dict = dict()`."""
+    if not isinstance(setting.value, ast.Name):
+        return False
+    match default_of(function, setting.value.id):
+        case ast.Dict(keys=[]) | ast.Call(func=ast.Name(id="dict"), args=[], keywords=[]):
+            return setting.arg is None
+        case ast.Constant(value=value):
+            return value is not None and _USUAL.get(setting.arg or "") is value
+    return False
+
+
+def _may_be_told(function: Function) -> bool:
+    """Whether who makes the object may have the Accelerator count otherwise."""
+    return any(
+        k.arg in _OTHERWISE and _is_as_usual(each, k)
         for each in _beside(function)
         for call in accelerators(each)
         for k in call.keywords
@@ -281,9 +321,28 @@ def _is_of_one(function: Function, steps: ast.expr) -> bool:
     """Whether a number of steps is that of one process: what the loop of the function counts to."""
     return not _is_multiplied(steps) and any(
         _is_counted_to(each, path)
-        for path in _factors(steps)
+        for factor in _factors(steps)
+        for path in (factor, *_kept(function, factor))
         for each in (_beside(function) if path.startswith("self.") else [function])
     )
+
+
+def _kept(function: Function, name: str) -> list[str]:
+    """The attributes in which a method keeps a parameter, as it is.
+
+    soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:119: `T_max = num_train_steps`, which the loop of `train()`
+    counts to as `self.num_train_steps`.
+    """
+    if function.cls is None or name not in function.parameters or name in bound_again(function):
+        return []
+    return [
+        path
+        for path, values in assignments(function).items()
+        if path.startswith("self.")
+        and len(values) == 1
+        and isinstance(values[0], ast.Name)
+        and values[0].id == name
+    ]
 
 
 def _is_of_share(model: Model, function: Function, steps: ast.expr) -> bool:
@@ -369,17 +428,33 @@ def _is_assigned(function: Function, path: str) -> bool:
 
 
 def _filled_in(function: Function, path: str) -> list[ast.If]:
-    """The conditions under which a function computes a number that was not given: `if steps is None: steps = …`."""
-    return [
-        node
-        for node in own_nodes(function)
-        if isinstance(node, ast.If)
-        and ast.unparse(node.test) == f"{path} is None"
-        and any(
-            isinstance(s, ast.Assign) and any(dotted_name(t) == path for t in s.targets)
-            for s in node.body
-        )
+    """The conditions under which a function computes a number that was not given: `if steps is None: steps = …`.
+
+    diffusers' scripts compute it once more behind `prepare`, `if overrode_max_train_steps:`, which is set where it was
+    None (EditAnything 8d2db4a utils/train_dreambooth_lora_inpaint.py:641).
+    """
+    tests = [n for n in own_nodes(function) if isinstance(n, ast.If)]
+    first = [n for n in tests if ast.unparse(n.test) == f"{path} is None" and _gives(n, path)]
+    flags = {
+        target.id
+        for node in first
+        for s in node.body
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) and s.value.value is True
+        for target in s.targets
+        if isinstance(target, ast.Name)
+    }
+    again = [
+        n for n in tests if isinstance(n.test, ast.Name) and n.test.id in flags and _gives(n, path)
     ]
+    return [*first, *again]
+
+
+def _gives(node: ast.If, path: str) -> bool:
+    """Whether the body of a condition gives a number another value."""
+    return any(
+        isinstance(s, ast.Assign) and any(dotted_name(t) == path for t in s.targets)
+        for s in node.body
+    )
 
 
 def _where_given(module: Module, steps: ast.expr, path: str, place: Related) -> Finding:
@@ -398,7 +473,12 @@ def _where_given(module: Module, steps: ast.expr, path: str, place: Related) -> 
 
 
 def _finding(
-    module: Module, steps: ast.expr, processes: str, places: tuple[Related, ...]
+    module: Module,
+    steps: ast.expr,
+    processes: str,
+    places: tuple[Related, ...],
+    *,
+    shown: bool = False,
 ) -> Finding:
     text = source_of(module, steps)
     if isinstance(steps, ast.Call):
@@ -421,5 +501,7 @@ def _finding(
         f"too early. Write `{right}`.",
         place_of(module, steps),
         places,
-        Fix(Applicability.UNSAFE, f"Write `{right}`", (Replace(span_of(steps), right),)),
+        Fix(Applicability.DISPLAY, f"Write `{right}`")
+        if shown
+        else Fix(Applicability.UNSAFE, f"Write `{right}`", (Replace(span_of(steps), right),)),
     )

@@ -217,7 +217,119 @@ class TrainerOnAPlateau:
         self.scheduler.step(metrics=self.accelerator.gather(losses).mean())
 
 
+class TrainerThatKeepsItsNumber:
+    # soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:119.
+    def __init__(self, optimizer, num_train_steps, split_batches=False, accelerate_kwargs: dict = dict()):
+        self.accelerator = Accelerator(split_batches=split_batches, **accelerate_kwargs)
+        self.num_train_steps = num_train_steps
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)  # expect: DL613
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.optimizer.step()
+            self.scheduler.step()
+            step += 1
+
+
+def computed_once_more_behind(args, net, text, optimizer, loader):
+    # EditAnything 8d2db4a utils/train_dreambooth_lora_inpaint.py:648.
+    accelerator = Accelerator()
+    overrode = False
+    per_epoch = math.ceil(len(loader) / args.accumulated)
+    if args.max_train_steps is None:
+        args.max_train_steps = args.epochs * per_epoch
+        overrode = True
+    scheduler = get_scheduler(
+        args.schedule,
+        optimizer=optimizer,
+        num_training_steps=args.max_train_steps * args.accumulated,  # expect: DL613
+    )
+    if args.train_text:
+        net, text, optimizer, loader, scheduler = accelerator.prepare(net, text, optimizer, loader, scheduler)
+    else:
+        net, optimizer, loader, scheduler = accelerator.prepare(net, optimizer, loader, scheduler)
+    per_epoch = math.ceil(len(loader) / args.accumulated)
+    if overrode:
+        args.max_train_steps = args.epochs * per_epoch
+    global_step = 0
+    for batch in loader:
+        accelerator.backward(net(batch).loss)
+        optimizer.step()
+        scheduler.step()
+        global_step += 1
+        if global_step >= args.max_train_steps:
+            break
+
+
 # Correct
+
+
+def given_anew_whoever_gave_it(args, net, optimizer, loader):
+    accelerator = Accelerator()
+    if args.max_train_steps is None:
+        args.max_train_steps = args.epochs * len(loader)
+    scheduler = get_scheduler(
+        args.schedule, optimizer=optimizer, num_training_steps=args.max_train_steps
+    )
+    net, optimizer, loader, scheduler = accelerator.prepare(net, optimizer, loader, scheduler)
+    if args.resume:
+        args.max_train_steps = args.max_train_steps // accelerator.num_processes
+    global_step = 0
+    for batch in loader:
+        accelerator.backward(net(batch).loss)
+        optimizer.step()
+        scheduler.step()
+        global_step += 1
+        if global_step >= args.max_train_steps:
+            break
+
+
+class TrainerThatSplitsUnlessTold:
+    def __init__(self, optimizer, num_train_steps, split_batches=True):
+        self.accelerator = Accelerator(split_batches=split_batches)
+        self.num_train_steps = num_train_steps
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1
+
+
+class TrainerThatIsToldEverything:
+    def __init__(self, optimizer, num_train_steps, accelerate_kwargs):
+        self.accelerator = Accelerator(**accelerate_kwargs)
+        self.num_train_steps = num_train_steps
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1
+
+
+class TrainerThatKeepsAnotherNumber:
+    def __init__(self, optimizer, epochs, num_train_steps):
+        self.accelerator = Accelerator()
+        self.num_train_steps = num_train_steps // self.accelerator.num_processes
+        self.scheduler = CosineAnnealingLR(optimizer, T_max=num_train_steps)
+        self.optimizer, self.scheduler = self.accelerator.prepare(optimizer, self.scheduler)
+
+    def train(self, model, batches):
+        step = 0
+        while step < self.num_train_steps:
+            self.accelerator.backward(model(next(batches)).loss)
+            self.scheduler.step()
+            step += 1
 
 
 def falling(total):

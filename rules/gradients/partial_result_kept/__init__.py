@@ -4,7 +4,8 @@
 Follows what a loop over this rank's share (a loader that was prepared or has a distributed sampler, a slice
 by rank) puts into a list, dict or table, and reports where rank 0 alone writes it to a file, or every rank
 writes it to the same one, though nothing gathered it. Also a list that all ranks gather, and into which rank 0
-alone has put what it made of its share.
+alone has put what it made of its share, and a loop over its share that rank 0 alone goes through, to evaluate or to
+write results.
 
 ## Why it is bad
 What the other ranks computed is thrown away: on eight GPUs seven eighths of the predictions, captions or
@@ -48,13 +49,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.questions.reported import on_main_alone, writes
+from distlint.analysis.questions.alone import on_main_alone
+from distlint.analysis.questions.reported import writes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
+from distlint.nodes import last_name
 from distlint.rule import Status
 
 from .gathered import Gathered, gathered_of_main
+from .unshared import Unshared, gone_through_by_main
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -78,10 +82,14 @@ def check(model: Model) -> Iterator[Finding]:
     for function in known.functions():
         for gathered in gathered_of_main(known, function):
             yield _gathered(function.module, gathered)
+        for unshared in gone_through_by_main(model, known, function):
+            yield _unshared(function.module, unshared)
         for call, written in writes(function):
             held = known.of(written)
             if not held.is_share or not _is_result(held) or not on_main_alone(model, call):
                 continue
+            if isinstance(written, ast.Call) and last_name(written) == "state_dict":
+                continue  # of a scheduler that counts its share's batches: EleutherAI/sparsify 9d3b136 trainer.py:663
             text = ast.unparse(written)
             yield Finding(
                 CODE,
@@ -104,6 +112,20 @@ def _gathered(module: Module, found: Gathered) -> Finding:
         f"{found.gather.lineno}, and what they computed is lost. Keep it on every rank.",
         place_of(module, found.test),
         (*found.held.began, related(module, found.gather, "gathered here")),
+    )
+
+
+def _unshared(module: Module, found: Unshared) -> Finding:
+    """A loop over a share, in which the other ranks are not."""
+    who = "the first rank of each machine" if found.of_each_machine else "rank 0"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"{who} alone goes over its own share of the data: nobody looks at what the other ranks were given. Give it "
+        "all of the data, or let every rank do its part and put the results together.",
+        place_of(module, found.loop.iter),
+        found.held.began,
     )
 
 

@@ -7,7 +7,7 @@ import torch.distributed as dist
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 from datasets.distributed import split_dataset_by_node
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
 
 # Bugs
 
@@ -92,7 +92,61 @@ def counts_of_answers(model, data, path):
         torch.save(state, path)  # expect: DL611
 
 
+def answers(args, model, data):
+    sampler = SequentialSampler(data) if args.local_rank == -1 else DistributedSampler(data)
+    found = []
+    for batch in DataLoader(data, sampler=sampler):  # expect: DL611
+        found.append(model(batch).tolist())
+    with open(args.output, "w") as file:
+        json.dump(found, file)
+
+
+def test_on_first_ranks(args, model, data):
+    dist.init_process_group("nccl")
+    if args.do_test and args.local_rank in [-1, 0]:
+        answers(args, model, data)
+
+
+def score_of_main(model, data, log):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    if dist.get_rank() == 0:
+        right = 0
+        for batch in loader:  # expect: DL611
+            right += model(batch).sum().item()
+        log("score", right)
+
+
 # Correct
+
+
+def score_of_all(model, data, log):
+    if dist.get_rank() == 0:
+        right = 0
+        for batch in DataLoader(data):
+            right += model(batch).sum().item()
+        log("score", right)
+
+
+def a_few_pictures(model, data, log):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    if dist.get_rank() == 0:
+        pictures = []
+        for batch in loader:
+            pictures.append(model(batch))
+            if len(pictures) == 4:
+                break
+        log("pictures", pictures)
+
+
+def counted_on_each_rank(model, data, log):
+    right = 0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        right += model(batch).sum().item()
+        if dist.get_rank() == 0:
+            log("right", right)
+    right = torch.tensor(right)
+    dist.all_reduce(right)
+    return right
 
 
 def videos_of_all(model, dataset):
@@ -232,3 +286,33 @@ def how_far_it_is(model, optimizer, data, folder):
         if step % 100 == 0 and dist.get_rank() == 0:
             state = {"global_step": step, "tokens_seen": tokens_seen}
             torch.save(state, f"{folder}/state.pt")
+
+
+class CountsItsSteps:
+    def __init__(self, data, optimizer):
+        self.data = data
+        self.schedule = make_schedule(optimizer, steps=len(data) // 8)
+
+    def save(self, path):
+        if dist.get_rank() == 0:
+            torch.save(self.schedule.state_dict(), path)
+
+
+def steps_of_a_shard(data, optimizer):
+    data = data.shard(dist.get_world_size(), dist.get_rank())
+    data = data.select(range(len(data) - len(data) % 8))
+    return CountsItsSteps(data, optimizer)
+
+
+def features_by_name(model, data):
+    # voxceleb_trainer f51bab8 SpeakerNet.py:174: a dict that every rank fills, and rank 0 completes.
+    features = {}
+    for batch in DataLoader(data, sampler=DistributedSampler(data, shuffle=False)):
+        features[batch["name"]] = model(batch)
+    every = [None] * dist.get_world_size()
+    dist.all_gather_object(every, features)
+    if dist.get_rank() == 0:
+        features = every[0]
+        for part in every[1:]:
+            features.update(part)
+    return features

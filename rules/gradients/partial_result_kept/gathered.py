@@ -39,17 +39,21 @@ def gathered_of_main(known: Shares, function: Function) -> Iterator[Gathered]:
         name = node.args[given]
         if not isinstance(name, ast.Name) or not known.of(name).is_share:
             continue
-        tests = list(_tests(function.body, name.id, False, None))
+        # What is put in behind the gather is not what was gathered: voxceleb_trainer f51bab8 SpeakerNet.py:191.
+        before = [s for s in function.body if s.lineno <= node.lineno]
+        tests = list(_tests(before, name.id, False, None, node.lineno))
         if tests and tests[0] is not None and None not in tests and not _by_main(function, node):
             yield Gathered(tests[0], node, known.of(name))
 
 
 def _tests(
-    body: list[ast.stmt], name: str, looped: bool, test: ast.expr | None
+    body: list[ast.stmt], name: str, looped: bool, test: ast.expr | None, end: int
 ) -> Iterator[ast.expr | None]:
     """For each place that puts something into a list: the test that leaves rank 0 alone there, in a loop."""
-    for statement in body:
+    for statement in (s for s in body if s.lineno <= end):
         match statement:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=kept))]) if kept == name:
+                yield test if looped else None
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(value=ast.Name(id=kept), attr=method))
             ) if kept == name and method in KEEPS:
@@ -57,14 +61,14 @@ def _tests(
             case ast.AugAssign(target=ast.Name(id=kept)) if kept == name:
                 yield test if looped else None
             case ast.If(test=asked, body=then, orelse=orelse):
-                yield from _tests(then, name, looped, test or _of_main(asked, True))
-                yield from _tests(orelse, name, looped, test or _of_main(asked, False))
+                yield from _tests(then, name, looped, test or _of_main(asked, True), end)
+                yield from _tests(orelse, name, looped, test or _of_main(asked, False), end)
                 if isinstance(then[-1], ast.Continue) and not orelse:
                     test = test or _of_main(asked, False)
             case _:
                 inside = looped or isinstance(statement, ast.For | ast.While)
                 for block in blocks_of(statement):
-                    yield from _tests(block, name, inside, test)
+                    yield from _tests(block, name, inside, test, end)
 
 
 def _by_main(function: Function, call: ast.Call) -> bool:

@@ -46,6 +46,7 @@ from collections.abc import Iterator
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.alone import under_main_alone
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
 from distlint.analysis.questions.training import sent_backward
@@ -70,6 +71,8 @@ def check(model: Model) -> Iterator[Finding]:
             held = known.of(loss) if loss is not None else None
             if loss is None or held is None or held.part not in _OF_ALL or held.ended is None:
                 continue
+            if under_main_alone(model, function, node):
+                continue  # no other rank has a part in it: align-anything 3f9decc saferlhf.py:496
             gathered = "gather" in last_name(held.ended)  # type: ignore[arg-type]
             text = ast.unparse(loss)
             what = (

@@ -119,3 +119,28 @@ class Policy:
             advantages = self.advantages(self.reward(batch))
             losses, _ = self.losses(sample, advantages)
             losses["total"].backward()
+
+
+class Multiplier:
+    """align-anything 3f9decc align_anything/trainers/text_image_to_text/saferlhf.py:496: of a parameter of its own."""
+
+    def __init__(self, optimizer):
+        self.log_weight = torch.nn.Parameter(torch.tensor(0.0))
+        self.optimizer = optimizer
+
+    def step(self, model, data, limit):
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            cost = model(batch).mean()
+            dist.reduce(cost, dst=0, op=dist.ReduceOp.AVG)
+            if dist.get_rank() == 0:
+                loss = -(cost - limit) * self.log_weight.exp()
+                loss.backward()
+                self.optimizer.step()
+
+    def step_on_all(self, model, data, limit):
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            cost = model(batch).mean()
+            dist.all_reduce(cost, op=dist.ReduceOp.AVG)
+            loss = -(cost - limit) * self.log_weight.exp()
+            loss.backward()
+            self.optimizer.step()

@@ -92,3 +92,28 @@ def the_mean_of_accelerate(model, data, best):
         accuracy = accelerator.reduce(model(batch).mean(), reduction="mean")
         if accuracy > best:
             best = accuracy
+
+
+def average_in_place(number):
+    # NVAE 9fc1a28 utils.py:282.
+    ranks = float(dist.get_world_size())
+    dist.all_reduce(number.data, op=dist.ReduceOp.SUM)
+    number.data /= ranks
+
+
+def loss_averaged_in_place(model, data, writer):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    losses = torch.stack([model(batch).mean() for batch in loader])
+    loss = losses.mean()
+    average_in_place(loss)
+    writer.add_scalar("val/loss", loss.item(), 0)
+
+
+def counts_of_all(model, data, storage):
+    # PonderV2 aad65d6 ponder/engines/hooks/evaluator.py:62: sums are what an IoU is made of.
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        intersection, union = model(batch)
+        dist.all_reduce(intersection)
+        dist.all_reduce(union)
+        storage.put_scalar("val_intersection", intersection)
+        storage.put_scalar("val_union", union)

@@ -10,6 +10,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import storage_of
+from distlint.analysis.questions.alone import under_main_alone
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
     ALIKE,
@@ -49,6 +50,8 @@ def called(flow: Following, node: ast.Call) -> Held:
     args = [flow.value(a) for a in node.args]
     keywords = {k.arg or "**": flow.value(k.value) for k in node.keywords}
     receiver = flow.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if isinstance(node.func, ast.Attribute) and tables.SYNCHRONISES.search(node.func.attr):
+        flow.forget_parts(path_of(node.func.value))
     site, meaning = flow.shares.meaning(flow.function, node)
     if site is not None and not isinstance(meaning, Function | Class) and _takes_part(site, node):
         return _divided(flow, node, padded=False)
@@ -155,10 +158,14 @@ def _of_library(
         return _loader(node, args, keywords)
     if name in ("builtins.len", "len") and args:
         return _length(args[0])
-    if last in tables.WORLD_NAMES:
+    if last in tables.WORLD_NAMES or (
+        last in ("float", "int") and args and args[0].kind is Kind.WORLD
+    ):
         return WORLD
     if name in tables.METERS or last == tables.METER:
         return UNKNOWN if "num_process" in keywords else PLAIN
+    if name in tables.PARAMETERS:
+        return LEARNED
     if name.startswith(tables.WHOLE_METRICS):
         return Held(kind=Kind.OTHER, made="torchmetrics")
     return None
@@ -324,18 +331,43 @@ def _of_method(
             _fill(flow, owner, UNKNOWN)
         return UNKNOWN if any(v.part is not Part.ALIKE for v in (receiver, *given)) else ALIKE
     if method in tables.KEEPS:
-        kept = combined(given)
+        kept = flow.shares.summed(combined(given), flow.module, node)
         if receiver.kind is Kind.PLAIN:
             flow.keep(owner, kept)
+        elif method in tables.APPENDS and (around := _container_of(flow, owner, receiver)):
+            flow.keep(around, kept)
         elif kept.part is not Part.ALIKE:
             _fill(flow, owner, UNKNOWN)
         return receiver if method.endswith("_") else ALIKE
+    if receiver.kind is Kind.LOADER and method in tables.SAME_DATA:
+        return receiver
     if method in tables.NOT_DATA:
         return ALIKE
     if receiver.part is not Part.ALIKE:
         # A method of a tensor: `loss.item()`, `outputs.argmax(-1)`, `preds.eq(labels)`.
         return combined((receiver, *given))
+    if receiver.learned and all(v.part is Part.ALIKE for v in given):
+        return LEARNED  # `log_lambda.exp()`
     return None
+
+
+def _container_of(flow: Following, owner: ast.expr, element: Held) -> ast.expr | None:
+    """The dict of lists to one of which something is appended; None where the element is known to be something else.
+
+    Open3D-ML 5e81f52 ml3d/torch/pipelines/object_detection.py:196: `self.valid_losses[name].append(value)`.
+    """
+    match owner:
+        case ast.Subscript(value=around):
+            pass
+        case ast.Call(func=ast.Attribute(attr="setdefault", value=around)):
+            pass
+        case _:
+            return None
+    held = flow.value(around)
+    if element.made is not None or held.kind is not Kind.PLAIN or not path_of(around):
+        return None
+    known = [v for v in (held.fields or {}).values() if v.kind is not Kind.PLAIN]
+    return around if not known else None
 
 
 def _values(held: Held) -> Held:
@@ -356,6 +388,10 @@ def _of_unknown(
     if name in ("enumerate", "zip") and args:
         return _pairs(name, args)
     if name == "next" and args:
+        if under_main_alone(flow.shares.live, flow.function, node):
+            # A sample that rank 0 draws for itself is nobody's part of a pass over the data, and no rank is there
+            # to put another beside it (soundstorm-pytorch 8119522 soundstorm_pytorch/trainer.py:285).
+            return LEARNED
         return element_of(args[0])
     if name in tables.RUNNERS and args:
         return args[0]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import target_names
+from distlint.analysis.program.syntax import assignments, target_names
 from distlint.analysis.questions.shares.calls import called
 from distlint.analysis.questions.shares.reading import (
     element_of,
     field_name,
     holds,
+    key_text,
     keys_of,
     path_of,
+    picks_by_rank,
+    takes_one_of_the_parts,
     takes_share,
     unpacked,
     where_distributed,
+    whose_attributes,
 )
 from distlint.analysis.questions.shares.values import (
     ALIKE,
@@ -62,6 +67,10 @@ class Flow:
         """The elements that a condition in force has picked by what they are: the others are something else."""
         self.keys: dict[str, str] = {}
         """The variables that go through the keys of a dict, with its name."""
+        self.targets: list[ast.expr] = []
+        """What the loops around bind, the innermost last."""
+        self.holders: dict[str, frozenset[str]] = {}
+        """The objects that were made of other variables, with these."""
 
     def run(self) -> Held:
         """Follow the body; what the function returns.
@@ -89,13 +98,11 @@ class Flow:
                 held = self.value(value)
                 for target in targets:
                     self.bind(target, held)
+                    self._remember_parts(target, value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, self.value(value))
-            case ast.AugAssign(target=target, op=operator, value=value):
-                before = self.value(target)
-                after = computed(before, operator, self.value(value))
-                kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
-                self.bind(target, after.but(kind=Kind.PLAIN) if kept else after)
+            case ast.AugAssign():
+                self._augment(node)
             case ast.Expr(value=value):
                 self.value(value)
             case ast.Return(value=value):
@@ -131,6 +138,23 @@ class Flow:
                 self.value(test)
         return True
 
+    def _augment(self, node: ast.AugAssign) -> None:
+        """`total += loss`, `total /= steps`."""
+        before, added = self.value(node.target), self.value(node.value)
+        if added.is_share and isinstance(node.op, ast.Add):
+            added = self.shares.summed(added, self.module, node)
+            before = before.but(source=None) if before.is_share else before
+        after = computed(before, node.op, added)
+        if isinstance(node.op, ast.Div):
+            after = self.shares.averaged(after, self.module, node)
+        kept = before.kind is Kind.PLAIN and after.kind is Kind.OTHER
+        target: ast.expr = node.target
+        if isinstance(target, ast.Attribute) and target.attr == "data":
+            target = (
+                target.value
+            )  # NVAE 9fc1a28 utils.py:286: `t.data /= size`, behind `all_reduce(t.data)`
+        self.bind(target, after.but(kind=Kind.PLAIN) if kept else after)
+
     def _if(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
         self.value(test)
         match self._decided(test):
@@ -140,9 +164,21 @@ class Flow:
                 return self.block(orelse)
         before = self.singled
         self.singled |= _asked_what_it_is(test)
+        if picks_by_rank(test):
+            self._pick(test)
         on = self._ways([body, orelse])
         self.singled = before
+        if body and isinstance(body[-1], ast.Continue) and _leaves_others(test):
+            self._pick(test)
         return on
+
+    def _pick(self, test: ast.expr) -> None:
+        """Let what the loop around binds be this rank's, where a condition picks by the rank."""
+        source = Source(test, self.module, "each rank takes its part here")
+        for name in target_names(self.targets[-1]) if self.targets else ():
+            held = self.variables.get(name, ALIKE)
+            if held.part is Part.ALIKE:
+                self.variables[name] = Held(Part.SHARE, source)
 
     def _decided(self, test: ast.expr) -> bool | None:
         """What a condition is where several ranks run and variables hold what was written out."""
@@ -162,7 +198,7 @@ class Flow:
             self.variables = dict(before)
             if self.block(body):
                 after.append(self.variables)
-        self.variables = met(after) if after else before
+        self.variables = _forgotten(before, after) if after else before
         return bool(after)
 
     def _try(
@@ -182,9 +218,16 @@ class Flow:
             before = dict(self.variables)
             if target is not None:
                 self.bind(target, element)
+                self.targets.append(target)
             self.block(node.body)  # type: ignore[attr-defined]
-            self.variables = met([before, self.variables])
-            if all(self.variables[name].part is held.part for name, held in before.items()):
+            if target is not None:
+                self.targets.pop()
+            self.variables = _forgotten(before, [before, self.variables])
+            if all(
+                held.part is before[name].part
+                for name, held in self.variables.items()
+                if name in before
+            ):
                 break  # nothing is carried over that was not known before
         if isinstance(node, ast.For) and target is not None and self._has_filled(target):
             self._forget_elements(node.iter)
@@ -194,11 +237,34 @@ class Flow:
         """Whether a collective has put its outcome into what a loop binds."""
         return not self.filled.isdisjoint(target_names(target))
 
+    def _remember_parts(self, target: ast.expr, value: ast.expr) -> None:
+        """Remember what an object was made of: `progress = ProgressMeter(steps, [loss_meter, *meters.values()])`."""
+        path = path_of(target)
+        if path and isinstance(value, ast.Call):
+            given = (*value.args, *(k.value for k in value.keywords))
+            names = {n.id for each in given for n in walk(each) if isinstance(n, ast.Name)}
+            self.holders[path] = frozenset(names)
+
+    def forget_parts(self, holder: str) -> None:
+        """Take note that an object puts together what it was made of.
+
+        LaViLa 8002b5a main_pretrain.py:606, `progress.synchronize()`: of the meters whose means are returned.
+        """
+        for name in self.holders.get(holder, ()):
+            held = self.variables.get(name)
+            if held is not None and held.is_share and held.kind is not Kind.LOADER:
+                self.put(name, UNKNOWN)
+
     def _forget_elements(self, iterable: ast.expr) -> None:
         """Take note that a loop has put the outcome of a collective into each element, in place.
 
         SlowFast slowfast/utils/distributed.py:56: `for tensor in tensors: dist.all_reduce(tensor)`.
         """
+        whole = whose_attributes(iterable)
+        if whole:
+            for name in [n for n in self.variables if n.startswith(f"{whole}.")]:
+                self.put(name, UNKNOWN)
+            return
         match iterable:
             case (
                 ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Call(func=ast.Name(), args=parts)
@@ -218,6 +284,10 @@ class Flow:
         Loaders go through helpers of all kinds: `logger.log_every(loader, 10)`, `Prefetcher(loader)`.
         """
         found = element_of(self.value(iterable))
+        owner = whose_attributes(iterable)
+        own = [v for n, v in self.variables.items() if owner and n.startswith(f"{owner}.")]
+        if own:
+            return joined([found, *own])
         if found.part in (Part.ALIKE, Part.UNKNOWN) and isinstance(iterable, ast.Call):
             for argument in iterable.args:
                 held = self.shares.of(argument)
@@ -244,7 +314,7 @@ class Flow:
                 if isinstance(target, ast.Attribute):
                     self._give_data(target.value, value)
                 if isinstance(target, ast.Subscript) and ast.unparse(target) not in self.singled:
-                    self._keep_under(target, value)
+                    self._keep_under(target, self.shares.summed(value, self.module, target))
 
     def _give_data(self, owner: ast.expr, value: Held) -> None:
         """Let a data set that is given a rank's part of the rows be a share.
@@ -276,9 +346,11 @@ class Flow:
         """
         path, before = path_of(target.value), self.value(target.value)
         match target.slice:
-            case ast.Constant(value=key) if path and _explained(before):
+            case (ast.Constant() | ast.JoinedStr() | ast.BinOp()) as key if (
+                path and _explained(before) and key_text(key) is not None
+            ):
                 assert before.fields is not None
-                fields = {**before.fields, field_name(key): value}
+                fields = {**before.fields, str(key_text(key)): value}
                 made = combined(fields.values())
                 self.variables[path] = before.but(
                     part=made.part, source=made.source, ended=made.ended, fields=fields
@@ -333,9 +405,11 @@ class Flow:
             case ast.Call():
                 return called(self, node)
             case ast.BinOp(left=left, op=operator, right=right):
-                return computed(
+                made = computed(
                     plain_but_world(self.value(left)), operator, plain_but_world(self.value(right))
                 )
+                divided = isinstance(operator, ast.Div)
+                return self.shares.averaged(made, self.module, node) if divided else made
             case ast.UnaryOp(op=operation, operand=operand):
                 held = self.value(operand)
                 if isinstance(operation, ast.USub) and isinstance(held.const, int):
@@ -381,6 +455,19 @@ class Flow:
                 ast.ListComp(elt=element) | ast.SetComp(elt=element) | ast.GeneratorExp(elt=element)
             ):
                 return self._comprehension(node.generators, element)
+            case ast.DictComp(
+                key=key,
+                value=element,
+                generators=[
+                    ast.comprehension(
+                        target=ast.Tuple(elts=[ast.Name(id=name), value]),
+                        iter=ast.Call(func=ast.Attribute(attr="items", value=owner), args=[]),
+                    )
+                ],
+            ):
+                made = self._comprehension(node.generators, element)
+                fields = self._renamed(key, name, value, element, self.value(owner).fields or {})
+                return made.but(fields=fields, element=None) if fields else made
             case ast.DictComp(value=element):
                 return self._comprehension(node.generators, element)
         return ALIKE
@@ -394,6 +481,9 @@ class Flow:
         own = self.shares.attribute_of(base, attr)
         if own is not None:
             return own
+        loader = self.shares.loader_named(attr) if base.part is Part.ALIKE else None
+        if loader is not None:
+            return loader
         if attr in tables.NOT_DATA:
             return ALIKE
         if base.kind is Kind.LOADER:
@@ -402,11 +492,12 @@ class Flow:
 
     def _element(self, node: ast.Subscript, owner: ast.expr, index: ast.expr) -> Held:
         path = path_of(node)
-        base = self.value(owner)
-        self.value(index)
+        base, at = self.value(owner), self.value(index)
         found = self.variables.get(path) if path else None
         if found is not None:
             return found
+        if at.is_share and isinstance(index, ast.Name) and base.part is Part.ALIKE:
+            return Held(Part.SHARE, at.source)  # `samples[i]`, of an `i` that is this rank's
         match index:
             case ast.Constant(value=int() as number) if base.items is not None:
                 return base.items[number] if -len(base.items) <= number < len(base.items) else ALIKE
@@ -417,6 +508,12 @@ class Flow:
                 return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
             case ast.Slice():
                 return base.but(items=None)
+        if base.part is Part.ALIKE and takes_one_of_the_parts(
+            owner, index, assignments(self.function)
+        ):
+            # MONAI GenerativeModels 7428fce tutorials/generative/distributed_training/ddpm_training_ddp.py:105.
+            text = "each rank takes its part here"
+            return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
         return element_of(base) if base.kind is not Kind.LOADER else plain(base)
 
     def _dict(self, keys: list[ast.expr | None], values: list[ast.expr]) -> Held:
@@ -425,11 +522,32 @@ class Flow:
         for key, value in zip(keys, values, strict=True):
             each = self.value(value)
             held.append(each)
-            match key:
-                case ast.Constant(value=name):
-                    fields[field_name(name)] = each
+            name = key_text(key)
+            if name is not None:
+                fields[name] = each
         made = combined(held)
         return made.but(kind=Kind.PLAIN, fields=fields if len(fields) == len(keys) else None)
+
+    def _renamed(
+        self,
+        key: ast.expr,
+        name: str,
+        target: ast.expr,
+        element: ast.expr,
+        given: Mapping[str, Held],
+    ) -> dict[str, Held]:
+        """What `{f"val_{k}": f(v) for k, v in stats.items()}` holds under each key; empty where the keys are not known."""
+        fields: dict[str, Held] = {}
+        outer = self.variables
+        for known, held in given.items():
+            text = key_text(key, (name, known))
+            if text is None:
+                return {}
+            self.variables = dict(outer)
+            self.bind(target, held)
+            fields[text] = self._value(element)
+        self.variables = outer
+        return fields
 
     def _comprehension(self, generators: list[ast.comprehension], element: ast.expr) -> Held:
         outer = self.variables
@@ -438,12 +556,37 @@ class Flow:
             self.bind(generator.target, self._iterated(generator.iter))
             for test in generator.ifs:
                 self.value(test)
+                if picks_by_rank(test):
+                    self.targets.append(generator.target)
+                    self._pick(test)
+                    self.targets.pop()
         made = self.value(element)
         self.variables = outer
         for generator in generators:
             if self._has_filled(generator.target):  # `[dist.all_reduce(x) for x in (loss, count)]`
                 self._forget_elements(generator.iter)
         return Held(made.part, made.source, Kind.PLAIN, element=made, ended=made.ended)
+
+
+def _forgotten(before: dict[str, Held], ways: list[dict[str, Held]]) -> dict[str, Held]:
+    """The variables where ways meet, without what was known before of parts of which one way has lost sight.
+
+    `for name in meters: meters[name].reduce()`: of `meters["loss"]` is known what is known of all meters.
+    """
+    found = met(ways)
+    return {
+        name: held
+        for name, held in found.items()
+        if name not in before or all(name in way for way in ways)
+    }
+
+
+def _leaves_others(test: ast.expr) -> bool:
+    """Whether what comes behind a `continue` under a condition is this rank's: `if i % world_size != rank: continue`."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(picks_by_rank(each, False) for each in values)
+    return picks_by_rank(test, False)
 
 
 def _asked_what_it_is(test: ast.expr) -> frozenset[str]:

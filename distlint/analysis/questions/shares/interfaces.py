@@ -33,6 +33,9 @@ class Following(Protocol):
     def keep(self, container: ast.expr, value: Held) -> None:
         """Put a value into what a container holds."""
 
+    def forget_parts(self, holder: str) -> None:
+        """Take note that an object puts together what it was made of."""
+
 
 class Known(Protocol):
     """What is known of a program."""
@@ -47,8 +50,17 @@ class Known(Protocol):
     def see(self, node: ast.expr, value: Held, function: Function) -> None:
         """Remember whose an expression is."""
 
+    def summed(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that is added up, or put beside the others of its rank."""
+
+    def averaged(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that was divided by something."""
+
     def attribute_of(self, owner: Held, attr: str) -> Held | None:
         """What the methods of a class put into an attribute."""
+
+    def loader_named(self, attr: str) -> Held | None:
+        """What each class of the program keeps under the name of a loader."""
 
     def meaning(
         self, function: Function, node: ast.Call

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
@@ -15,7 +15,7 @@ from distlint.analysis.program.syntax import bound_again, default_of, own_nodes
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
-from distlint.analysis.questions.shares.reading import asked, path_of
+from distlint.analysis.questions.shares.reading import asked, path_of, where_distributed
 from distlint.analysis.questions.shares.slicing import (
     divisions,
     slicing_classes,
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 _BEGINS: Final = re.compile(
     r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
     r"|\b(?:rank|process_index|get_rank\(\))\s*(?:::|\*)"
+    r"|%\s*[\w.]*(?:world\w*|num_processes|num_replicas)(?:\(\))?\)?\s*[!=]="
     r"|rank(?:\(\))?, [\w.=]*world|world(?:_size)?(?:\(\))?, [\w.=]*rank"
+    r"|(?:\)|split\w*|chunk\w*|parts?|partitions?|shards?)\[[\w.]*(?:rank|process_index)(?:\(\))?\]"
 )
 """What a function holds in which shares begin."""
 _SAMPLER: Final = re.compile(r"Distributed\w*Sampler")
@@ -88,15 +90,20 @@ class Shares:
         self._again = False
         self._attributes: dict[tuple[Class, str], Held | None] = {}
         self._fields: dict[Class, dict[str, Held]] = {}
+        self._ways: dict[tuple[object, ...], Source] = {}
+        self._named: dict[str, Held] = {}
         self.shared = live.answer(_conditions)
         self.empty = live.answer(_give_nothing)
         self._finals: dict[Function, dict[str, Held]] = {}
-        roots = _roots(live)
-        self._follow(roots)
-        if self._again:
+        self._sources = live.answer(_beginnings)
+        self._follow(_roots(live, self._sources))
+        # Only now that nothing is under way: what a class keeps is found by following its methods.
+        self._named = self._loaders()
+        if self._again or self._named:
             # Objects are made of shares: what their methods see is known now.
             self.seen, self._done, self._attributes, self._finals = {}, {}, {}, {}
-            self._follow(roots)
+            self._sources |= self._given()
+            self._follow(_roots(live, self._sources))
 
     def of(self, node: ast.AST) -> Held:
         """Whose an expression is, over all ways that lead to it."""
@@ -123,6 +130,31 @@ class Shares:
             self.seen[id(node)] = Seen(value, function)
         elif known.value is not value:
             known.value = join(known.value, value)
+
+    def summed(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that is added up, or put beside the others of its rank; elsewhere the value itself."""
+        source = value.source
+        if not value.is_share or source is None or value.kind is Kind.LOADER:
+            return value
+        here = related(module, node, "what this rank has computed is put together here")
+        if source.mean is not None and source.mean.place.line == here.place.line:
+            return value  # `totals[key] /= steps`
+        return value.but(source=self._interned(source, here, source.mean))
+
+    def averaged(self, value: Held, module: Module, node: ast.AST) -> Held:
+        """A share that was divided by something; elsewhere the value itself."""
+        source = value.source
+        if not value.is_share or source is None:
+            return value
+        here = related(module, node, "the mean is taken over this rank's share here")
+        return value.but(source=self._interned(source, source.summed, here))
+
+    def _interned(self, source: Source, summed: Related | None, mean: Related | None) -> Source:
+        """The source with these places, the same object each time: functions are told apart by it."""
+        key = source.node, source.padded, summed, mean
+        if key not in self._ways:
+            self._ways[key] = replace(source, summed=summed, mean=mean)
+        return self._ways[key]
 
     def _follow(self, roots: list[Function]) -> None:
         for function in roots:
@@ -221,6 +253,8 @@ class Shares:
             return UNKNOWN  # of all ranks on the one that reads, this rank's on the others
         if receiver is not None and receiver.is_share and _synchronises(function):
             assert isinstance(node.func, ast.Attribute)
+            # An element of a container is reduced where it stands: of what a loop binds, `Flow` takes note behind it.
+            caller.filled |= {path_of(node.func.value)} - {""}
             caller.bind(node.func.value, UNKNOWN.but(made=receiver.made))
         return found[0]
 
@@ -259,7 +293,29 @@ class Shares:
             return Held(Part.SHARE, made.source, Kind.LOADER, made=cls)
         if init is not None and (made.part is not Part.ALIKE or init in self._sources):
             self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
+            source = (
+                self._divided_by(cls, init) if facts.is_data_set((cls.name, *libraries)) else None
+            )
+            if source is not None:
+                return Held(Part.SHARE, source, Kind.LOADER, made=cls)
         return Held(made=cls)
+
+    def _divided_by(self, cls: Class, init: Function) -> Source | None:
+        """Where `__init__` of a data set takes this rank's part, under no condition, of what it keeps or hands on to
+        the class of a library that it derives from."""
+        handed = [
+            self.of(argument)
+            for node in own_nodes(init)
+            if isinstance(node, ast.Call) and last_name(node) == "__init__"
+            for argument in (*node.args, *(k.value for k in node.keywords))
+        ]
+        for held in (*handed, *self._fields.get(cls, {}).values()):
+            source = held.source
+            if held.is_share and held.kind is Kind.LOADER and source is not None:
+                where = self.seen.get(id(source.node))
+                if where is not None and not _is_conditional(where.function, source.node):
+                    return source
+        return None
 
     def _part_of(self, caller: Following, cls: Class, node: ast.Call) -> Held:
         text = "each rank takes its part of this data set"
@@ -312,12 +368,34 @@ class Shares:
             return UNKNOWN
         return Held(owner.part, owner.source, found.kind, made=found.made)
 
+    def loader_named(self, attr: str) -> Held | None:
+        """What each class of the program keeps under the name of a loader; None where one has it of all of the data."""
+        return self._named.get(attr)
+
+    def _loaders(self) -> dict[str, Held]:
+        """The loaders that are read from an object of whatever class, by the name under which each class keeps its part.
+
+        PonderV2 aad65d6 ponder/engines/hooks/evaluator.py:36: `self.trainer.val_loader`, of a trainer that hands itself
+        to its hooks.
+        """
+        found = {}
+        for attr, classes in self.live.answer(_keepers).items():
+            known = [self.attribute_of(Held(made=cls), attr) for cls in classes]
+            values = [v for v in known if v is not None and v.is_share and v.kind is Kind.LOADER]
+            if values and len(values) == len(known):
+                kept = {cls: {attr} for cls in classes}
+                if _readers_elsewhere(self.live, kept, frozenset()):
+                    found[attr] = joined(values)
+        return found
+
     def _attribute(self, cls: Class, attr: str) -> Held | None:
         values = []
         for each in self.live.program.mro(cls)[0]:
             if attr in self._fields.get(each, {}):
                 values.append(self._fields[each][attr])
             for method in each.self_assigned.get(attr, ()):
+                if method.name == "__init__" and attr in self._fields.get(each, {}):
+                    continue  # what it was given is known: `Trainer(loaders={"train": …, "dev": …})`
                 value = self._final(method).get(f"self.{attr}")
                 if value is not None:
                     values.append(value)
@@ -328,9 +406,24 @@ class Shares:
                 values.append(returned)
         return joined(values) if values else None
 
-    @property
-    def _sources(self) -> frozenset[Function]:
-        return self.live.answer(_beginnings)
+    def _given(self) -> frozenset[Function]:
+        """The methods that read a share which their object was given: `Trainer(model, loader)`."""
+        kept = {
+            cls: {attr for attr, value in fields.items() if value.is_share}
+            for cls, fields in self._fields.items()
+        }
+        methods = _readers(self.live, kept, self._sources)
+        return frozenset(_reached(self.live, set(self._sources) | methods, methods))
+
+
+def _is_conditional(function: Function, node: ast.AST) -> bool:
+    """Whether a part of a function stands under a condition that may not hold where several ranks run."""
+    return any(
+        isinstance(outer, ast.If | ast.IfExp)
+        and where_distributed(outer.test) is not True
+        and any(part is node for part in walk(outer))
+        for outer in own_nodes(function)
+    )
 
 
 def _is_rank(site: CallSite, node: ast.expr) -> bool:
@@ -413,7 +506,11 @@ def _changed(
         path, value = path_of(argument), after.get(name)
         if not path or value is None or name in bound_again(function) or value is given.get(name):
             continue
-        if value.part in _ENDED or value.kind is Kind.PLAIN:
+        if value.part in _ENDED:
+            caller.put(
+                path, value
+            )  # and of its elements, which a helper may have reduced one by one
+        elif value.kind is Kind.PLAIN:
             caller.variables[path] = value
     if isinstance(node.func, ast.Attribute) and function.cls is not None:
         _changed_object(caller, node.func.value, after)
@@ -433,9 +530,12 @@ def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) 
     source = next((v.source for v in own.values() if v.source is not None), None)
     part = Part.SHARE if parts == {Part.SHARE} else Part.UNKNOWN
     held = Held(part, source)
-    if path:
-        before = caller.value(owner)
-        caller.variables[path] = held.but(made=before.made)
+    if path and isinstance(owner, ast.Subscript):
+        # The dict holds it, too: GLaMM e74865f train.py:615, `trackers["gIoU"].update(…)`, and a loop over
+        # `trackers.values()` that reduces each.
+        caller.bind(owner, held.but(made=made))
+    elif path:
+        caller.variables[path] = held.but(made=made)
     elif isinstance(owner, ast.Subscript):
         before = caller.value(owner.value)
         caller.keep(owner.value, held)
@@ -493,18 +593,42 @@ def _makes_sampler(part: ast.expr | list[ast.stmt]) -> bool:
 def _beginnings(live: LiveProgram) -> frozenset[Function]:
     """The functions in which a share begins, the methods beside them, and those that call them."""
     begin: set[Function] = set()
-    dividing = (*live.answer(slicing_classes), *live.answer(divisions))
-    slicing = [f"{cls.name}(" for cls in dividing]
     for module in live.program.modules.values():
         if _BEGINS.search(module.source.text):
             begin.update(_in_module(module))
-        made = [call[:-1] for call in slicing if call in module.source.text]
-        begin.update(f for f in module.all_functions if made and _calls(f, set(made)))
+    data_sets = {
+        f.cls
+        for f in begin
+        if f.cls is not None and facts.is_data_set((f.cls.name, *live.program.mro(f.cls)[1]))
+    }
+    dividing = {
+        cls.name for cls in (*live.answer(slicing_classes), *live.answer(divisions), *data_sets)
+    }
+    for module in live.program.modules.values():
+        made = {name for name in dividing if f"{name}(" in module.source.text}
+        begin.update(f for f in module.all_functions if made and _calls(f, made))
     found = set(begin)
     for function in begin:
         if function.cls is not None:
             found.update(function.cls.methods.values())
+    return frozenset(_reached(live, found, begin))
+
+
+def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> set[Function]:
+    """Functions with those to which they hand a share: by what they return, and by what they keep in an object.
+
+    Args:
+        live: the program.
+        found: functions that are followed.
+        begin: those of them of which the callers are looked for.
+
+    Returns:
+        All that are followed.
+    """
     names = _names(begin)
+    kept = _readers(live, _kept(found), found) | _readers_elsewhere(live, _kept(found), found)
+    found |= kept
+    names |= _names(kept)
     for _ in range(_LEVELS):
         more = {
             function
@@ -514,8 +638,89 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
             if function not in found and _calls(function, names)
         }
         found |= more
-        names = _names(more)
-    return frozenset(found)
+        kept = _readers(live, _kept(more), found) | _readers_elsewhere(live, _kept(more), found)
+        found |= kept
+        names = _names(more | kept)
+    return found
+
+
+_OF_DATA: Final = re.compile(r"load|data|sampler|iter|_dl$|_ds$|split|batches")
+"""Names of attributes that may hold what is read."""
+
+
+def _kept(functions: Iterable[Function]) -> dict[Class, set[str]]:
+    """What functions keep in their objects, by the class, as far as the names speak of data."""
+    kept: dict[Class, set[str]] = {}
+    for function in functions:
+        if function.cls is not None:
+            for attr, methods in function.cls.self_assigned.items():
+                if function in methods and _OF_DATA.search(attr):
+                    kept.setdefault(function.cls, set()).add(attr)
+    return kept
+
+
+_LOADER: Final = re.compile(r"(?:^|_)(?:data_?)?loaders?$|_dl$")
+"""Names of attributes that hold a loader."""
+
+
+def _keepers(live: LiveProgram) -> dict[str, list[Class]]:
+    """The classes that keep a loader, by the name of the attribute."""
+    found: dict[str, list[Class]] = {}
+    for module in live.program.modules.values():
+        for cls in module.all_classes:
+            for attr in cls.self_assigned:
+                if _LOADER.search(attr):
+                    found.setdefault(attr, []).append(cls)
+    return found
+
+
+def _readers_elsewhere(
+    live: LiveProgram, kept: dict[Class, set[str]], known: Container[Function]
+) -> set[Function]:
+    """The functions that read the loader of an object which they were given: `self.trainer.val_loader`."""
+    attrs = {attr for names in kept.values() for attr in names if _LOADER.search(attr)}
+    return {
+        function
+        for module in live.program.modules.values()
+        if any(f".{attr}" in module.source.text for attr in attrs)
+        for function in module.all_functions
+        if function not in known
+        and any(
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Load)
+            and node.attr in attrs
+            and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+            for node in own_nodes(function)
+        )
+    }
+
+
+def _readers(
+    live: LiveProgram, kept: dict[Class, set[str]], known: Container[Function]
+) -> set[Function]:
+    """The methods that read what an object keeps, of its class and of the classes that derive from it.
+
+    align-anything 3f9decc align_anything/trainers/text_to_text/sft.py:88: `init_datasets()` keeps the loaders that a
+    method of the base class has made, and `eval()` goes over them.
+    """
+    found: set[Function] = set()
+    for cls, attrs in kept.items():
+        for each in (cls, *live.program.subclasses(cls)):
+            for method in each.methods.values():
+                if method not in known and _reads(method, attrs):
+                    found.add(method)
+    return found
+
+
+def _reads(method: Function, attrs: Container[str]) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and node.attr in attrs
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        for node in own_nodes(method)
+    )
 
 
 _COMMON: Final = frozenset(
@@ -553,9 +758,8 @@ def _calls(function: Function, names: set[str]) -> bool:
     return any(isinstance(n, ast.Call) and last_name(n) in names for n in own_nodes(function))
 
 
-def _roots(live: LiveProgram) -> list[Function]:
+def _roots(live: LiveProgram, wanted: Container[Function]) -> list[Function]:
     """The functions that are followed by themselves, in the order of the program."""
-    wanted = live.answer(_beginnings)
     return [f for f in live.program.functions() if f in wanted and _stands_alone(f)]
 
 

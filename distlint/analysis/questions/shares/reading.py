@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import literals
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import walk
@@ -56,6 +58,36 @@ def field_name(key: object) -> str:
     return key if isinstance(key, str) else repr(key)
 
 
+def key_text(node: ast.expr | None, given: tuple[str, str] = ("", "")) -> str | None:
+    """How the value under a key is remembered: `f"eval/{name}"` as `eval/{name}`; None where the key says nothing.
+
+    Args:
+        node: the key.
+        given: a variable in it, and what it stands for.
+    """
+    match node:
+        case ast.Constant(value=key):
+            return field_name(key)
+        case ast.Name(id=name) if name == given[0]:
+            return given[1]
+        case ast.JoinedStr(values=values):
+            return "".join(_text(part, given) for part in values)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            texts = key_text(left, given), key_text(right, given)
+            return "".join(texts) if None not in texts else None  # type: ignore[arg-type]
+    return None
+
+
+def _text(part: ast.expr, given: tuple[str, str]) -> str:
+    match part:
+        case ast.Constant(value=said):
+            return str(said)
+        case ast.FormattedValue(value=value):
+            text = ast.unparse(value)
+            return given[1] if text == given[0] else f"{{{text}}}"
+    return ""
+
+
 def keys_of(target: ast.expr, iterable: ast.expr) -> dict[str, str]:
     """The variable of a loop that goes through the keys of a dict, with the name of the dict."""
     match target, iterable:
@@ -73,6 +105,20 @@ def keys_of(target: ast.expr, iterable: ast.expr) -> dict[str, str]:
     return {}
 
 
+def whose_attributes(iterable: ast.expr) -> str:
+    """The object whose attributes a loop goes through: `vars(self).values()`, `self.__dict__.items()`; "" for others."""
+    match iterable:
+        case ast.Call(
+            func=ast.Attribute(
+                attr="values" | "items",
+                value=ast.Call(func=ast.Name(id="vars"), args=[owner])
+                | ast.Attribute(attr="__dict__", value=owner),
+            )
+        ):
+            return path_of(owner)
+    return ""
+
+
 def takes_share(index: ast.Slice) -> bool:
     """Whether a slice is `[rank::world]` or `[rank * n : (rank + 1) * n]`."""
     start = index.lower
@@ -84,6 +130,51 @@ def takes_share(index: ast.Slice) -> bool:
     if tables.RANK_NAMES.isdisjoint(names):
         return False
     return index.step is not None or index.upper is not None
+
+
+def picks_by_rank(test: ast.expr, taken: bool = True) -> bool:
+    """Whether a condition, come out one way, holds for every so many elements, another for each rank: `i % world == rank`.
+
+    FiD fe769f3 src/data.py:131: `if global_rank > -1 and not k % world_size == global_rank: continue`.
+    """
+    for part, holds in literals(test, taken):
+        match part:
+            case ast.Compare(
+                left=ast.BinOp(op=ast.Mod(), right=count), ops=[operator], comparators=[other]
+            ) if last_name(count) in tables.WORLD_NAMES and last_name(other) in tables.RANK_NAMES:
+                if isinstance(operator, ast.Eq if holds else ast.NotEq):
+                    return True
+    return False
+
+
+_PARTS: Final = re.compile(r"split|chunk|partition|divide|shard|(?<![a-z])parts?(?![a-z])")
+"""Words in the names of functions that make as many parts as they are told."""
+
+
+def takes_one_of_the_parts(
+    owner: ast.expr, index: ast.expr, given: Mapping[str, Sequence[ast.expr]]
+) -> bool:
+    """Whether an element is this rank's of as many parts as there are ranks: `np.array_split(files, world_size)[rank]`.
+
+    Args:
+        owner: what the element is taken from.
+        index: where.
+        given: what the function gives its variables.
+    """
+    if (
+        not isinstance(index, ast.Name | ast.Attribute | ast.Call)
+        or last_name(index) not in tables.RANK_NAMES
+    ):
+        return False
+    ways = given.get(owner.id, ()) if isinstance(owner, ast.Name) else (owner,)
+    for way in ways:
+        if isinstance(way, ast.Call) and last_name(way) in ("list", "tuple") and way.args:
+            way = way.args[0]
+        if isinstance(way, ast.Call) and _PARTS.search(last_name(way)):
+            told = (*way.args, *(k.value for k in way.keywords))
+            if any(last_name(each) in tables.WORLD_NAMES for each in told):
+                return True
+    return False
 
 
 def where_distributed(test: ast.expr, shared: frozenset[str] = frozenset()) -> bool | None:

@@ -49,12 +49,17 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Where a rank gets its share; `padded` where the last batch is filled up with repetitions."""
+    """Where a rank gets its share; `padded` where the last batch is filled up with repetitions.
+
+    `summed` is where a number was added up over the share or put beside the others, `mean` where it was divided.
+    """
 
     node: ast.AST
     module: Module
     text: str
     padded: bool = False
+    summed: Related | None = None
+    mean: Related | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,9 +96,12 @@ class Held:
 
     @property
     def began(self) -> tuple[Related, ...]:
-        """The place where a rank gets its share of it, beside a finding."""
+        """Where a rank gets its share of it, and where that became a number, beside a finding."""
         source = self.source
-        return (related(source.module, source.node, source.text),) if source is not None else ()
+        if source is None:
+            return ()
+        way = (related(source.module, source.node, source.text), source.summed, source.mean)
+        return tuple(each for each in way if each is not None)
 
     def key(self, depth: int = 2) -> object:
         """Tells values apart that make a function do different things."""

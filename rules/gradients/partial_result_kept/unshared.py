@@ -1,0 +1,64 @@
+"""Loops over a rank's share that rank 0 alone goes through: what the other ranks were given, nobody looks at."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.shares.values import Kind
+from distlint.analysis.questions.training import goes_backward
+from distlint.knowledge.shares import KEEPS
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Held
+
+
+class Unshared(NamedTuple):
+    """A loop, what it goes over, and whether the first rank of each machine is in it rather than rank 0 alone."""
+
+    loop: ast.For
+    held: Held
+    of_each_machine: bool
+
+
+def gone_through_by_main(model: Model, known: Shares, function: Function) -> Iterator[Unshared]:
+    """The loops of a function in which rank 0 alone adds something up over its share.
+
+    Oscar 266075f oscar/run_vqa.py:1161: `if args.local_rank in [-1, 0]: test(…)`, and `test()` makes a
+    DistributedSampler. A look at a few samples has a `break`.
+    """
+    for loop in own_nodes(function):
+        if not isinstance(loop, ast.For) or goes_backward(loop):
+            continue
+        held = next((h for h in _loaders(known, loop.iter) if h.is_share), None)
+        if held is None or not _collects(loop) or any(isinstance(n, ast.Break) for n in walk(loop)):
+            continue
+        groups = [model.call_at(n) for n in walk(loop) if isinstance(n, ast.Call)]
+        ranks = {rank for group in groups if group is not None for rank in group.classes}
+        if ranks and all(rank.local_rank == 0 for rank in ranks):
+            yield Unshared(loop, held, of_each_machine=len(ranks) > 1)
+
+
+def _loaders(known: Shares, iterable: ast.expr) -> Iterator[Held]:
+    for part in walk(iterable):
+        if isinstance(part, ast.expr) and known.of(part).kind is Kind.LOADER:
+            yield known.of(part)
+
+
+def _collects(loop: ast.For) -> bool:
+    """Whether a loop adds something up, or keeps what it has made of each batch."""
+    return any(
+        isinstance(node, ast.AugAssign)
+        or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and last_name(node) in KEEPS
+        )
+        for node in walk(loop)
+    )
