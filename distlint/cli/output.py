@@ -127,7 +127,10 @@ def print_problems(report: Report) -> None:
     """What could not be done, one line each, on standard error; and where nothing was to be done."""
     style = style_of(sys.stderr)
     if not report.files and not report.problems:
-        print("No Python file was checked: there is none, or the settings leave it out.", file=sys.stderr)
+        print(
+            "No Python file was checked: there is none, or the settings leave it out.",
+            file=sys.stderr,
+        )
     for problem in report.problems:
         where = f"{problem.path}: " if problem.path else ""
         print(f"{style.red('error:')} {where}{problem.reason}", file=sys.stderr)
