@@ -833,12 +833,14 @@ def _run_rule(
     fails.
     """
     from distlint.repairs.dressing import dressed
+    from distlint.repairs.side_by_side import side_by_side
 
     findings: list[Finding] = []
     try:
         for finding in rule.check(model):
             shown = request.selection.reports(finding.code, finding.severity)
             findings.append(dressed(model, finding, style) if shown else finding)
+        findings = side_by_side(model, findings)
     except BrokenRules:
         raise
     except Exception as error:

@@ -246,7 +246,10 @@ def _is_bound_behind(statement: ast.stmt, name: str, tests: frozenset[str]) -> b
                 return True
             done = [*body, *orelse]
             return _is_bound_in(done, name, tests) and all(
-                _leaves(each.body) or _is_bound_in(each.body, name, tests) for each in handlers
+                _leaves(each.body)
+                or _is_bound_in(each.body, name, tests)
+                or _is_flagged(each.body, tests)
+                for each in handlers
             )
         case ast.Match(cases=cases):
             return any(_may_bind(case, name) for case in cases)

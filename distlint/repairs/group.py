@@ -61,7 +61,7 @@ def tests_of_group(model: Model, function: Function, line: int) -> list[str]:
 
     lightweight-gan efbec45 lightweight_gan/cli.py:46: `is_ddp`, under which `run_training()` made it.
     """
-    flow = GroupFlow(model, lambda call: _made_by(model, call, frozenset()))
+    flow = GroupFlow(model, lambda user, call: _made_by(model, user, call, frozenset()))
     return flow.tests_at(function, line)
 
 
@@ -69,7 +69,9 @@ def _before(model: Model, function: Function, line: int, seen: frozenset[Functio
     if function in seen:
         return Group.MADE  # a recursive call: the other ways decide
     seen |= {function}
-    here = GroupFlow(model, lambda call: _made_by(model, call, frozenset())).at(function, line)
+    here = GroupFlow(model, lambda user, call: _made_by(model, user, call, frozenset())).at(
+        function, line
+    )
     if here is Group.MADE:
         return here
     ways = [_before(model, way.function, way.line, seen) for way in _callers(model, function)]
@@ -190,10 +192,15 @@ def _makes(model: Model, function: Function, seen: set[Function]) -> bool:
     return any(_starts(model, site, seen) for site in _calls(model, function))
 
 
-def _made_by(model: Model, call: ast.Call, seen: frozenset[Function]) -> Group:
+def _made_by(model: Model, user: Function, call: ast.Call, seen: frozenset[Function]) -> Group:
     """What a call that has come back says of the group, whatever arguments it had."""
-    sites = model.answer(_sites_by_node).get(id(call), ())
-    return min((_made_at(model, site, seen) for site in sites), default=Group.UNKNOWN)
+    if sites := model.answer(_sites_by_node).get(id(call), ()):
+        return min(_made_at(model, site, seen) for site in sites)
+    # No rank of several makes it: below `not is_initialized()`, for one.
+    meaning = model.resolve(user.module, call.func)
+    if isinstance(meaning, Function):
+        return _left_by(model, meaning, seen)
+    return Group.MADE if meaning in _STARTS or meaning in GROUP_QUESTIONS else Group.UNKNOWN
 
 
 def _made_at(model: Model, site: CallSite, seen: frozenset[Function]) -> Group:
@@ -206,12 +213,17 @@ def _made_at(model: Model, site: CallSite, seen: frozenset[Function]) -> Group:
     if _makes_where_needed(model, site):
         return Group.MAYBE
     function = _run_by(model, site)
-    if function is None or function in seen or function.is_generator:
+    return Group.UNKNOWN if function is None else _left_by(model, function, seen)
+
+
+def _left_by(model: Model, function: Function, seen: frozenset[Function]) -> Group:
+    """What is known of the group where a function has come back."""
+    if function in seen or function.is_generator:
         return Group.UNKNOWN
     known = model.answer(_LeftBehind).groups
     if function not in known:
         inside = seen | {function}
-        flow = GroupFlow(model, lambda call: _made_by(model, call, inside))
+        flow = GroupFlow(model, lambda user, call: _made_by(model, user, call, inside))
         known[function] = flow.behind(function)
     return known[function]
 

@@ -100,10 +100,10 @@ class GroupFlow:
 
     Args:
         model: the analysed project.
-        made_by: what a call that has come back says of the group.
+        made_by: what a call in a function says of the group once it has come back.
     """
 
-    def __init__(self, model: Model, made_by: Callable[[ast.Call], Group]) -> None:
+    def __init__(self, model: Model, made_by: Callable[[Function, ast.Call], Group]) -> None:
         self._model = model
         self._made_by = made_by
         self._line = 0
@@ -223,8 +223,8 @@ class GroupFlow:
             ]
             loops = isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
             state = self._evaluated(inside, state, surely=surely and not loops)
-            if isinstance(node, ast.Call):
-                state = state.with_call(self._made_by(node), surely=surely)
+            if isinstance(node, ast.Call) and self._function is not None:
+                state = state.with_call(self._made_by(self._function, node), surely=surely)
         return state
 
     def _said(self, test: ast.expr, *, truth: bool) -> Conditions:
