@@ -184,3 +184,35 @@ def test_statements_side_by_side_go_under_one_guard(distlint: Program, tmp_path:
         '+        shutil.rmtree("four")',
         "+    dist.barrier()",
     ]
+
+
+ALONE = """\
+import argparse
+
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local-rank", "--local_rank", type=int, default={default})
+args = parser.parse_args()
+{made}
+if args.local_rank == 0:
+    dist.barrier()
+print(args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "made", "moves"),
+    [
+        ("0", "dist.init_process_group('gloo')", True),
+        ("-1", "dist.init_process_group('gloo')", True),
+        ("-1", "if args.local_rank != -1:\n    dist.init_process_group('gloo')", False),
+    ],
+)
+def test_a_collective_that_a_lone_process_was_kept_from(
+    distlint: Program, tmp_path: Path, default: str, made: str, moves: bool
+) -> None:
+    """P-tuning-v2 b1520c9 PT-Retrieval/colbert/colbert/training/training.py:78: the rank of one process is -1."""
+    (tmp_path / "train.py").write_text(ALONE.format(default=default, made=made))
+    said = distlint("fix", "--unsafe-fixes", "--select", "DL101").out
+    assert ("-    dist.barrier()" in said) is moves
