@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.columns import forget_lines, split_lines
-from distlint.findings import Finding, Place, Related, Severity
+from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.kinds import Kind, kind_of
 from distlint.parallel import cores, shared
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
@@ -720,7 +720,7 @@ def _of_launch_files(
             continue
         try:
             for each in rule.check_launch(read()):
-                finding = _on_trial(rule, each)
+                finding = _not_in_cells(_on_trial(rule, each))
                 if request.selection.reports(finding.code, finding.severity):
                     findings[finding] = None
         except Exception as error:
@@ -730,6 +730,17 @@ def _of_launch_files(
     return Outcome(
         _without_suppressed(request, entries, list(findings), judge_comments=complete, launch=True)
     )
+
+
+def _not_in_cells(finding: Finding) -> Finding:
+    """The finding; what it would change in a shell command of a notebook is shown only.
+
+    ClassyVision 08a82e8 tutorials/getting_started.ipynb: edits change the Python of a notebook.
+    """
+    fix = finding.fix
+    if fix is None or not fix.edits or not finding.fixed_path.endswith(SUFFIX):
+        return finding
+    return replace(finding, fix=Fix(Applicability.DISPLAY, fix.message))
 
 
 @dataclass(slots=True)
@@ -857,12 +868,14 @@ def _run_rule(
     fails.
     """
     from distlint.repairs.dressing import dressed
+    from distlint.repairs.side_by_side import side_by_side
 
     findings: list[Finding] = []
     try:
         for finding in rule.check(model):
             shown = request.selection.reports(finding.code, finding.severity)
             findings.append(dressed(model, finding, style) if shown else finding)
+        findings = side_by_side(model, findings)
     except BrokenRules:
         raise
     except Exception as error:

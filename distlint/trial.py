@@ -1,6 +1,7 @@
 """A repair on trial: fixes go into a copy in memory, and the copy is checked like the files themselves.
 
-A fix is good where its finding is gone, no other has come, and no function is followed less far than before.
+A fix is good where its finding is gone, no other has come, no function is followed less far than before, and no
+line reads a name that may have no value there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from dataclasses import dataclass, replace
 from distlint.checking import Outcome, Request, check
 from distlint.columns import lines_kept
 from distlint.findings import Finding, Severity
+from distlint.fixing.binding import added
 from distlint.project.files import Problem
+from distlint.project.notebooks import SUFFIX
 from distlint.project.selection import Selection
 from distlint.reporting.report import Report, Texts
 from distlint.rule import Status
@@ -109,7 +112,22 @@ def harm_of(before: Trial, after: Trial, fixed: Sequence[Finding]) -> list[Harm]
                 gone[_subject(finding)] -= 1
             else:
                 harms.append(_harm(finding, fixed, regions))
+    harms += _without_value(before.report.texts, after.report.texts, fixed, regions)
     return [*harms, *_failures(before.report, after.report)]
+
+
+def _without_value(
+    before: Texts, after: Texts, fixed: Sequence[Finding], regions: _Regions
+) -> Iterator[Harm]:
+    """The names that the repaired files read where nothing may have bound them, and did not before."""
+    changed = {path for finding in fixed for path in finding.edits_by_file() or ("",)}
+    for path in sorted(path for path in changed if path.endswith((".py", SUFFIX))):
+        old, new = (texts.lines(path) for texts in (before, after))
+        if old != new:
+            for each in added("\n".join(old), "\n".join(new)):
+                line, _ = regions.line_before(path, each.line)
+                text = f"with it, `{each.name}` may have no value at {path}:{line}"
+                yield Harm(path, text, line=line)
 
 
 def _gone(
@@ -183,11 +201,18 @@ class _Regions:
         """Where a finding in the repaired files stands."""
         return self._region(finding, 1)
 
+    def line_before(self, path: str, line: int) -> Line:
+        """A line of a repaired file."""
+        return self._line(path, line, 1)
+
     def _region(self, finding: Finding, side: int) -> Region:
         path, line = finding.place.path, finding.place.line
+        return path, finding.code, self._line(path, line, side)
+
+    def _line(self, path: str, line: int, side: int) -> Line:
         if path not in self._numbers:
             self._numbers[path] = self._numbered(path)
-        return path, finding.code, self._numbers[path][side].get(line, (line, False))
+        return self._numbers[path][side].get(line, (line, False))
 
     def _numbered(self, path: str) -> tuple[dict[int, Line], dict[int, Line]]:
         old, new = (texts.lines(path) for texts in self._texts)

@@ -22,11 +22,12 @@ from distlint.knowledge.versions import SINCE
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.ending import ends_program
-from distlint.repairs.group import Group, group_at
+from distlint.repairs.group import group_at
+from distlint.repairs.group_flow import Group
 from distlint.repairs.guarding import LEAVES, statement_on_main
 from distlint.repairs.leftover import used_twin
 from distlint.repairs.meeting import NEED_ALL, hindrance
-from distlint.repairs.scope import Scope, conditions_at, scope_at
+from distlint.repairs.scope import Scope, negated, scope_at, visible_imports
 from distlint.repairs.ways_inside import way_inside
 
 RUNTIME, NATIVE = "runtime", "native"
@@ -108,7 +109,7 @@ class _OwnWayInside:
 
 
 def _has_torch(place: _Place) -> bool:
-    return place.module.imports.get("torch") == "torch"
+    return visible_imports(place.function, place.line).get("torch") == "torch"
 
 
 _EXPRESSIONS: Final[dict[str, tuple[_Form | _OwnWayInside, ...]]] = {
@@ -201,8 +202,8 @@ def _in_style(model: Model, module: Module, finding: Finding, fix: Fix, style: s
             continue
         place = _place(model, module, _first(edit), style)
         made = _with_own_barrier(_with_own_unwrap(_with_ranks(edit, place), place), place)
-        if isinstance(made, Insert) and made.code == place.scope.barrier:
-            message = message.replace("`barrier()`", f"`{made.code}`")
+        if isinstance(made, Insert) and made.code == _waits(place.scope):
+            message = message.replace("`barrier()`", f"`{place.scope.barrier}`")
         made = _under_the_next_guard(made, place) or made
         own = _of_accelerator(made, place)
         if own is not None:
@@ -288,7 +289,7 @@ def _is_too_early(model: Model, module: Module, edit: Edit) -> bool:
         return False
     line = _first(edit).line
     function = _function_at(module, _first(edit))
-    return group_at(model, function, line, conditions_at(model, function, line)) is Group.LATER
+    return group_at(model, function, line) is Group.LATER
 
 
 def _parted(model: Model, module: Module, fix: Fix) -> str:
@@ -386,8 +387,23 @@ def _with_own_unwrap(edit: Edit, place: _Place) -> Edit:
 def _with_own_barrier(edit: Edit, place: _Place) -> Edit:
     """The edit with the barrier of the accelerator or trainer at the place: PixArt-sigma, train_pixart_lora_hf.py:1014."""
     if isinstance(edit, Insert) and edit.code == "$barrier()" and place.scope.barrier:
-        return replace(edit, code=place.scope.barrier)
+        return replace(edit, code=_waits(place.scope))
     return edit
+
+
+def _waits(scope: Scope, test: str = "") -> str:
+    """The statement in which all ranks for which a test holds wait for each other."""
+    tests = " and ".join(_in_and(each) for each in (scope.barrier_if, test) if each)
+    return f"if {tests}:\n    {scope.barrier}" if tests else scope.barrier
+
+
+def _in_and(test: str) -> str:
+    """A test as an arm of `and`."""
+    body = ast.parse(test, mode="eval").body
+    loose = isinstance(body, ast.IfExp | ast.Lambda | ast.NamedExpr) or (
+        isinstance(body, ast.BoolOp) and isinstance(body.op, ast.Or)
+    )
+    return f"({test})" if loose else test
 
 
 def _of_accelerator(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
@@ -465,7 +481,8 @@ def _on_main(edit: Replace, place: _Place) -> tuple[str, tuple[Edit, ...]] | Non
         return f"Write on rank 0 alone: `if {scope.main}:`", (guarded,)
     if not scope.barrier:
         return None
-    waits = "" if _is_followed_by(place, statement, scope.barrier) else f"\n{scope.barrier}"
+    wait = _waits(scope)
+    waits = "" if _is_followed_by(place, statement, wait) else f"\n{wait}"
     said = f"Write on rank 0 while the others wait: `if {scope.main}:`, then `{scope.barrier}`"
     return said, (replace(guarded, code=f"{guarded.code}{waits}"),)
 
@@ -505,20 +522,11 @@ def _in_turn(edit: WrapInWith, place: _Place) -> tuple[str, tuple[Edit, ...]] | 
     leaves = any(isinstance(node, LEAVES) for s in held for node in walk(s))
     if not first or not scope.barrier or leaves:
         return None
-    before = Insert(edit.first, f"if {_negated(first)}:\n    {scope.barrier}")
-    after = Insert(edit.last, f"if {first}:\n    {scope.barrier}", after=True)
+    if scope.barrier_if:
+        first = first.removeprefix(f"{negated(scope.barrier_if)} or ")
+    before = Insert(edit.first, _waits(scope, negated(first)))
+    after = Insert(edit.last, _waits(scope, first), after=True)
     return f"Let {who} go first, and the others wait in `{scope.barrier}`", (before, after)
-
-
-def _negated(test: str) -> str:
-    if test.endswith(" == 0"):
-        return f"{test.removesuffix(' == 0')} != 0"
-    if test.startswith("not ") and " " not in test.removeprefix("not "):
-        return test.removeprefix("not ")
-    node = ast.parse(test, mode="eval").body
-    return (
-        f"not {test}" if isinstance(node, ast.Name | ast.Attribute | ast.Call) else f"not ({test})"
-    )
 
 
 def _statements(place: _Place) -> Iterator[ast.stmt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import enum
+from dataclasses import dataclass, field
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS
@@ -14,19 +14,8 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
-
-
-class Group(enum.IntEnum):
-    """What is known of the process group at a place; the smallest of several ways counts."""
-
-    LATER = 0
-    """It is made further down: before, every process takes itself for the only one."""
-    UNKNOWN = 1
-    MAYBE = 2
-    """Made where there are several processes: under a condition, or by a class that asks for them."""
-    MADE = 3
-    """On every way here something made it, or would have failed without it."""
-
+from distlint.repairs.group_flow import Group, GroupFlow
+from distlint.repairs.meeting import calls_of
 
 _MADE_WHERE_NEEDED = frozenset(
     {
@@ -44,62 +33,77 @@ _GIVEN_TO_FIT = frozenset(
     {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
 )
 _STARTS = frozenset({*PROCESS_GROUP_STARTS, "deepspeed.initialize"})
-_ASKS = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
+GROUP_QUESTIONS = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
+"""What raises where there is no group."""
 
 
-def group_at(model: Model, function: Function, line: int, conditions: frozenset[int]) -> Group:
-    """What is known of the process group in front of a line of a function.
+def group_at(model: Model, function: Function, line: int) -> Group:
+    """What is known of the process group in front of a line of a function, in every run of the script.
+
+    One process that no launcher started is such a run, and the most common one: what `world_size > 1`,
+    `local_rank != -1` or `is_initialized()` lets through is not on its way (lightweight-gan efbec45
+    lightweight_gan/cli.py:46: `if is_ddp:` makes the group, and `run_training(0, 1, …)` has none).
 
     Args:
         model: the analysed project.
         function: what holds the line.
         line: the line.
-        conditions: the tests (`conditions_of`) that hold there.
 
     Returns:
         The least that holds on any way that the project shows. A function that nothing calls may be
         called by anybody.
     """
-    return _before(model, function, line, conditions, frozenset())
+    return _before(model, function, line, frozenset())
 
 
-def conditions_of(site: CallSite) -> frozenset[int]:
-    """The tests under which a call is made and that the analysis cannot decide."""
-    return frozenset(
-        id(guard.node)
-        for guard in site.guards
-        if not guard.exits and guard.value.truthiness() is None
-    )
+def tests_of_group(model: Model, function: Function, line: int) -> list[str]:
+    """Tests, as written, under each of which the group is there in front of a line, as the function itself shows.
+
+    lightweight-gan efbec45 lightweight_gan/cli.py:46: `is_ddp`, under which `run_training()` made it.
+    """
+    flow = GroupFlow(model, lambda user, call: _made_by(model, user, call, frozenset()))
+    return flow.tests_at(function, line)
 
 
-def _before(
-    model: Model,
-    function: Function,
-    line: int,
-    conditions: frozenset[int],
-    seen: frozenset[Function],
-) -> Group:
+def _before(model: Model, function: Function, line: int, seen: frozenset[Function]) -> Group:
     if function in seen:
         return Group.MADE  # a recursive call: the other ways decide
     seen |= {function}
-    above = [
-        min(made, Group.MADE if conditions_of(site) <= conditions else Group.MAYBE)
-        for site in _calls(model, function)
-        if (site.statement.end_lineno or site.statement.lineno) < line
-        and (made := _made_by(model, site, frozenset())) > Group.UNKNOWN
-    ]
-    if above:
-        return max(above)
-    ways = [
-        _before(model, site.function, site.statement.lineno, conditions_of(site), seen)
-        for site in model.answer(callers_by_function).get(function, ())
-    ]
+    here = GroupFlow(model, lambda user, call: _made_by(model, user, call, frozenset())).at(
+        function, line
+    )
+    if here is Group.MADE:
+        return here
+    ways = [_before(model, way.function, way.line, seen) for way in _callers(model, function)]
     known = min(ways, default=Group.UNKNOWN)
-    if _is_built_before_fit(model, function):
+    if here is Group.MAYBE:
+        known = max(here, known)
+    elif _is_built_before_fit(model, function) or (
+        known < Group.MAYBE and _later(model, function, line)
+    ):
         return Group.LATER
-    if known < Group.MAYBE and _later(model, function, line):
-        return Group.LATER
+    if known is Group.MADE and _is_called_besides(model, function):
+        return Group.UNKNOWN
     return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A statement that runs a function."""
+
+    function: Function
+    line: int
+
+
+def _callers(model: Model, function: Function) -> list[_Way]:
+    sites = model.answer(callers_by_function).get(function, ())
+    return list(dict.fromkeys(_Way(site.function, site.statement.lineno) for site in sites))
+
+
+def _is_called_besides(model: Model, function: Function) -> bool:
+    """Whether a call that no rank of several makes runs a function: `if world_size == 1: train(0)`, or a pool does."""
+    followed = {id(site.node) for site in model.answer(callers_by_function).get(function, ())}
+    return any(id(call) not in followed for _, call in calls_of(model, function))
 
 
 def _is_built_before_fit(model: Model, function: Function) -> bool:
@@ -188,29 +192,59 @@ def _makes(model: Model, function: Function, seen: set[Function]) -> bool:
     return any(_starts(model, site, seen) for site in _calls(model, function))
 
 
-def _made_by(model: Model, site: CallSite, seen: frozenset[Function]) -> Group:
-    """What a call that has come back says of the group."""
-    if site.name in _STARTS or site.name in _ASKS:
+def _made_by(model: Model, user: Function, call: ast.Call, seen: frozenset[Function]) -> Group:
+    """What a call that has come back says of the group, whatever arguments it had."""
+    if sites := model.answer(_sites_by_node).get(id(call), ()):
+        return min(_made_at(model, site, seen) for site in sites)
+    # No rank of several makes it: below `not is_initialized()`, for one.
+    meaning = model.resolve(user.module, call.func)
+    if isinstance(meaning, Function):
+        return _left_by(model, meaning, seen)
+    return Group.MADE if meaning in _STARTS or meaning in GROUP_QUESTIONS else Group.UNKNOWN
+
+
+def _made_at(model: Model, site: CallSite, seen: frozenset[Function]) -> Group:
+    if site.name in _STARTS or site.name in GROUP_QUESTIONS:
         return Group.MADE
-    if site.name.startswith("torch.distributed.") and any(
+    if site.name.rpartition(".")[0] == "torch.distributed" and any(
         row.effect is Effect.COLLECTIVE for row in site.rows
     ):
         return Group.MADE  # without a group it raises
     if _makes_where_needed(model, site):
         return Group.MAYBE
     function = _run_by(model, site)
-    if function is None or function in seen or function.is_generator:
+    return Group.UNKNOWN if function is None else _left_by(model, function, seen)
+
+
+def _left_by(model: Model, function: Function, seen: frozenset[Function]) -> Group:
+    """What is known of the group where a function has come back."""
+    if function in seen or function.is_generator:
         return Group.UNKNOWN
-    return max(
-        (
-            min(
-                _made_by(model, each, seen | {function}),
-                Group.MAYBE if conditions_of(each) else Group.MADE,
-            )
-            for each in _calls(model, function)
-        ),
-        default=Group.UNKNOWN,
-    )
+    known = model.answer(_LeftBehind).groups
+    if function not in known:
+        inside = seen | {function}
+        flow = GroupFlow(model, lambda user, call: _made_by(model, user, call, inside))
+        known[function] = flow.behind(function)
+    return known[function]
+
+
+@dataclass(slots=True)
+class _LeftBehind:
+    """What is known of the group behind a call of each function, as far as it was asked."""
+
+    live: LiveProgram
+    groups: dict[Function, Group] = field(default_factory=dict)
+
+
+def _sites_by_node(live: LiveProgram) -> dict[int, list[CallSite]]:
+    """Every call that some rank makes, by the `id` of its node; one for each function that it runs."""
+    found: dict[int, dict[object, CallSite]] = {}
+    for function in live.program.functions():
+        summaries = live.summaries_of(function)
+        for _, summary in summaries.summaries() if summaries is not None else ():
+            for site in summary.calls:
+                found.setdefault(id(site.node), {})[site.callee or site.name] = site
+    return {node: list(sites.values()) for node, sites in found.items()}
 
 
 def _calls(model: Model, function: Function) -> list[CallSite]:

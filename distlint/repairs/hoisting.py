@@ -28,6 +28,8 @@ from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
+from distlint.repairs.group import group_at
+from distlint.repairs.group_flow import Group
 from distlint.repairs.guarding import comment_behind, dedented, names_bound, source
 from distlint.repairs.meeting import is_agreed
 from distlint.repairs.premises import meetings_in, ranked_callers
@@ -39,6 +41,9 @@ _MEASURE = re.compile(
 )
 _LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_info", "pbar")
 
+
+_ALONE = re.compile(r"""rank\w*["']?\s*(?:[,=]|!=|>|in\b|not in\b)[^\n]*-1""")
+"""How files write the rank of a process that no launcher started."""
 
 _LISTINGS = frozenset({"listdir", "glob", "iglob", "iterdir", "scandir"})
 
@@ -89,7 +94,7 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
         made = _past_exit(divergence, function, branch, site.node, site.statement)
     else:
         made = _out_of_branch(divergence, branch, site.node, site.statement)
-    if made is None:
+    if made is None or _comes_without_group(model, divergence, site):
         return None
     runs = model.summaries_of(function)
     everyone = runs is not None and MAIN in runs.classes and len(runs.classes) > 1
@@ -97,6 +102,19 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     alike = not any(g.value.variance is Variance.RANK_LOCAL for g in site.guards)
     exact = made.exact and everyone and alone and alike and not ranked_callers(model, function)
     return Hoisted(made.edits, made.text, exact)
+
+
+def _comes_without_group(model: Model, divergence: Divergence, site: CallSite) -> bool:
+    """Whether a process that runs alone comes to a collective of torch which the guard has kept from it.
+
+    Its rank is 0, or the -1 of a launcher that it has not: without a group torch raises.
+    """
+    if site.name.rpartition(".")[0] != "torch.distributed":
+        return False
+    kept_away = divergence.waiters is not MAIN or _ALONE.search(divergence.module.source.text)
+    # At the collective: a test that asks the group itself raises like it.
+    made = group_at(model, divergence.function, site.statement.lineno) is Group.MADE
+    return bool(kept_away) and not made
 
 
 def _names_a_measure(model: Model, function: Function, site: CallSite) -> bool:

@@ -12,7 +12,8 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
-from distlint.repairs.group import Group, callers_by_function, conditions_of, group_at
+from distlint.repairs.group import callers_by_function, group_at
+from distlint.repairs.group_flow import Group
 from distlint.repairs.meeting import calls_of
 
 
@@ -136,5 +137,4 @@ def group_comes_later(model: Model, site: CallSite) -> bool:
     ijepa src/train.py:129: each process writes its settings and then calls `init_distributed()`, which asks
     for the group first.
     """
-    conditions = conditions_of(site)
-    return group_at(model, site.function, site.statement.lineno, conditions) is Group.LATER
+    return group_at(model, site.function, site.statement.lineno) is Group.LATER

@@ -13,7 +13,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.ir import AttributeSite, CallSite
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
-from distlint.analysis.interpreter.values import Value
+from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
@@ -24,7 +24,8 @@ from distlint.knowledge.conventions import NAMED_RANKS
 from distlint.knowledge.versions import TRAINER_WITH_ACCELERATOR
 from distlint.nodes import walk
 from distlint.repairs.blocks import blocks
-from distlint.repairs.group import Group, calls_by_function, conditions_of, group_at
+from distlint.repairs.group import GROUP_QUESTIONS, group_at, tests_of_group
+from distlint.repairs.group_flow import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Scope:
     """`torch.distributed`, as the file knows it, where the group is made on every way."""
     barrier: str = ""
     """A call for which all ranks meet."""
+    barrier_if: str = ""
+    """A test, as the file writes it, without which there is no group to call `barrier` in; empty where there always is."""
     only_ddp: frozenset[str] = frozenset()
     """Expressions that are a model in DDP and nothing else, on every path."""
     known_ddp: frozenset[str] = frozenset()
@@ -90,6 +93,11 @@ _GROUP: Final = {
     "barrier": "{}.barrier()",
 }
 """What the default process group answers, where there is one."""
+
+_OPPOSITE: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<",
+    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+}  # fmt: skip
 
 _FOR_WORDS: Final = re.compile(
     r"print|verbose|progress|tqdm|quiet|(?:^|_)(?:log|logs|logging|show)(?:$|_)", re.I
@@ -148,13 +156,20 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         _add(found, {key: text.format(accelerator) for key, text in _ACCELERATOR.items()})
     _add(found, of_trainer)
     if "rank" in found:
-        found.setdefault("main", f"{found['rank']} == 0")
+        test = f"{found['rank']} == 0"
+        found.setdefault("main", _named(function, test, line) or test)
     if "main" not in found:
         _add(found, {"main": _predicate_of_file(model, function, line)})
-    name = _group_name(function.module) if with_group else ""
+    name = _group_name(function, line) if with_group else ""
     if name and _is_made(model, function, line):
         found["distributed"] = name
         _add(found, {key: text.format(name) for key, text in _GROUP.items()})
+    elif name and (tests := tests_of_group(model, function, line)):
+        under = tests[0]
+        without = negated(under)
+        _add(found, {"main": f"{_in_or(without)} or {_GROUP['main'].format(name)}"})
+        if "barrier" not in found:
+            _add(found, {"barrier": _GROUP["barrier"].format(name), "barrier_if": under})
     ddp = _read_in_ddp(model, function, line)
     return Scope(
         **found,
@@ -181,11 +196,67 @@ def _test_in_use(model: Model, function: Function, line: int) -> str:
             continue
         inside = site.function is function
         around = site.function in _around(function)
-        if (inside or (around and _is_attribute(guard))) and not _names(guard) & _rebound(
-            function, None if not inside else guard.lineno, line
+        if (
+            (inside or (around and _is_attribute(guard)))
+            and not _names(guard) & _rebound(function, None if not inside else guard.lineno, line)
+            and (not inside or _is_answered(function, guard, line))
+            and (not _asks_group(model, function, guard) or _is_made(model, function, line))
         ):
             return source_of(function.module, guard)
     return ""
+
+
+def _is_answered(function: Function, guard: ast.expr, line: int) -> bool:
+    """Whether the names of a test that stands above have their values at a line, too.
+
+    A test in a branch of its own may ask what only that branch has set: `if distributed: rank = get_rank()`.
+    """
+    above = list(_statements_before(function.body, line))
+    if any(guard in walk(each.test) for each in above if isinstance(each, ast.If)):
+        return True
+    local = _names(guard) & {*_bindings(function), *_imported_in(function, None)}
+    return all(
+        any(_binds(statement, name) for statement in above if statement.lineno < line)
+        for name in local - set(function.parameters)
+    )
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    """Whether a name has a value behind a statement, whichever way control took in it."""
+    match statement:
+        case ast.If(body=body, orelse=orelse):
+            return all(any(_binds(each, name) for each in arm) for arm in (body, orelse))
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return any((n.asname or n.name.partition(".")[0]) == name for n in names)
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.With():
+            head = statement.items if isinstance(statement, ast.With) else [statement]
+            return any(
+                isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
+                for part in head
+                for node in walk(part)
+            )
+    return False
+
+
+def _asks_group(model: Model, function: Function, guard: ast.expr) -> bool:
+    """Whether a test raises where there is no group: `dist.get_rank() == 0`, or a function that asks so."""
+    for node in walk(guard):
+        if isinstance(node, ast.Call):
+            meaning = model.resolve(function.module, node.func)
+            if isinstance(meaning, Function):
+                if not _answers_without_group(model, meaning) and _mentions_group(model, meaning):
+                    return True
+            elif "torch.distributed" in str(meaning):
+                return True
+    return False
+
+
+def _mentions_group(model: Model, asked: Function) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and str(model.resolve(asked.module, node.func)) in GROUP_QUESTIONS
+        for node in own_nodes(asked)
+    )
 
 
 def _is_of_words(test: str) -> bool:
@@ -392,13 +463,29 @@ def _given(site: CallSite) -> Iterator[tuple[ast.expr, Value]]:
             yield keyword.value, site.keywords[keyword.arg]
 
 
+def _named(function: Function, test: str, line: int) -> str:
+    """The variable that a function keeps a test in: `is_main = rank == 0`."""
+    return next(
+        (
+            name
+            for name, values in assignments(function).items()
+            if [ast.unparse(value) for value in values] == [test]
+            and name.isidentifier()
+            and not _is_of_words(name)
+            and _is_bound(function, name, line)
+        ),
+        "",
+    )
+
+
 def _read_from_environment(function: Function, line: int) -> dict[str, str]:
     """The ranks that the launcher's variables give: a name that holds one, else the read as the file writes it."""
     found: dict[str, str] = {}
     for name, variable in _names_from_environment(function):
         if _is_bound(function, name, line):
             found.setdefault(variable, name)
-    found.setdefault("local_rank", _local_rank_read(function.module))
+    if visible_imports(function, line).get("os") == "os":
+        found.setdefault("local_rank", _local_rank_read(function.module))
     return found
 
 
@@ -426,14 +513,13 @@ def _variable_of(values: list[ast.expr]) -> str:
 @remembered
 def _local_rank_read(module: Module) -> str:
     """The first read of the local rank that has a default: without one it raises where there is no launcher."""
-    if module.imports.get("os") == "os":
-        for node in walk(module.source.tree):
-            if (
-                isinstance(node, ast.Call)
-                and _variable_read(node) == "LOCAL_RANK"
-                and "0" in ast.unparse(node)
-            ):
-                return source_of(module, node)
+    for node in walk(module.source.tree):
+        if (
+            isinstance(node, ast.Call)
+            and _variable_read(node) == "LOCAL_RANK"
+            and "0" in ast.unparse(node)
+        ):
+            return source_of(module, node)
     return ""
 
 
@@ -505,6 +591,11 @@ def _facts_of(values: list[tuple[RankClass, Value]], module: Module) -> Iterator
         yield "trainer"
     if len({rank for rank, _ in values}) < 2:
         return
+    # Called with a 0 in it, a function runs on one process: `run_training(0, 1, …)` in lightweight-gan efbec45
+    # lightweight_gan/cli.py, where `mp.spawn` passes each process its own.
+    ranked = [(rank, value) for rank, value in values if not _is_of_one_process(value)]
+    if len({rank for rank, _ in ranked}) > 1:
+        values = ranked
     if all(
         "world_size" in value.tags and value.const == MAIN.fact("world_size") for _, value in values
     ):
@@ -515,6 +606,11 @@ def _facts_of(values: list[tuple[RankClass, Value]], module: Module) -> Iterator
         ):
             yield field
             return
+
+
+def _is_of_one_process(value: Value) -> bool:
+    """Whether a value is that of rank 0 on every rank, or of what compares it with 0."""
+    return value.variance is Variance.UNIFORM and (value.const is True or value.const == 0)
 
 
 def _answers(rank: RankClass, value: Value, kind: str) -> bool:
@@ -719,25 +815,73 @@ def _of_framework(model: Model, function: Function) -> dict[str, str]:
     return {}
 
 
-@remembered
-def _group_name(module: Module) -> str:
-    """The name of `torch.distributed` in a file; empty where it does not import it by itself."""
-    for name, target in sorted(module.imports.items()):
+def _group_name(function: Function, line: int) -> str:
+    """The name of `torch.distributed` at a line; empty where the file does not import it by itself."""
+    visible = visible_imports(function, line)
+    for name, target in sorted(visible.items()):
         if target == "torch.distributed":
             return name
-    for node in walk(module.source.tree):
-        if isinstance(node, ast.Attribute) and dotted_name(node) == "torch.distributed":
-            return "torch.distributed" if module.imports.get("torch") == "torch" else ""
+    if visible.get("torch") == "torch" and _names_distributed(function.module):
+        return "torch.distributed"
     return ""
 
 
+@remembered
+def _names_distributed(module: Module) -> bool:
+    return any(
+        isinstance(node, ast.Attribute) and dotted_name(node) == "torch.distributed"
+        for node in walk(module.source.tree)
+    )
+
+
+def visible_imports(function: Function, line: int) -> dict[str, str]:
+    """What the imports mean that the code at a line of a function can name: those of its file, and its own above.
+
+    lightweight-gan efbec45 lightweight_gan/lightweight_gan.py:1126: `import torch.distributed as dist` in one method
+    alone; elsewhere a distance is called `dist`.
+    """
+    imports = function.module.imports
+    visible = _imported_in(function.module.body, None)
+    for around in [each for each in function.outward() if not each.is_module_body][::-1]:
+        own = _imported_in(around, line)
+        hidden = {*_bindings(around), *around.parameters, *_imported_in(around, None)} - own
+        visible = (visible - hidden) | own
+    return {name: target for name, target in imports.items() if name in visible}
+
+
+def _imported_in(function: Function, line: int | None) -> frozenset[str]:
+    """The names that a function imports, wherever; with a line, those that are bound whenever it is reached."""
+    nodes: Iterable[ast.AST] = own_nodes(function)
+    if line is not None:
+        nodes = (n for n in _statements_before(function.body, line) if n.lineno < line)
+    return frozenset(
+        alias.asname or alias.name.partition(".")[0]
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    )
+
+
+def negated(test: str) -> str:
+    """A test that says the opposite, as people write it."""
+    if test.endswith(" == 0"):
+        return f"{test.removesuffix(' == 0')} != 0"
+    if test.startswith("not ") and " " not in test.removeprefix("not "):
+        return test.removeprefix("not ")
+    node = ast.parse(test, mode="eval").body
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPPOSITE:
+            return f"{ast.unparse(left)} {_OPPOSITE[type(op)]} {ast.unparse(right)}"
+    return (
+        f"not {test}" if isinstance(node, ast.Name | ast.Attribute | ast.Call) else f"not ({test})"
+    )
+
+
+def _in_or(test: str) -> str:
+    """A test as an arm of `or`."""
+    loose = isinstance(ast.parse(test, mode="eval").body, ast.IfExp | ast.Lambda | ast.NamedExpr)
+    return f"({test})" if loose else test
+
+
 def _is_made(model: Model, function: Function, line: int) -> bool:
-    return group_at(model, function, line, conditions_at(model, function, line)) is Group.MADE
-
-
-def conditions_at(model: Model, function: Function, line: int) -> frozenset[int]:
-    """The undecided tests that hold at a line: those of a call in its statement; none where none is made."""
-    for site in model.answer(calls_by_function).get(function, []):
-        if site.statement.lineno <= line <= (site.statement.end_lineno or 0):
-            return conditions_of(site)
-    return frozenset()
+    return group_at(model, function, line) is Group.MADE

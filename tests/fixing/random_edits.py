@@ -121,6 +121,11 @@ def random_edit(candidates: Candidates, choose: random.Random) -> Edit | None:
             return WrapInWith(where, last, choose.choice(HEADERS))
         case _:
             other = choose.choice(choose.choice(candidates.blocks))
-            if any(node is other for node in ast.walk(block[index])):
+            if any(node is other or _is_star(node) for node in ast.walk(block[index])):
                 return None
             return Move(where, span(other))
+
+
+def _is_star(node: ast.AST) -> bool:
+    """Whether a node imports all names of a module, which no function may do."""
+    return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"

@@ -174,6 +174,8 @@ def test_launches_in_cells(folder: Path) -> None:
     result = run("check", "--select", "DL8,DL901", "--output-format", "concise", "-q")
     places = [line.split(": ")[0] for line in result.stdout.splitlines()]
     assert places == ["nb.ipynb:cell 1:1:2", "nb.ipynb:cell 2:2:8"]
+    assert "[fix]" not in result.stdout  # a fix changes the Python of a notebook, and that is none
+    assert "not offered" not in run("fix", "--select", "DL805").output
 
 
 LIBRARY = """
