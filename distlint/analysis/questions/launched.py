@@ -158,6 +158,7 @@ def one_gpu_each(live: LiveProgram) -> bool:
     return any(_OWN_GPU.search(text) or _OWN_WORKER.search(text) for text in texts)
 
 
+@remembered
 def on_one_machine(live: LiveProgram, module: Module) -> bool:
     """Whether a file starts one machine, or all scripts that lead to it do.
 
@@ -179,10 +180,20 @@ def _groups_meet_here(live: LiveProgram, module: Module) -> bool:
     Music-Source-Separation-Training utils/settings.py:622, by which valid.py gets its ranks: `os.environ["MASTER_ADDR"]
     = "localhost"`. Of train_accelerate.py, which makes an Accelerator, valid.py knows nothing.
     """
-    users = {module, *importers(live.program, module)}
-    if any(_MAKES_GROUP.search(each.source.text) for each in users):
+    if not live.answer(_all_meet_here):
         return False
-    making = live.answer(_making_groups)
+    return not any(_makes_group(each) for each in importers(live.program, module))
+
+
+@remembered
+def _makes_group(module: Module) -> bool:
+    """Whether a file makes a process group by something else than `init_process_group`."""
+    return _MAKES_GROUP.search(module.source.text) is not None
+
+
+def _all_meet_here(live: LiveProgram) -> bool:
+    """Whether a program calls `init_process_group`, and wherever it does the processes meet on this machine."""
+    making = _making_groups(live)
     return bool(making) and all(map(_meets_here, making))
 
 
