@@ -161,7 +161,7 @@ def _waiting(model: Model) -> Iterator[CallSite]:
         words = {k.arg for k in site.node.keywords if getattr(k.value, "value", None) is not False}
         if None in words or words & _ASKED or "requires_grad" in ast.unparse(site.function.node):
             continue
-        if site.name == _DDP or not (_may_search(model) or shown(model)):
+        if site.name == _DDP or not (_may_search(model) or model.answer(shown)):
             yield site
 
 
