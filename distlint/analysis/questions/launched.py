@@ -155,7 +155,11 @@ def one_gpu_each(live: LiveProgram) -> bool:
     the variable for each worker (mochi-xdit issue 22: `@ray.remote(num_gpus=1)`).
     """
     texts = [module.source.text for module in live.program.modules.values()]
-    return any(_OWN_GPU.search(text) or _OWN_WORKER.search(text) for text in texts)
+    return any(
+        ("cuda_visible_devices" in text.lower() and _OWN_GPU.search(text))
+        or _OWN_WORKER.search(text)
+        for text in texts
+    )
 
 
 @remembered
@@ -257,11 +261,10 @@ def starts_one_machine(module: Module) -> bool:
     starts each of several machines.
     """
     text = module.source.text
-    if _MACHINES.search(text):
+    spawns = any(word in text for word in _SPAWNS)
+    if not spawns and "localhost" not in text and "127.0.0.1" not in text:
         return False
-    return any(word in text for word in _SPAWNS) or (
-        ("localhost" in text or "127.0.0.1" in text) and meets_at_localhost(module.source.tree)
-    )
+    return not _MACHINES.search(text) and (spawns or meets_at_localhost(module.source.tree))
 
 
 def meets_at_localhost(tree: ast.Module) -> bool:

@@ -189,7 +189,7 @@ def _of_another_mode(load: CallSite, asked: ast.expr, saves: list[CallSite]) -> 
     return bool(makers) and all(never_both(load, save) for save in makers)
 
 
-def _is_made(model: Model, name: str, modules: set[Module]) -> bool:
+def _is_made(model: Model, name: str, modules: frozenset[Module]) -> bool:
     """Whether some write or copy of a program may make a file of a name.
 
     ULIP f194ddb main.py:160 looks for "checkpoint.pt", and what is written is "{}/checkpoint_{}.pt".
