@@ -126,7 +126,11 @@ def trains_on_one(program: Program, module: Module) -> bool:
 @remembered
 def _makers_of_trainers(program: Program) -> set[Module]:
     """The files that make a trainer of transformers."""
-    return {m for m in program.modules.values() if _MAKES_TRAINER.search(m.source.text)}
+    return {
+        m
+        for m in program.modules.values()
+        if "Trainer(" in m.source.text and _MAKES_TRAINER.search(m.source.text)
+    }
 
 
 @remembered
