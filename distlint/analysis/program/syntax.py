@@ -313,7 +313,8 @@ def asked_for_none(function: Function) -> frozenset[str]:
     return frozenset(
         node.left.id
         for node in own_nodes(function)
-        if isinstance(node, ast.Compare)
+        if node.__class__ is ast.Compare
+        and isinstance(node, ast.Compare)
         and isinstance(node.left, ast.Name)
         and isinstance(node.ops[0], (ast.Is, ast.IsNot))
         and isinstance(node.comparators[0], ast.Constant)
@@ -323,6 +324,8 @@ def asked_for_none(function: Function) -> frozenset[str]:
 
 def asks_for_zero3(function: Function, node: ast.Compare) -> bool | None:
     """Whether a comparison is true in stage 3 of ZeRO, or false there; None where it asks something else."""
+    if node.comparators[0].__class__ is not ast.Constant:
+        return None
     match node:
         case (
             ast.Compare(ops=[ast.Eq() | ast.GtE()], comparators=[ast.Constant(value=3)])
