@@ -66,6 +66,8 @@ class Arguments:
 
     def signatures(self, function: Function, given: dict[str, Value]) -> dict[str, Signature]:
         """What is known of each argument that may matter to a function."""
+        if not given:
+            return {}
         signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
         for name in self._texts(function):
             value = given.get(name)

@@ -63,13 +63,13 @@ def external(
     by_name = name.startswith(".")
     tables = frame.knowledge
     known = tables.methods.get(name[1:], ()) if by_name else tables.calls.get(name, ())
-    rows = tuple([row for row in known if _takes_effect(row, node, args, keywords)])
+    rows = known and tuple([row for row in known if _takes_effect(row, node, args, keywords)])
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
     if not known:
         hand_over(frame, node, inputs, name)
     result = _rank_predicate(frame, node, name, args, keywords)
-    if result is None and not by_name:
+    if result is None and name in _SPECIAL:
         result = _special(frame, node, name, args, keywords)
     if result is None:
         result = _wrapping(frame, node, name, receiver, args, keywords)
@@ -295,6 +295,18 @@ def _rank_predicate(
         if is_group(keywords.get("group", given)):
             kind = "group_rank" if kind != "world_size" else "group_size"
     return frame.rank_value(kind, node, f"`{dotted_name(node.func) or name.lstrip('.')}()`")
+
+
+_SPECIAL: Final = frozenset(
+    {
+        *("os.getenv", "os.environ.get", "os.environ.setdefault", "os.environ.pop"),
+        *("functools.partial", "copy.copy", "copy.deepcopy"),
+        *("typing.cast", "typing_extensions.cast"),
+        *conventions.PREPARED_LOADERS,
+        *conventions.PROGRESS_BARS,
+    }
+)
+"""The functions of which `_special` knows something."""
 
 
 def _special(

@@ -54,6 +54,7 @@ class Summaries:
         self._outside = Outside(program, knowledge, self.signals, self)
         self._memo: dict[Key, Summary] = {}
         self._provisional: dict[Key, Summary] = {}
+        self._finals: dict[Summary, Summary] = {}
         self._contexts: dict[tuple[Function, RankClass], set[Hashable]] = {}
         self.gave_up: dict[tuple[Function, str], None] = {}
 
@@ -170,13 +171,19 @@ class Summaries:
         """The complete run in place of one that a recursion cut short; only between runs."""
         if summary.arguments is None or self.under_way:
             return summary
-        found = self.summary(summary.function, summary.rank, *summary.arguments)
-        return summary if found.arguments is not None else found
+        known = self._finals.get(summary)
+        if known is None:
+            found = self.summary(summary.function, summary.rank, *summary.arguments)
+            if found.arguments is not None:
+                return summary
+            known = self._finals[summary] = found
+        return known
 
     def keep(self, live: set[Summary]) -> None:
         """Forget the runs that no entry of the program leads to: they only served to find the entries."""
         self._memo = {key: summary for key, summary in self._memo.items() if summary in live}
         self._provisional.clear()
+        self._finals.clear()
 
     def reset(self) -> None:
         """Forget what was under way, after a run ended in an exception."""

@@ -174,27 +174,41 @@ def _uses(program: Program, meant: Class | Function) -> tuple[tuple[Function, as
 @remembered
 def _named(program: Program, name: str) -> tuple[tuple[Function, ast.expr], ...]:
     """The places in functions that have a name, but to ask whether something is one."""
-    found: list[tuple[Function, ast.expr]] = []
-    for module in program.modules.values():
-        if name not in module.source.text:
-            continue
-        for function in module.all_functions:
-            asked = {
-                id(part)
-                for node in own_nodes(function)
-                if isinstance(node, ast.Call) and last_name(node.func) in _ASKED
-                for argument in node.args
-                for part in walk(argument)
-            }
-            found += (
-                (function, node)
-                for node in own_nodes(function)
-                if isinstance(node, ast.Name | ast.Attribute)
-                and isinstance(node.ctx, ast.Load)
-                and (node.attr if isinstance(node, ast.Attribute) else node.id) == name
-                and id(node) not in asked
-            )
-    return tuple(found)
+    return tuple(
+        place
+        for module in program.modules.values()
+        if name in module.source.text
+        for place in _places(program, module).get(name, ())
+    )
+
+
+@remembered
+def _places(program: Program, module: Module) -> dict[str, list[tuple[Function, ast.expr]]]:
+    """The places in a file that have the name of a class or function of the program, by the name."""
+    names = _names(program)
+    found: dict[str, list[tuple[Function, ast.expr]]] = {}
+    for function in module.all_functions:
+        asked = {
+            id(part)
+            for node in own_nodes(function)
+            if isinstance(node, ast.Call) and last_name(node.func) in _ASKED
+            for argument in node.args
+            for part in walk(argument)
+        }
+        for node in own_nodes(function):
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                name = node.attr if isinstance(node, ast.Attribute) else node.id
+                if name in names and id(node) not in asked:
+                    found.setdefault(name, []).append((function, node))
+    return found
+
+
+@remembered
+def _names(program: Program) -> frozenset[str]:
+    """The names of the classes and functions of the program."""
+    modules = program.modules.values()
+    functions = {each.name for module in modules for each in module.all_functions}
+    return frozenset(functions.union(each.name for m in modules for each in m.all_classes))
 
 
 # Who comes to a maker

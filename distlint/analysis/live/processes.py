@@ -20,7 +20,7 @@ from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, ends_process
-from distlint.nodes import children, walk
+from distlint.nodes import LEAVES, children, walk
 
 _MAY_BE_ALONE: Final = tuple(
     re.compile(words)
@@ -400,30 +400,38 @@ def _uses(program: Program, function: Function) -> Iterator[tuple[Function, _Use
             continue
         local = {n for n, dotted in module.imports.items() if dotted.endswith(f".{function.name}")}
         local.add(function.name)
-        parents = {id(c): p for p in walk(module.source.tree) for c in children(p)}
-        by_node = {id(f.node): f for f in module.all_functions}
-        for node in walk(module.source.tree):
-            if (
-                isinstance(node, (ast.Name, ast.Attribute))
-                and last_name(node) in local
-                and program.resolve_dotted(module, dotted_name(node)) is function
-            ):
-                parent = parents.get(id(node))
+        named = _named(program, module)
+        found = [use for name in local for use in named.get(name, ())]
+        for node, parent, user in found:
+            if program.resolve_dotted(module, dotted_name(node)) is function:
                 call = parent if isinstance(parent, ast.Call) and node in parent.args else None
-                user = _enclosing(node, parents, by_node) or module.body
                 called = isinstance(parent, ast.Call) and parent.func is node
                 yield user, _Use(call, called, _constants(user))
 
 
-def _enclosing(
-    node: ast.AST, parents: dict[int, ast.AST], by_node: dict[int, Function]
-) -> Function | None:
-    above = parents.get(id(node))
-    while above is not None and id(above) not in by_node:
-        above = parents.get(id(above))
-    return by_node.get(id(above)) if above is not None else None
+@remembered
+def _named(program: Program, module: Module) -> dict[str, list[tuple[ast.expr, ast.AST, Function]]]:
+    """The places of a file that have the name of a function of the program, or an imported one: what stands
+    around each, and the function that it is in."""
+    names = _function_names(program) | module.imports.keys()
+    by_node = {id(f.node): f for f in module.all_functions}
+    found: dict[str, list[tuple[ast.expr, ast.AST, Function]]] = {}
+    work: list[tuple[ast.AST, Function]] = [(module.source.tree, module.body)]
+    for parent, user in work:
+        for node in children(parent):
+            if isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) in names:
+                found.setdefault(last_name(node), []).append((node, parent, user))
+            if node.__class__ not in LEAVES:
+                work.append((node, by_node.get(id(node), user)))
+    return found
 
 
+@remembered
+def _function_names(program: Program) -> frozenset[str]:
+    return frozenset(f.name for f in program.functions())
+
+
+@remembered
 def _constants(function: Function) -> dict[str, object]:
     """Names that a function binds once, to a literal."""
     values: dict[str, list[object]] = {}

@@ -126,7 +126,11 @@ def trains_on_one(program: Program, module: Module) -> bool:
 @remembered
 def _makers_of_trainers(program: Program) -> set[Module]:
     """The files that make a trainer of transformers."""
-    return {m for m in program.modules.values() if _MAKES_TRAINER.search(m.source.text)}
+    return {
+        m
+        for m in program.modules.values()
+        if "Trainer(" in m.source.text and _MAKES_TRAINER.search(m.source.text)
+    }
 
 
 @remembered
@@ -236,7 +240,7 @@ def _is_left_over(statement: ast.stmt, used: Set[object], read: Set[object]) -> 
     return False
 
 
-def _reached(program: Program, above: set[Module], below: set[Module]) -> Iterator[str]:
+def _reached(program: Program, above: Set[Module], below: Set[Module]) -> Iterator[str]:
     """The parts of the files `below` that `above` run, as far as names lead: what an import itself runs, and what is named.
 
     CodeT5+/code_retrieval/data_utils.py has a function for a DistributedSampler that nobody calls.

@@ -60,7 +60,7 @@ def is_written_for_one(program: Program, module: Module) -> bool:
     SwissArmyTransformer 63dc23a examples/chatglm2/transform_param.py hands them to a model of its library.
     """
     body = module.body
-    if _SEVERAL.search(module.source.text) or importers(program, module) != {module}:
+    if importers(program, module) != {module} or _SEVERAL.search(module.source.text):
         return False
     return any(
         isinstance(given, ast.Name)

@@ -221,9 +221,10 @@ def option_defaults(program: Program) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for module in program.modules.values():
         for node in walk(module.source.tree):
-            for name, value in _default_values(node):
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    found.setdefault(name, []).append(value.value)
+            if isinstance(node, ast.Call | ast.AnnAssign):
+                for name, value in _default_values(node):
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        found.setdefault(name, []).append(value.value)
     return found
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from distlint.analysis.program.memory import Memory
+from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.source import Source
 from distlint.nodes import last_name as last_name
 
@@ -128,13 +128,18 @@ class Module:
     @property
     def is_script(self) -> bool:
         """Whether the file may be started: it asks whether it is `__main__`."""
-        return any(
-            isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
-            for statement in self.source.tree.body
-        )
+        return _is_script(self)
 
     def __repr__(self) -> str:
         return f"<Module {self.name}>"
+
+
+@remembered
+def _is_script(module: Module) -> bool:
+    return any(
+        isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
+        for statement in module.source.tree.body
+    )
 
 
 Definition = Function | Class | Module | str

@@ -19,6 +19,8 @@ _COPIES: Final = frozenset({"list", "tuple", "reversed", "sorted", "iter", "set"
 _HOLDERS: Final = frozenset({"dict", "OrderedDict", "deque", "ModuleList", "ModuleDict", *_COPIES})
 _PUTS: Final = frozenset({"append", "add", "insert", "setdefault", "appendleft"})
 """Methods whose last argument a container then holds."""
+_PUTS_ALL: Final = frozenset({"update", "extend"})
+"""Methods whose argument holds what the container then holds, too."""
 
 
 @remembered
@@ -151,9 +153,31 @@ def _put(program: Program, function: Function, path: str, depth: int) -> tuple[C
     found: dict[Class, None] = {}
     for value in assignments(function).get(path, ()):
         found.update(dict.fromkeys(_listed(program, function, value, depth)))
-    for node in own_nodes(function):
+    for node in _touching(function).get(path, ()):
         found.update(dict.fromkeys(_added(program, function, node, path, depth)))
     return tuple(found)
+
+
+@remembered
+def _touching(function: Function) -> dict[str, list[ast.AST]]:
+    """The statements and calls of a function that may put something into a container, by what they call it."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=func, args=args):
+                owners = args
+                if isinstance(func, ast.Attribute) and (
+                    func.attr in _PUTS or func.attr in _PUTS_ALL
+                ):
+                    owners = [*args, func.value]
+            case ast.Assign(targets=targets):
+                owners = [t.value for t in targets if isinstance(t, ast.Subscript)]
+            case _:
+                continue
+        for path in {dotted_name(owner) for owner in owners}:
+            if path:
+                found.setdefault(path, []).append(node)
+    return found
 
 
 def _added(
@@ -167,8 +191,8 @@ def _added(
             attr in _PUTS and dotted_name(owner) == path
         ):
             yield from _made(program, function, last, depth)
-        case ast.Call(func=ast.Attribute(attr="update" | "extend", value=owner), args=[more]) if (
-            dotted_name(owner) == path
+        case ast.Call(func=ast.Attribute(attr=attr, value=owner), args=[more]) if (
+            attr in _PUTS_ALL and dotted_name(owner) == path
         ):
             yield from _listed(program, function, more, depth)
         case ast.Call(args=given) if depth > 1 and any(dotted_name(g) == path for g in given):

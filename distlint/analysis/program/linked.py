@@ -9,7 +9,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Set
 
 
 def imported(program: Program, module: Module) -> Iterator[Module]:
@@ -22,7 +22,8 @@ def imported(program: Program, module: Module) -> Iterator[Module]:
             yield other
 
 
-def linked(program: Program, module: Module) -> set[Module]:
+@remembered
+def linked(program: Program, module: Module) -> frozenset[Module]:
     """The files that import a file, at any depth, and all that it and these import.
 
     What a value of the file may be passed to without a resolved call is in one of these.
@@ -30,24 +31,26 @@ def linked(program: Program, module: Module) -> set[Module]:
     return _closed(importers(program, module), _imports(program))
 
 
-def importers(program: Program, module: Module) -> set[Module]:
+@remembered
+def importers(program: Program, module: Module) -> frozenset[Module]:
     """A file, and the files that import it, at any depth."""
     return _closed({module}, _importers(program))
 
 
-def imported_below(program: Program, module: Module) -> set[Module]:
+@remembered
+def imported_below(program: Program, module: Module) -> frozenset[Module]:
     """A file, and the files that it imports, at any depth."""
     return _closed({module}, _imports(program))
 
 
-def _closed(start: set[Module], steps: dict[Module, set[Module]]) -> set[Module]:
+def _closed(start: Set[Module], steps: dict[Module, set[Module]]) -> frozenset[Module]:
     found = set(start)
     work = list(found)
     while work:
         more = steps[work.pop()] - found
         found |= more
         work += more
-    return found
+    return frozenset(found)
 
 
 @remembered

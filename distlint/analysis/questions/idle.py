@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import Backward
 from distlint.knowledge import facts, wrappers
@@ -67,8 +68,13 @@ def inner_of(site: CallSite) -> bool:
         return True
     if facts.is_unwrap(site.name):
         return True
-    callee = site.callee
-    if callee is None or not callee.parameters or callee.cls is not None:
+    return site.callee is not None and _gives_inner(site.callee)
+
+
+@remembered
+def _gives_inner(callee: Function) -> bool:
+    """Whether a function gives the model inside of its first argument."""
+    if not callee.parameters or callee.cls is not None:
         return False
     first = callee.parameters[0]
     returned = [n.value for n in own_nodes(callee) if isinstance(n, ast.Return)]

@@ -158,9 +158,14 @@ def one_gpu_each(live: LiveProgram) -> bool:
     the variable for each worker (mochi-xdit issue 22: `@ray.remote(num_gpus=1)`).
     """
     texts = [module.source.text for module in live.program.modules.values()]
-    return any(_OWN_GPU.search(text) or _OWN_WORKER.search(text) for text in texts)
+    return any(
+        ("cuda_visible_devices" in text.lower() and _OWN_GPU.search(text))
+        or _OWN_WORKER.search(text)
+        for text in texts
+    )
 
 
+@remembered
 def on_one_machine(live: LiveProgram, module: Module) -> bool:
     """Whether a file starts one machine, or all scripts that lead to it do.
 
@@ -182,10 +187,20 @@ def _groups_meet_here(live: LiveProgram, module: Module) -> bool:
     Music-Source-Separation-Training utils/settings.py:622, by which valid.py gets its ranks: `os.environ["MASTER_ADDR"]
     = "localhost"`. Of train_accelerate.py, which makes an Accelerator, valid.py knows nothing.
     """
-    users = {module, *importers(live.program, module)}
-    if any(_MAKES_GROUP.search(each.source.text) for each in users):
+    if not live.answer(_all_meet_here):
         return False
-    making = live.answer(_making_groups)
+    return not any(_makes_group(each) for each in importers(live.program, module))
+
+
+@remembered
+def _makes_group(module: Module) -> bool:
+    """Whether a file makes a process group by something else than `init_process_group`."""
+    return _MAKES_GROUP.search(module.source.text) is not None
+
+
+def _all_meet_here(live: LiveProgram) -> bool:
+    """Whether a program calls `init_process_group`, and wherever it does the processes meet on this machine."""
+    making = _making_groups(live)
     return bool(making) and all(map(_meets_here, making))
 
 
@@ -259,11 +274,10 @@ def starts_one_machine(module: Module) -> bool:
     starts each of several machines.
     """
     text = module.source.text
-    if _MACHINES.search(text):
+    spawns = any(word in text for word in _SPAWNS)
+    if not spawns and "localhost" not in text and "127.0.0.1" not in text:
         return False
-    return any(word in text for word in _SPAWNS) or (
-        ("localhost" in text or "127.0.0.1" in text) and meets_at_localhost(module.source.tree)
-    )
+    return not _MACHINES.search(text) and (spawns or meets_at_localhost(module.source.tree))
 
 
 def meets_at_localhost(tree: ast.Module) -> bool:

@@ -103,7 +103,7 @@ def _looks_up(live: LiveProgram, user: Module, module: Module) -> bool:
     )
 
 
-def _near(live: LiveProgram, module: Module, users: set[Module]) -> Iterator[Module]:
+def _near(live: LiveProgram, module: Module, users: frozenset[Module]) -> Iterator[Module]:
     """Where a function of a file may be named: in the file alone where nobody imports it."""
     return iter(users) if users == {module} else iter(live.program.modules.values())
 

@@ -98,7 +98,8 @@ class Traces:
     def __init__(self, live: LiveProgram) -> None:
         self._live = live
         self._known: dict[Summary, list[Step]] = {}
-        self._own: dict[CallSite, tuple[Step, ...]] = {}
+        self._own: dict[tuple[CallSite, bool], tuple[Step, ...]] = {}
+        """What a call does itself, by whether the function that it calls is known."""
 
     def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Step]:
         """The steps of a run in order."""
@@ -116,9 +117,10 @@ class Traces:
             inner = children.get(id(site))
             if inner is not None:
                 steps += self._inside(site, inner, depth)
-            if inner is None and site not in self._own:
-                self._own[site] = tuple(_own(site, None))
-            steps += self._own[site] if inner is None else _own(site, inner)
+            own = self._own.get((site, inner is None))
+            if own is None:
+                own = self._own[site, inner is None] = tuple(_own(site, inner))
+            steps += own
         if depth == _MAX_DEPTH or not children:
             self._known[summary] = steps
         else:
@@ -198,9 +200,12 @@ def folders_of_main(live: LiveProgram) -> Iterator[Race]:
             if MAIN not in runs or OTHER not in runs:
                 continue
             others = [traces.of(run) for rank, run in group if rank is not MAIN]
+            main = traces.of(runs[MAIN])
+            if all(step.effect is not Effect.CREATE_DIR for step in main):
+                continue
             made = {id(step.site.node) for steps in others for step in steps}
             before: set[tuple[int, ...]] = set()
-            for step in traces.of(runs[MAIN]):
+            for step in main:
                 before.add(_way(step))
                 if (
                     step.effect is not Effect.CREATE_DIR

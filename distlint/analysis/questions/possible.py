@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 Around = tuple[ast.stmt, ...]
 
@@ -116,15 +117,20 @@ def _callers(live: LiveProgram, function: Function) -> Iterator[tuple[ast.stmt, 
     if function.is_module_body:
         return
     for module in live.program.modules.values():
-        if name not in module.source.text:
-            continue
-        for caller in module.all_functions:
-            for statement, around in own_statements(caller.body):
-                if any(
-                    isinstance(n, ast.Call) and last_name(n.func) == name
-                    for n in evaluated_here(statement)
-                ):
-                    yield (*around, statement)
+        if name in module.source.text:
+            yield from _calling(module).get(name, ())
+
+
+@remembered
+def _calling(module: Module) -> dict[str, list[Around]]:
+    """The statements of a file that call something, each below those around it, by the last name of what they call."""
+    found: dict[str, list[Around]] = {}
+    for caller in module.all_functions:
+        for statement, around in own_statements(caller.body):
+            calls = (n for n in evaluated_here(statement) if isinstance(n, ast.Call))
+            for name in {last_name(call.func) for call in calls}:
+                found.setdefault(name, []).append((*around, statement))
+    return found
 
 
 def is_used(live: LiveProgram, function: Function) -> bool:

@@ -30,7 +30,7 @@ _OF_ONE: Final = frozenset({"dp", "compile"})
 
 def wraps(live: LiveProgram) -> list[CallGroup]:
     """The calls that put DDP around a model, and those of `prepare` where nothing speaks of sharding."""
-    kinds = {"ddp", "mm_ddp"} if shown(live) else {"ddp", "mm_ddp", "accelerate"}
+    kinds = {"ddp", "mm_ddp"} if live.answer(shown) else {"ddp", "mm_ddp", "accelerate"}
     return [call for call, fact in _wrapping(live) if not kinds.isdisjoint(fact.kinds)]
 
 

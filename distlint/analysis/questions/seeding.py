@@ -108,6 +108,15 @@ def draws_by_syntax(live: LiveProgram, function: Function) -> Iterator[tuple[ast
 
     Such a function is not followed: its calls are known by name only.
     """
+    return iter(_draws_by_syntax(live, function))
+
+
+@remembered
+def _draws_by_syntax(live: LiveProgram, function: Function) -> tuple[tuple[ast.Call, Draw], ...]:
+    return tuple(_draws_in(live, function))
+
+
+def _draws_in(live: LiveProgram, function: Function) -> Iterator[tuple[ast.Call, Draw]]:
     for node in walk(function.node):
         if isinstance(node, ast.Call):
             meaning = live.resolve(function.module, node.func)

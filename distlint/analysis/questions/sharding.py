@@ -12,28 +12,46 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
-_SHARDED_MODES: Final = re.compile(
-    r"zero[-_ ]?3|stage[-_ ]?3|zero[-_ ]?stage|zero_optimization|\bzero\.(?:Init|GatheredParameters)"
-    r"|fsdp|fully_?shard",
-    re.IGNORECASE,
+_SHARDED_MODES: Final = tuple(
+    re.compile(words)
+    for words in (
+        r"zero(?:[-_ ]?3|[-_ ]?stage|_optimization)",
+        r"stage[-_ ]?3",
+        r"zero\.(?<!\w.....)(?:init|gatheredparameters)",
+        "fsdp",
+        "fully_?shard",
+    )
 )
-_ENGINES: Final = re.compile(
-    _SHARDED_MODES.pattern + r"|deepspeed|tensor_parallel|parallelize_module", re.IGNORECASE
-)
+"""Of a text in small letters. Each begins with letters, which are found ten times as fast as one of several beginnings."""
+_ENGINES: Final = ("deepspeed", "tensor_parallel", "parallelize_module")
 """Words for what keeps a part of a model on each rank, in code, scripts and configurations."""
 _REPLICATED: Final = frozenset({"ddp", "dp"})
 
 
 def shown(live: LiveProgram) -> bool:
     """Whether the program speaks of FSDP, or of the ZeRO stages, anywhere."""
-    return any(_SHARDED_MODES.search(m.source.text) for m in live.program.modules.values())
+    return any(map(_file_speaks_of_modes, live.program.modules.values()))
+
+
+@remembered
+def _file_speaks_of_modes(module: Module) -> bool:
+    return _speaks_of_modes(module.source.text.lower())
+
+
+def _speaks_of_modes(text: str) -> bool:
+    return any(words.search(text) for words in _SHARDED_MODES)
+
+
+def _speaks_of_engines(text: str) -> bool:
+    return any(word in text for word in _ENGINES)
 
 
 def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
@@ -42,11 +60,15 @@ def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
     Any program of accelerate or of a Trainer can be launched with FSDP. Of ten findings at first sight whose project
     has no word of it, none was true (denoising-diffusion-pytorch, audiolm-pytorch, naturalspeech2-pytorch, llm.c).
     """
-    return live.answer(_speaks) or any(_ENGINES.search(text) for text in beside)
+    return live.answer(_speaks) or any(
+        _speaks_of_modes(text) or _speaks_of_engines(text) for text in map(str.lower, beside)
+    )
 
 
 def _speaks(live: LiveProgram) -> bool:
-    return any(_ENGINES.search(m.source.text) for m in live.program.modules.values())
+    return live.answer(shown) or any(
+        _speaks_of_engines(m.source.text.lower()) for m in live.program.modules.values()
+    )
 
 
 def is_engine(site: CallSite | None) -> bool:

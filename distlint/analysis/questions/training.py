@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.knowledge.conventions import BACKWARD
@@ -27,11 +28,14 @@ def goes_backward(node: ast.AST) -> bool:
     return any(isinstance(n, ast.Call) and last_name(n) in BACKWARD for n in walk(node))
 
 
-def training_loops(function: Function) -> Iterator[ast.For | ast.While]:
+@remembered
+def training_loops(function: Function) -> tuple[ast.For | ast.While, ...]:
     """The loops of a function in which it computes gradients itself."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.For | ast.While) and goes_backward(node):
-            yield node
+    return tuple(
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.For | ast.While) and goes_backward(node)
+    )
 
 
 def is_optimised(function: Function, name: str) -> bool:

@@ -167,10 +167,12 @@ def _no_tuples(model: Model, function: Function) -> Iterator[Finding]:
     """`args=(cfg)` in a call that starts processes: brackets, and no comma."""
     module = function.module
     for node in own_nodes(function):
-        if not isinstance(node, ast.Call) or model.resolve(module, node.func) not in _STARTS:
+        if not isinstance(node, ast.Call):
             continue
         keyword = next((k for k in node.keywords if k.arg == "args"), None)
-        if keyword is None or not _IN_BRACKETS.match(source_of(module, keyword)):
+        if keyword is None or model.resolve(module, node.func) not in _STARTS:
+            continue
+        if not _IN_BRACKETS.match(source_of(module, keyword)):
             continue
         value = keyword.value
         if not isinstance(value, ast.Name | ast.Constant) or _may_be_tuple(model, function, value):

@@ -57,6 +57,8 @@ LITERALS = (b"MASTER_PORT", b"master_port")
 _PLACEHOLDER = re.compile(r"<.*>|\{.*\}|[A-Z][A-Z_]*|None|null")
 """LoRA c4593f0 examples/NLU/examples/research_projects/distillation/README.md:153; ByteTrack d1bf019 yolox/core/launch.py:64,
 whose launcher sets the variable."""
+_WORDS = ("_port", "-port", "_PORT", "init_method")
+"""What every name of a port ends with, and what is given its URL."""
 _URL = re.compile(r"tcp://(?:\[[^\]]*\]|[^:/\s]+):(\d+)")
 
 
@@ -84,6 +86,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 def check(model: Model) -> Iterator[Finding]:
     """Ports in code."""
     for module in model.modules:
+        if not any(word in module.source.text for word in _WORDS):
+            continue
         for function in module.all_functions:
             for node in own_nodes(function):
                 for value in _ports(node):

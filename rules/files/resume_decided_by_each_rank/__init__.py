@@ -54,6 +54,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.leftover import is_left_over
@@ -189,7 +190,7 @@ def _of_another_mode(load: CallSite, asked: ast.expr, saves: list[CallSite]) -> 
     return bool(makers) and all(never_both(load, save) for save in makers)
 
 
-def _is_made(model: Model, name: str, modules: set[Module]) -> bool:
+def _is_made(model: Model, name: str, modules: frozenset[Module]) -> bool:
     """Whether some write or copy of a program may make a file of a name.
 
     ULIP f194ddb main.py:160 looks for "checkpoint.pt", and what is written is "{}/checkpoint_{}.pt".
@@ -264,7 +265,7 @@ def _saves_of_main(model: Model) -> list[CallSite]:
                 return []  # the first rank of each machine: each machine has the file
             if call.classes == {MAIN}:
                 found.append(site)
-        elif (_is_for_main(site) and site.callee is not None and _saves(site.callee)) or any(
+        elif (site.callee is not None and _saves(site.callee) and _is_for_main(site)) or any(
             row.effect is Effect.GUARDED_WRITE and row.writers == "main" and "save" in site.method
             for row in site.rows
         ):
@@ -278,6 +279,7 @@ def _is_for_main(site: CallSite) -> bool:
     return any(guard.taken and _RANK_0.search(ast.unparse(guard.node)) for guard in site.guards)
 
 
+@remembered
 def _saves(function: Function) -> bool:
     return any(
         isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.save"
@@ -390,13 +392,15 @@ def _resumes(call: CallGroup) -> bool:
 def _next_load(site: CallSite) -> float:
     """The line below a load in which the same function loads something else."""
     path = [ast.unparse(node) for node in site.node.args[:1]]
+    loads, name = ast.unparse(site.node.func), last_name(site.node.func)
     return min(
         (
             node.lineno
             for node in own_nodes(site.function)
             if isinstance(node, ast.Call)
-            and ast.unparse(node.func) == ast.unparse(site.node.func)
             and node.lineno > site.node.lineno
+            and last_name(node.func) == name
+            and ast.unparse(node.func) == loads
             and [ast.unparse(each) for each in node.args[:1]] != path
         ),
         default=float("inf"),

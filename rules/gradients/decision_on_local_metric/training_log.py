@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.environment import blocks
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.batch_losses import losses_of
 from distlint.analysis.questions.decisions import Decision, decisions
@@ -17,7 +17,7 @@ from distlint.analysis.questions.reported import goes_to_own_file, reports
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 _TELLS: Final = frozenset(
     {
@@ -34,7 +34,7 @@ _TELLS: Final = frozenset(
 """What tells a person how far it is: reported where no tracker gets the number."""
 
 
-_TRAINS: Final = re.compile(r"optimi[sz]er|\.step\(", re.IGNORECASE)
+_TRAINS: Final = ("optimizer", "optimiser", ".step(")
 """What a file holds in which weights are trained; a gradient alone changes hidden states, or pictures (microsoft/LoRA
 c4593f0 examples/NLU/examples/research_projects/pplm/run_pplm.py:192)."""
 
@@ -60,8 +60,14 @@ def local_decisions(model: Model) -> Iterator[tuple[Function, Decision, ast.AST]
 def _trained(model: Model) -> Iterator[Function]:
     """The functions of files that train on several ranks."""
     for module in model.modules if model.answer(engines) else ():
-        if _TRAINS.search(module.source.text):
+        if _trains(module):
             yield from (f for f in module.all_functions if not f.is_module_body)
+
+
+@remembered
+def _trains(module: Module) -> bool:
+    text = module.source.text.lower()
+    return any(word in text for word in _TRAINS)
 
 
 def _logged(

@@ -84,8 +84,9 @@ def _held_back(model: Model) -> dict[int, tuple[Function, str]]:
     for site, _ in model.attributes():
         if site.attr == "no_sync" and site.receiver.wraps[-1].kind == "ddp":
             found[id(site.node)] = site.function, ast.unparse(site.node.value)
-    if not shown(model):
-        for call in model.calls(*_OF_ACCELERATOR):
+    calls = list(model.calls(*_OF_ACCELERATOR))
+    if calls and not model.answer(shown):
+        for call in calls:
             given = call.site.argument_node(0, "model")
             if given is not None:
                 found[id(call.site.node.func)] = call.site.function, ast.unparse(given)

@@ -56,7 +56,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.definitions import Class
+from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.built import classes_of, wrapped_classes
 from distlint.analysis.questions.layers import Chance, Layer, unused
@@ -169,10 +170,15 @@ def _waiting(model: Model) -> Iterator[CallSite]:
     for call in model.calls(_DDP, _PREPARE):
         site = call.site
         words = {k.arg for k in site.node.keywords if getattr(k.value, "value", None) is not False}
-        if None in words or words & _ASKED or "requires_grad" in ast.unparse(site.function.node):
+        if None in words or words & _ASKED or _asks_for_gradients(site.function):
             continue
-        if site.name == _DDP or not (_may_search(model) or shown(model)):
+        if site.name == _DDP or not (_may_search(model) or model.answer(shown)):
             yield site
+
+
+@remembered
+def _asks_for_gradients(function: Function) -> bool:
+    return "requires_grad" in ast.unparse(function.node)
 
 
 def _wrapped(model: Model) -> Iterator[tuple[CallSite, Class]]:

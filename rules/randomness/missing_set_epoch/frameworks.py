@@ -88,7 +88,7 @@ def _given_to_prepare(module: Module) -> tuple[ast.expr, ...]:
     )
 
 
-def _prepares_no_loader(modules: set[Module]) -> bool:
+def _prepares_no_loader(modules: frozenset[Module]) -> bool:
     """Whether all that files have accelerate prepare are models, optimizers and schedulers."""
     given = [argument for module in modules for argument in _given_to_prepare(module)]
     return bool(given) and all(

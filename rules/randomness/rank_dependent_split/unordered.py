@@ -142,6 +142,7 @@ def is_data_set(model: Model, cls: Class) -> bool:
     return cls.name in bases and cls.module.imports.get(cls.name, "") == _DATA_SET
 
 
+@remembered
 def is_divided(model: Model, module: Module) -> bool:
     """Whether something in the files around a file gives each rank its part of a data set."""
     around = linked(model.program, module)

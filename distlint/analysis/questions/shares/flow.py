@@ -313,7 +313,9 @@ class Flow:
                     self.put(path, value)
                 if isinstance(target, ast.Attribute):
                     self._give_data(target.value, value)
-                if isinstance(target, ast.Subscript) and ast.unparse(target) not in self.singled:
+                if isinstance(target, ast.Subscript) and not (
+                    self.singled and ast.unparse(target) in self.singled
+                ):
                     self._keep_under(target, self.shares.summed(value, self.module, target))
 
     def _give_data(self, owner: ast.expr, value: Held) -> None:

@@ -44,14 +44,28 @@ if TYPE_CHECKING:
     from distlint.analysis.questions.shares.interfaces import Following
     from distlint.findings import Related
 
-_BEGINS: Final = re.compile(
-    r"Distributed\w*Sampler|\.prepare\(|prepare_data_loader|split_between_processes|split_dataset_by_node"
-    r"|\b(?:rank|process_index|get_rank\(\))\s*(?:::|\*)"
-    r"|%\s*[\w.]*(?:world\w*|num_processes|num_replicas)(?:\(\))?\)?\s*[!=]="
-    r"|rank(?:\(\))?, [\w.=]*world|world(?:_size)?(?:\(\))?, [\w.=]*rank"
-    r"|(?:\)|split\w*|chunk\w*|parts?|partitions?|shards?)\[[\w.]*(?:rank|process_index)(?:\(\))?\]"
+_BEGINS: Final = tuple(
+    re.compile(words)
+    for words in (
+        r"Distributed\w*Sampler",
+        r"\.prepare\(",
+        "prepare_data_loader",
+        "split_between_processes",
+        "split_dataset_by_node",
+        r"rank(?<!\w....)\s*(?:::|\*)",
+        r"process_index(?<!\w.{13})\s*(?:::|\*)",
+        r"get_rank\(\)(?<!\w.{10})\s*(?:::|\*)",
+        r"%\s*[\w.]*(?:world\w*|num_processes|num_replicas)(?:\(\))?\)?\s*[!=]=",
+        r"rank(?:\(\))?, [\w.=]*world",
+        r"world(?:_size)?(?:\(\))?, [\w.=]*rank",
+        *(
+            words + r"\[[\w.]*(?:rank|process_index)(?:\(\))?\]"
+            for words in (r"\)", r"split\w*", r"chunk\w*", "parts?", "partitions?", "shards?")
+        ),
+    )
 )
-"""What a function holds in which shares begin."""
+"""What a function holds in which shares begin. Each begins with letters, which are found ten times as fast as one of
+several beginnings."""
 _SAMPLER: Final = re.compile(r"Distributed\w*Sampler")
 _SAYS_SO: Final = re.compile(r"gather|reduce", re.IGNORECASE)
 _DEPTH: Final = 8
@@ -594,7 +608,7 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
     """The functions in which a share begins, the methods beside them, and those that call them."""
     begin: set[Function] = set()
     for module in live.program.modules.values():
-        if _BEGINS.search(module.source.text):
+        if _begins(module.source.text):
             begin.update(_in_module(module))
     data_sets = {
         f.cls
@@ -744,14 +758,18 @@ def _in_module(module: Module) -> Iterator[Function]:
         if not function.is_module_body:
             node = function.node
             text = "\n".join(lines[node.lineno - 1 : node.end_lineno])  # type: ignore[union-attr]
-            if _BEGINS.search(text):
+            if _begins(text):
                 yield function
     for statement in module.source.tree.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        if _BEGINS.search("\n".join(lines[statement.lineno - 1 : statement.end_lineno])):
+        if _begins("\n".join(lines[statement.lineno - 1 : statement.end_lineno])):
             yield module.body
             return
+
+
+def _begins(text: str) -> bool:
+    return any(words.search(text) for words in _BEGINS)
 
 
 def _calls(function: Function, names: set[str]) -> bool:

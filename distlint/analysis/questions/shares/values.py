@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import reduce
+from operator import attrgetter
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
@@ -62,9 +63,9 @@ class Source:
     mean: Related | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Held:
-    """What is known of one value.
+    """What is known of one value. Never changed; not frozen, as there are many, and frozen ones cost three times as much.
 
     `items` are the elements of a tuple, `fields` those of a dict by key, `element` is what iterating
     gives where that differs from the value; `ways` are the tuples of several lengths that it may be;
@@ -87,7 +88,9 @@ class Held:
 
     def but(self, **changes: object) -> Held:
         """A copy with some fields changed."""
-        return replace(self, **changes)  # type: ignore[arg-type]
+        values = dict(zip(_FIELDS, _ALL(self), strict=True))
+        values.update(changes)
+        return Held(**values)
 
     @property
     def is_share(self) -> bool:
@@ -119,6 +122,9 @@ class Held:
             self.learned,
         )
 
+
+_FIELDS: Final = tuple(each.name for each in fields(Held))
+_ALL: Final = attrgetter(*_FIELDS)
 
 ALIKE: Final = Held()
 LEARNED: Final = Held(learned=True)
@@ -220,11 +226,15 @@ def combined(values: Iterable[Held]) -> Held:
 def _mixed(values: Iterable[Held]) -> Held:
     part, source, ended, kind, learned = Part.ALIKE, None, None, Kind.OTHER, False
     for value in values:
+        if value is ALIKE:
+            continue
         part = _made(part, value.part)
         source = source or value.source
         ended = ended or value.ended
         kind = Kind.MIXED if value.kind is Kind.MIXED else kind
         learned = learned or value.learned
+    if part is Part.ALIKE and kind is Kind.OTHER and ended is None and not learned:
+        return ALIKE  # as most values
     known = source if part is not Part.ALIKE else None
     return Held(part, known, kind, ended=ended, learned=learned)
 
