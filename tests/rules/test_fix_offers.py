@@ -422,6 +422,7 @@ accelerator = Accelerator()
 
 def main(tokenizer: PreTrainedTokenizer, folder{more}):
     dist.barrier()
+    tokenizer.train_from_iterator(folder)
     tokenizer.save_pretrained(folder)
 """
 
@@ -602,7 +603,7 @@ def test_arguments_of_a_trainer_make_the_group(
     made: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """sentence-transformers model_distillation.py:156: what stands above them waits for nobody."""
-    lines = ('torch.save(rows, "rows.pt")', f'args = {made}("out")')
+    lines = ('torch.save(rows.mean(), "rows.pt")', f'args = {made}("out")')
     for folder, (first, second), offered in (
         ("above", lines, "display"),
         ("below", lines[::-1], "safe"),
@@ -625,7 +626,7 @@ class Base(pl.LightningModule):
 class Net(Base):
     def {method}(self):
         super().{method}()
-        torch.save([1], "kept.pt")
+        torch.save(torch.rand(1), "kept.pt")
         self.layer = torch.nn.Linear(2, 2)
 
     def training_step(self, batch, index):
@@ -662,6 +663,7 @@ from transformers import Trainer, TrainingArguments
 def main(model, rows, tokenizer):
     trainer = Trainer(model, TrainingArguments("out"), train_dataset=rows)
     trainer.train()
+    tokenizer.train_from_iterator(rows)
     tokenizer.save_pretrained("out")
     {behind}
 
@@ -722,7 +724,7 @@ class Decoder:
     def __init__(self):
         self.accelerator = Accelerator()
         self.accelerator.wait_for_everyone()
-        torch.save({}, "state.pt")
+        torch.save(torch.rand(1), "state.pt")
 """
 
 
