@@ -23,11 +23,11 @@ from distlint.nodes import walk
 from distlint.repairs.blocks import block_with
 from distlint.repairs.ending import ends_program
 from distlint.repairs.group import group_at
-from distlint.repairs.group_flow import Group
+from distlint.repairs.group_flow import Group, negated
 from distlint.repairs.guarding import LEAVES, statement_on_main
 from distlint.repairs.leftover import used_twin
 from distlint.repairs.meeting import NEED_ALL, hindrance
-from distlint.repairs.scope import Scope, negated, scope_at, visible_imports
+from distlint.repairs.scope import Scope, scope_at, visible_imports
 from distlint.repairs.ways_inside import way_inside
 
 RUNTIME, NATIVE = "runtime", "native"

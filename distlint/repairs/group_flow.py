@@ -38,6 +38,11 @@ _ENDS: Final = frozenset({"exit", "quit", "_exit", "abort"})
 _APART: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """Statements that run nothing of what they hold, or hold no group."""
 
+_OPPOSITE: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<",
+    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+}  # fmt: skip
+
 Conditions = frozenset[str]
 
 
@@ -192,7 +197,15 @@ class GroupFlow:
         then = self._block(body, state.where(self._said(test, truth=True)))
         if self._always(test):
             return then
-        return _joined([then, self._block(orelse, state.where(self._said(test, truth=False)))])
+        other = self._block(orelse, state.where(self._said(test, truth=False)))
+        joined = _joined([then, other])
+        if joined is None or then is None or other is None or then.group is other.group:
+            return joined
+        made, alone = (body, orelse) if then.group is Group.MADE else (orelse, body)
+        if Group.MADE not in (then.group, other.group):
+            return joined
+        kept = frozenset(frozenset({name}) for name in _flags(made, True) & _flags(alone, False))
+        return replace(joined, under=joined.under | kept)
 
     def _loop(self, loop: ast.While | ast.For | ast.AsyncFor, state: _State) -> _State | None:
         state = state.without(_assigned([loop]))
@@ -235,7 +248,7 @@ class GroupFlow:
             case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is truth:
                 return frozenset().union(*(self._said(each, truth=truth) for each in values))
         text = ast.unparse(test)
-        said = {text if truth else f"not {text}"}
+        said = {text if truth else negated(text)}
         return frozenset(said | {_THERE} if truth and self._asks_for_group(test) else said)
 
     def _asks_for_group(self, test: ast.expr) -> bool:
@@ -260,6 +273,21 @@ class GroupFlow:
         return ast.unparse(test) == "__name__ == '__main__'"
 
 
+def negated(test: str) -> str:
+    """A test that says the opposite, as people write it."""
+    if test.endswith(" == 0"):
+        return f"{test.removesuffix(' == 0')} != 0"
+    if test.startswith("not ") and " " not in test.removeprefix("not "):
+        return test.removeprefix("not ")
+    node = ast.parse(test, mode="eval").body
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPPOSITE:
+            return f"{ast.unparse(left)} {_OPPOSITE[type(op)]} {ast.unparse(right)}"
+    return (
+        f"not {test}" if isinstance(node, ast.Name | ast.Attribute | ast.Call) else f"not ({test})"
+    )
+
+
 def _lines(node: ast.AST) -> tuple[int, int]:
     """The first and the last line of a statement, a handler, or a case."""
     first = getattr(node, "lineno", 0) or min(
@@ -267,6 +295,18 @@ def _lines(node: ast.AST) -> tuple[int, int]:
     )
     last = max((getattr(each, "end_lineno", 0) or 0 for each in walk(node)), default=0)
     return first, last
+
+
+def _flags(block: list[ast.stmt], truth: bool) -> set[str]:
+    """The names and attributes that a block sets to True, or to False: InternImage 31c962d segmentation/train.py:147."""
+    return {
+        ast.unparse(statement.targets[0])
+        for statement in block
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and statement.value.value is truth
+        and len(statement.targets) == 1
+    }
 
 
 def _takes_all(case: ast.match_case) -> bool:

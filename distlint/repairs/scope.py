@@ -25,7 +25,7 @@ from distlint.knowledge.versions import TRAINER_WITH_ACCELERATOR
 from distlint.nodes import walk
 from distlint.repairs.blocks import blocks
 from distlint.repairs.group import GROUP_QUESTIONS, group_at, tests_of_group
-from distlint.repairs.group_flow import Group
+from distlint.repairs.group_flow import Group, negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,6 @@ _GROUP: Final = {
     "barrier": "{}.barrier()",
 }
 """What the default process group answers, where there is one."""
-
-_OPPOSITE: Final[dict[type[ast.cmpop], str]] = {
-    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<",
-    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
-}  # fmt: skip
 
 _FOR_WORDS: Final = re.compile(
     r"print|verbose|progress|tqdm|quiet|(?:^|_)(?:log|logs|logging|show)(?:$|_)", re.I
@@ -859,21 +854,6 @@ def _imported_in(function: Function, line: int | None) -> frozenset[str]:
         for node in nodes
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
-    )
-
-
-def negated(test: str) -> str:
-    """A test that says the opposite, as people write it."""
-    if test.endswith(" == 0"):
-        return f"{test.removesuffix(' == 0')} != 0"
-    if test.startswith("not ") and " " not in test.removeprefix("not "):
-        return test.removeprefix("not ")
-    node = ast.parse(test, mode="eval").body
-    match node:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPPOSITE:
-            return f"{ast.unparse(left)} {_OPPOSITE[type(op)]} {ast.unparse(right)}"
-    return (
-        f"not {test}" if isinstance(node, ast.Name | ast.Attribute | ast.Call) else f"not ({test})"
     )
 
 

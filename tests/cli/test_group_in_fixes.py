@@ -141,6 +141,19 @@ def test_the_test_under_which_the_group_was_made(
     assert not any("dist" in line for line in fixed(distlint, tmp_path, removing(other)))
 
 
+def test_the_other_arm_of_a_test(distlint: Program, tmp_path: Path) -> None:
+    """mmcv's scripts: `if args.launcher == "none": distributed = False`."""
+    above = "    if args.launcher == 'none':\n        print('one process')\n    else:\n"
+    above += "        dist.init_process_group('gloo')\n"
+    changed = fixed(distlint, tmp_path, removing(above))
+    assert "+    if args.launcher == 'none' or dist.get_rank() == 0:" in changed
+    assert "+    if args.launcher != 'none':" in changed
+    kept = above.replace("print('one process')", "several = False") + "        several = True\n"
+    changed = fixed(distlint, tmp_path, removing(kept))
+    assert "+    if not several or dist.get_rank() == 0:" in changed
+    assert "+    if several:" in changed
+
+
 def test_inside_its_test_the_group_is_there(distlint: Program, tmp_path: Path) -> None:
     code = removing("    if args.ddp:\n        dist.init_process_group('gloo')\n    if args.ddp:\n")
     code = code.replace('    shutil.rmtree("out")', '        shutil.rmtree("out")')
