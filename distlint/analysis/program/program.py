@@ -30,6 +30,7 @@ class Program:
         self._tops = set(tops)
         self._bases: dict[Class, tuple[Definition, ...]] = {}
         self._members: dict[tuple[Module, str], Definition | None] = {}
+        self._dotted: dict[tuple[Module, str], Definition | None] = {}
         self._cuts = 0
         self._mro: dict[Class, tuple[tuple[Class, ...], tuple[str, ...]]] = {}
         self._subclasses: dict[Class, list[Class]] | None = None
@@ -149,6 +150,12 @@ class Program:
         """What a dotted name written at the top level of `module` means."""
         if not dotted:
             return None
+        key = (module, dotted)
+        if key not in self._dotted:
+            self._dotted[key] = self._resolved(module, dotted)
+        return self._dotted[key]
+
+    def _resolved(self, module: Module, dotted: str) -> Definition | None:
         first, _, rest = dotted.partition(".")
         meaning = self.member(module, first)
         for name in rest.split(".") if rest else ():

@@ -101,7 +101,7 @@ def stands_without_launcher(function: Function, node: ast.AST) -> bool:
 @remembered
 def refuses_machines(function: Function) -> bool:
     """Whether a function raises where there is more than one machine: `if num_nodes > 1: raise …`."""
-    return any(
+    return _counts_machines(function.module) and any(
         isinstance(node, ast.If)
         and isinstance(node.body[-1], ast.Raise)
         and any(
@@ -114,6 +114,12 @@ def refuses_machines(function: Function) -> bool:
         )
         for node in own_nodes(function)
     )
+
+
+@remembered
+def _counts_machines(module: Module) -> bool:
+    """Whether a file has a name for the number of machines."""
+    return any(name in module.source.text for name in _NODES)
 
 
 def expects_several(module: Module) -> bool:

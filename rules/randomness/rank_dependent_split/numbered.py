@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import own_nodes
 
-from .unordered import TEXTS, from_set, is_divided, set_of
+from .unordered import TEXTS, from_set, is_divided, makes_sets, set_of
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -30,7 +30,7 @@ def numbered_sets(model: Model, module: Module) -> Iterator[tuple[ast.expr, ast.
     if "set(" not in module.source.text or not is_divided(model, module):
         return
     for function in module.all_functions:
-        for rows, used, words in _numbered(function):
+        for rows, used, words in _numbered(function) if makes_sets(function) else ():
             made = from_set(function, rows, words)
             if made is None and set_of(function, rows, words):
                 made = rows

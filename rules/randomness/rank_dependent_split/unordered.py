@@ -32,9 +32,14 @@ TEXTS: Final = frozenset({
     "utterance", "transcript", "instruction", "listdir", "glob", "strip",
 })  # fmt: skip
 """Parts of the names of what is a text."""
-_DIVIDE: Final = re.compile(
-    r"\b(DistributedSampler|DistributedBucketSampler|split_between_processes|split_dataset_by_node|Trainer)\b"
+_DIVIDERS: Final = (
+    "DistributedSampler",
+    "DistributedBucketSampler",
+    "split_between_processes",
+    "split_dataset_by_node",
+    "Trainer",
 )
+_DIVIDE: Final = re.compile(rf"\b({'|'.join(_DIVIDERS)})\b")
 _PREPARES: Final = frozenset({"prepare", "prepare_data_loader", "prepare_dataloader"})
 _LOADERS: Final = re.compile(
     r"load|data|(?:\b|_)(?:dl|set|iter)|train|val|test|batch", re.IGNORECASE
@@ -66,6 +71,8 @@ def unordered_lists(model: Model, module: Module) -> Iterator[Unordered]:
         return
     seen: set[int] = set()
     for function in module.all_functions:
+        if not makes_sets(function):
+            continue
         uses = [*_uses(model, function), *_kept(model, function)]
         for use in uses:
             call = model.call_at(use.made)
@@ -73,6 +80,16 @@ def unordered_lists(model: Model, module: Module) -> Iterator[Unordered]:
                 continue
             seen.add(id(use.made))
             yield use
+
+
+@remembered
+def makes_sets(function: Function) -> bool:
+    """Whether a function makes a set at all."""
+    return any(
+        isinstance(node, ast.Set | ast.SetComp)
+        or (isinstance(node, ast.Call) and last_name(node.func) in ("set", "frozenset"))
+        for node in own_nodes(function)
+    )
 
 
 def _uses(model: Model, function: Function) -> Iterator[Unordered]:
@@ -154,7 +171,10 @@ def is_divided(model: Model, module: Module) -> bool:
 @remembered
 def _names_divider(module: Module) -> bool:
     """Whether a file uses what divides data, and does not only write of it: `name = "Slider Trainer"`."""
-    return _DIVIDE.search(module.source.text) is not None and any(
+    text = module.source.text
+    if not any(word in text for word in _DIVIDERS) or _DIVIDE.search(text) is None:
+        return False
+    return any(
         _DIVIDE.fullmatch(node.name if isinstance(node, ast.alias) else last_name(node))
         for node in walk(module.source.tree)
         if isinstance(node, ast.Name | ast.Attribute | ast.alias)
