@@ -12,7 +12,6 @@ from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_c
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge.schema import Effect
-from distlint.nodes import last_name
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -28,53 +27,8 @@ def made_before(live: LiveProgram, found: FileCall) -> bool:
     """
     if found.effect is not Effect.CREATE_DIR or found.path is None:
         return False
-    if _is_above_files_of_option(live, found):
-        return True
     folder = parts_of(found.path, found.function)
     return _made_on_the_way(live, found.site, folder, _MAX_CALLERS)
-
-
-def _is_above_files_of_option(live: LiveProgram, found: FileCall) -> bool:
-    """Whether a folder is that of a file in an option's folder, which another function makes.
-
-    ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:145: `dirname(path)`, where all callers join `config["outdir"]` and
-    a name; line 1086 makes `args.outdir`.
-    """
-    match found.path:
-        case ast.Call(func=called, args=[ast.Name(id=name)]) if last_name(called) == "dirname":
-            pass
-        case _:
-            return False
-    names = found.function.parameters
-    if name not in names:
-        return False
-    position = names.index(name) - (found.function.cls is not None and names[0] in ("self", "cls"))
-    callers = live.callers.get(found.function, ())
-    options = {_option_of(site.argument_node(position, name)) for site in callers}
-    if len(options) != 1 or (option := options.pop()) is None:
-        return False
-    return any(
-        call.effect is Effect.CREATE_DIR
-        and call.function is not found.function
-        and call.path is not None
-        and _name_of(call.path) == option
-        for call in live.answer(file_calls)
-    )
-
-
-def _option_of(path: ast.expr | None) -> str | None:
-    """The option in whose folder a joined path lies."""
-    match path:
-        case ast.Call(func=called, args=[root, _]) if last_name(called) == "join":
-            return _name_of(root)
-    return None
-
-
-def _name_of(node: ast.expr) -> str | None:
-    match node:
-        case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
-            return name
-    return None
 
 
 def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: int) -> bool:

@@ -866,22 +866,3 @@ def kept_elsewhere(path, state):
     if not os.path.exists(folder):
         os.makedirs(folder)  # expect: DL305
     return folder, state
-
-
-class InTheFolderOfAnOption:
-    def __init__(self, options):
-        self.options = options
-
-    def write(self, state, path):
-        if not os.path.exists(os.path.dirname(path)):
-            os.makedirs(os.path.dirname(path))
-        torch.save(state, path)
-
-    def train(self, state):
-        self.write(state, os.path.join(self.options["run_folder"], "last.pt"))
-
-
-def makes_it_first(args, state):
-    dist.init_process_group("nccl")
-    os.makedirs(args.run_folder, exist_ok=True)
-    InTheFolderOfAnOption(vars(args)).train(state)
