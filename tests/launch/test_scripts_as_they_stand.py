@@ -173,3 +173,20 @@ def test_an_old_launcher_of_its_time_is_a_note(
     (tmp_path / "requirements.txt").write_text(requirements)
     (tmp_path / "README.md").write_text(f"```\n{OLD.replace(' --use_env', '')}```\n")
     assert severities(tmp_path, monkeypatch) == {"DL805": severity}
+
+
+@pytest.mark.parametrize(
+    ("page", "severity"),
+    [
+        ("pip install torch==1.9.1+cu111 torchvision==0.10.1\n", "info"),
+        ("pip install torch==1.12.0\n", "warning"),
+        ("pip install torch\n", "warning"),
+    ],
+)
+def test_a_launch_with_a_torch_that_has_no_torchrun_is_a_note(
+    page: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text("import torch\n")
+    (tmp_path / "INSTALL.md").write_text(f"```\n{page}```\n")
+    (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", ""))
+    assert severities(tmp_path, monkeypatch) == {"DL805": severity}
