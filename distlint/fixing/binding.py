@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -81,17 +82,28 @@ def unbound(text: str) -> list[Unbound]:
 
 
 def added(before: str, after: str) -> list[Unbound]:
-    """What `unbound` says of a file after an edit, and did not say before, name for name in each function."""
-    left: dict[tuple[str, str], int] = {}
-    for each in unbound(before):
-        left[each.scope, each.name] = left.get((each.scope, each.name), 0) + 1
+    """What `unbound` says of a file after an edit, and did not say before, in each function.
+
+    One name in the place of another that had no value either is nothing new: what gives names their values there is
+    not in the file.
+    """
+    left = Counter((each.scope, each.name) for each in unbound(before))
     found = []
     for each in sorted(unbound(after), key=lambda one: one.line, reverse=True):
-        if left.get((each.scope, each.name), 0) > 0:
+        if left[each.scope, each.name] > 0:
             left[each.scope, each.name] -= 1
         else:
             found.append(each)
-    return found[::-1]
+    gone = Counter[str]()
+    for (scope, _), count in left.items():
+        gone[scope] += count
+    new = []
+    for each in found[::-1]:
+        if gone[each.scope] > 0:
+            gone[each.scope] -= 1
+        else:
+            new.append(each)
+    return new
 
 
 def _unbound_in(scope: _Scope, module: _Scope, has_star: bool) -> Iterator[Unbound]:
@@ -232,7 +244,7 @@ def _is_bound_behind(statement: ast.stmt, name: str, tests: frozenset[str]) -> b
             return not _only_for_types(test) and all(
                 _leaves(arm)
                 or _is_bound_in(arm, name, tests)
-                or not _parts(test, truth=not truth).isdisjoint(tests)
+                or _parts(test, truth=not truth) <= tests
                 for arm, truth in ((body, True), (orelse, False))
             )
         case ast.For(target=target, body=body) | ast.AsyncFor(target=target, body=body):

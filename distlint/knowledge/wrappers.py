@@ -330,7 +330,7 @@ WRAPPERS: dict[str, Wrapper] = {
             _APEX,
             False,
             False,
-            "NVIDIA/apex apex/parallel/distributed.py:129",
+            "apex 0.1 apex/parallel/distributed.py:129",
             # all-reduces in hooks of its backward; its forward broadcasts no buffers
         ),
         Wrapper(
@@ -533,7 +533,7 @@ WRAPS: dict[str, Wrap] = {
         Wrap(
             "apex.parallel.DistributedDataParallel",
             "apex_ddp",
-            "NVIDIA/apex apex/parallel/distributed.py:129",
+            "apex 0.1 apex/parallel/distributed.py:129",
         ),
         Wrap(
             "torch.nn.parallel.DataParallel",

@@ -43,7 +43,7 @@ def fixed(distlint: Program, root: Path, body: str, *options: str, head: str = H
 NATIVE = ("--fix-style", "native")
 RUNTIME = ("--fix-style", "runtime")
 
-SAVES = MADE + "    rank = dist.get_rank()\n    torch.save({'a': 1}, path)\n    print(rank)\n"
+SAVES = MADE + "    rank = dist.get_rank()\n    torch.save(torch.rand(3), path)\n    print(rank)\n"
 UNWRAPS = MADE + "    model = DDP(torch.nn.Linear(2, 2))\n    print(model.config)\n"
 CHOOSES = MADE + (
     "    local_rank = int(os.environ['LOCAL_RANK'])\n"
@@ -57,28 +57,28 @@ CHOOSES = MADE + (
         pytest.param(
             SAVES,
             [
-                "-    torch.save({'a': 1}, path)",
+                "-    torch.save(torch.rand(3), path)",
                 "+    if rank == 0:",
-                "+        torch.save({'a': 1}, path)",
+                "+        torch.save(torch.rand(3), path)",
             ],
             id="save under the file's own rank, at the end",
         ),
         pytest.param(
             SAVES + "    print(torch.load(path))\n",
             [
-                "-    torch.save({'a': 1}, path)",
+                "-    torch.save(torch.rand(3), path)",
                 "+    if rank == 0:",
-                "+        torch.save({'a': 1}, path)",
+                "+        torch.save(torch.rand(3), path)",
                 "+    dist.barrier()",
             ],
             id="save under the file's own rank, then a barrier",
         ),
         pytest.param(
-            MADE + "    torch.save({'a': 1}, path)\n    dist.barrier()\n",
+            MADE + "    torch.save(torch.rand(3), path)\n    dist.barrier()\n",
             [
-                "-    torch.save({'a': 1}, path)",
+                "-    torch.save(torch.rand(3), path)",
                 "+    if dist.get_rank() == 0:",
-                "+        torch.save({'a': 1}, path)",
+                "+        torch.save(torch.rand(3), path)",
             ],
             id="no second barrier",
         ),
@@ -106,7 +106,7 @@ def test_native_forms(distlint: Program, tmp_path: Path, body: str, wanted: list
 
 
 def test_the_runtime_where_it_is_wanted(distlint: Program, tmp_path: Path) -> None:
-    assert "+    save({'a': 1}, path)" in fixed(distlint, tmp_path, SAVES, *RUNTIME)
+    assert "+    save(torch.rand(3), path)" in fixed(distlint, tmp_path, SAVES, *RUNTIME)
     maybe = MADE + "    model = torch.nn.Linear(2, 2)\n    if os.environ.get('DDP'):\n"
     maybe += "        model = DDP(model)\n    print(model.config)\n"
     assert "+    print(unwrap(model).config)" in fixed(distlint, tmp_path, maybe, *RUNTIME)
@@ -144,11 +144,11 @@ def test_what_an_accelerator_has(distlint: Program, tmp_path: Path) -> None:
         "-    print(model.config)",
         "+    print(accelerator.unwrap_model(model).config)",
     ]
-    body = "    torch.save({'a': 1}, path)\n    accelerator.wait_for_everyone()\n"
+    body = "    torch.save(torch.rand(3), path)\n    accelerator.wait_for_everyone()\n"
     assert fixed(distlint, tmp_path, body, *NATIVE, head=ACCELERATE) == [
-        "-    torch.save({'a': 1}, path)",
+        "-    torch.save(torch.rand(3), path)",
         "+    if accelerator.is_main_process:",
-        "+        torch.save({'a': 1}, path)",
+        "+        torch.save(torch.rand(3), path)",
     ]
 
 
@@ -183,7 +183,7 @@ def test_an_answer_of_all_through_the_accelerator(distlint: Program, tmp_path: P
 def test_without_a_native_form_the_fix_is_shown_with_what_to_do(
     distlint: Program, tmp_path: Path
 ) -> None:
-    body = "    torch.save({'a': 1}, path)\n    dist.barrier(group=path)\n"
+    body = "    torch.save(torch.rand(3), path)\n    dist.barrier(group=path)\n"
     assert fixed(distlint, tmp_path, body, *NATIVE) == []
     said = distlint("check", "--config", str(_native_settings(tmp_path))).out
     assert "needs distlint where the code runs" in " ".join(said.split())
@@ -203,7 +203,7 @@ def test_no_fix_in_front_of_the_process_group(
     """DeepSpeedExamples training/gan/gan_deepspeed_train.py:42: the helper runs, then the group is made."""
     head = (
         "import torch\nimport torch.distributed as dist\n\n\ndef write(path):\n"
-        "    torch.save({'a': 1}, path)\n\n\ndef main(path):\n"
+        "    torch.save(torch.rand(3), path)\n\n\ndef main(path):\n"
     )
     body = "    write(path)\n    dist.init_process_group('gloo')\n    dist.barrier()\n"
     assert fixed(distlint, tmp_path, body, *style, head=head) == []
@@ -241,7 +241,7 @@ def test_auto_asks_whether_the_runtime_is_there(tmp_path: Path) -> None:
     (tmp_path / "requirements-dev.txt").write_text("distlint\n")
     assert "+    if rank == 0:" in said()
     (tmp_path / "requirements.txt").write_text("torch\ndistlint>=0.1  # fixes import it\n")
-    assert "+    save({'a': 1}, path)" in said()
+    assert "+    save(torch.rand(3), path)" in said()
     (tmp_path / "requirements.txt").unlink()
     (tmp_path / "distlint.toml").write_text('runtime-module = "own.distributed"\n')
     assert "+    if rank == 0:" in said()

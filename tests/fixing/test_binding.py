@@ -155,3 +155,15 @@ def test_only_what_an_edit_adds() -> None:
 def test_the_fixes_of_every_rule(fixed: Path) -> None:
     before = fixed.with_name("cases.py").read_text(encoding="utf-8")
     assert not added(before, fixed.read_text(encoding="utf-8"))
+
+
+def test_a_test_of_two_holds_where_both_do() -> None:
+    text = "def f(one, two):\n    if one and two:\n        a = 1\n    if {}:\n        print(a)\n"
+    assert [each.name for each in unbound(text.format("one"))] == ["a"]
+    assert unbound(text.format("one and two")) == []
+
+
+def test_a_name_in_the_place_of_one_without_a_value_is_not_new() -> None:
+    assert added("x = wrong\n", "x = right\n") == []
+    (new,) = added("x = wrong\n", "x = wrong\ny = right\n")
+    assert (new.name, new.line) == ("right", 2)

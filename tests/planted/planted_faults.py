@@ -872,8 +872,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_TRACES}/parting.py",
-        "for statement in branch.body if guard.taken else branch.orelse:",
-        "for statement in branch.orelse if guard.taken else branch.body:",
+        "arm = branch.body if guard.taken else branch.orelse",
+        "arm = branch.orelse if guard.taken else branch.body",
         "the exit is looked for in the arm that was not taken",
     ),
     Fault(

@@ -351,6 +351,8 @@ class _Alike:
             given = [
                 (argument or default_of(function, name), user)
                 for user, call in callers_by_name(self.live.program, function)
+                # `def save(state): torch.save(state, path)` is no caller of its own.
+                if user is not function
                 for argument in (argument_of(call, function, name),)
             ]
             return bool(given and depth) and all(
