@@ -1045,3 +1045,30 @@ def test_what_the_program_names_is_the_model_s(tmp_path: Path) -> None:
 def test_a_model_of_unknown_make_may_have_anything(tmp_path: Path) -> None:
     text = OF_A_LIBRARY.replace("timm.create_model(name)", "name").format(attribute="mask_of_mine")
     assert severities(tmp_path, "DL201", text) == ["error"]
+
+
+LEAVES = """
+import os
+import torch.distributed as dist
+
+def check(loss):
+    {leaves}
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("leaves", "severity"),
+    [
+        # retinanet-examples 65e6310 odtk/train.py:137; oat c1a074c k8s/hostfile.py:21
+        ("if dist.get_rank() == 0:\n        raise RuntimeError('diverged')", "warning"),
+        ("assert os.environ['LOCAL_RANK'] == '0'", "warning"),
+        ("if dist.get_rank() == 0:\n        return", "error"),
+        ("if dist.get_rank() == 0:\n        raise SystemExit(0)", "error"),
+    ],
+)
+def test_ranks_that_end_with_an_error_end_the_job(
+    tmp_path: Path, leaves: str, severity: str
+) -> None:
+    found = severities(tmp_path, "DL101", LEAVES.format(leaves=leaves))
+    assert found == [severity]

@@ -44,7 +44,8 @@ person has to decide: nested conditions, helpers that do more, work between an e
 Collectives of a process group other than the default are not compared: who is a member is not known.
 What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
 compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
-definition count as doing nothing.
+definition count as doing nothing. A warning where the ranks that do not come end with an error that nobody catches:
+the launcher ends the others then (not so under Slurm).
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `barrier` "blocks processes until the whole group
@@ -56,14 +57,17 @@ definition count as doing nothing.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
+from distlint.analysis.questions.ending import ends_the_job
 from distlint.analysis.questions.turnstiles import half_by_unknown_test
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.nodes import walk
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
@@ -104,9 +108,27 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     63dc23a examples/chatglm2/chat_model.py:47: with the arguments of this call none of it is reached).
     """
     if divergence.in_one_file:
-        return SEVERITY
+        return Severity.WARNING if _end_the_job(model, divergence) else SEVERITY
     left = divergence.left or any(guard.exits for guard in divergence.guards)
     return Severity.WARNING if left or not _is_open(model, divergence) else Severity.INFO
+
+
+def _end_the_job(model: Model, divergence: Divergence) -> bool:
+    """Whether the ranks that do not come have ended with an error: the launcher ends those that wait.
+
+    retinanet-examples 65e6310 odtk/train.py:137, `raise` on a loss that is not finite; oat c1a074c k8s/hostfile.py:21,
+    `assert os.environ["LOCAL_RANK"] == "0"` where one process is meant for each machine.
+    """
+    return bool(divergence.guards) and all(
+        guard.exits
+        and any(
+            ends_the_job(model, divergence.function, node, model.launch.under_slurm)
+            for node in walk(guard.module.source.tree)
+            if isinstance(node, ast.If | ast.Assert)
+            and any(part is guard.node for part in walk(node.test))
+        )
+        for guard in divergence.guards
+    )
 
 
 def _is_open(model: Model, divergence: Divergence) -> bool:
