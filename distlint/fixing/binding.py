@@ -139,30 +139,34 @@ def _has_value(
 
 def _is_bound_before(scope: _Scope, name: str, around: Sequence[Arm]) -> bool:
     """Whether a name has its value at a statement of a scope, given what is around that statement."""
-    block = scope.body
+    block, bound = scope.body, False
     tests = set().union(*(_said(statement, part) for statement, part in around))
     for index, (statement, part) in enumerate(around):
         if not isinstance(statement, ast.stmt | ast.excepthandler | ast.match_case):
             continue
         above = _before(block, statement)
         tests |= _said_by_leaving(above)
-        if _is_bound_in(above, name, frozenset(tests)):
-            return True
+        bound = _is_bound_in(above, name, frozenset(tests), bound=bound)
         if index == len(around) - 1:
-            return _binds_itself(statement, name)
-        if _head_binds(statement, part, name):
-            return True
-        if (
+            return bound or _binds_itself(statement, name)
+        if _takes_away(statement, name):  # in an earlier turn, or before the handler
+            bound = False
+        if _head_binds(statement, part, name) or (
             isinstance(statement, ast.Try)
             and part == "orelse"
             and _is_bound_in(statement.body, name, frozenset(tests))
         ):
-            return True
+            bound = True
         found = getattr(statement, part, None)
         # Of several handlers or cases one runs.
         apart = part in ("handlers", "cases")
         block = found if isinstance(found, list) and not apart else []
-    return False
+    return bound
+
+
+def _takes_away(statement: ast.AST, name: str) -> bool:
+    """Whether something in a statement deletes a name."""
+    return any(isinstance(n, ast.Delete) and _deletes(n, name) for n in ast.walk(statement))
 
 
 def _binds_itself(statement: ast.AST, name: str) -> bool:
@@ -224,14 +228,15 @@ def _head_binds(statement: ast.AST, part: str, name: str) -> bool:
     return False
 
 
-def _is_bound_in(block: Sequence[ast.stmt], name: str, tests: frozenset[str]) -> bool:
-    """Whether a name has a value behind statements, given tests that hold there."""
-    bound = False
+def _is_bound_in(
+    block: Sequence[ast.stmt], name: str, tests: frozenset[str], *, bound: bool = False
+) -> bool:
+    """Whether a name has a value behind statements, given tests that hold there, and whether it had one before."""
     for index, statement in enumerate(block):
         tests |= _said_by_leaving(block[:index][-1:])
         if isinstance(statement, ast.Delete) and _deletes(statement, name):
             bound = False
-        elif not bound:
+        elif not bound or _takes_away(statement, name):
             bound = _is_bound_behind(statement, name, tests)
     return bound
 

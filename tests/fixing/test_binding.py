@@ -97,7 +97,7 @@ def _raises(program: str, *, one: bool, two: bool) -> bool:
 
 
 @given(programs())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, derandomize=True)
 def test_what_has_a_value_has_one_in_every_run(program: str) -> None:
     provided = "one = two = True\nuse = fail = manager = print\n"  # what `_raises` gives it
     if not unbound(provided + program):
@@ -167,3 +167,9 @@ def test_a_name_in_the_place_of_one_without_a_value_is_not_new() -> None:
     assert added("x = wrong\n", "x = right\n") == []
     (new,) = added("x = wrong\n", "x = wrong\ny = right\n")
     assert (new.name, new.line) == ("right", 2)
+
+
+def test_a_name_that_is_deleted_further_in_has_no_value_there() -> None:
+    text = "b = 1\nfor _ in (1, 2):\n    b = 1\n    del b\n    if _:\n        print(b)\n"
+    assert [each.name for each in unbound(text)] == ["b"]
+    assert [each.name for each in unbound("b = 1\nif b:\n    del b\nprint(b)\n")] == ["b"]
