@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +79,10 @@ def unbound(text: str) -> list[Unbound]:
         isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
         for node in ast.walk(tree)
     )
-    return list(_unbound_in(module, module, has_star))
+    try:
+        return list(_unbound_in(module, module, has_star))
+    finally:
+        _deleted.cache_clear()
 
 
 def added(before: str, after: str) -> list[Unbound]:
@@ -166,7 +170,19 @@ def _is_bound_before(scope: _Scope, name: str, around: Sequence[Arm]) -> bool:
 
 def _takes_away(statement: ast.AST, name: str) -> bool:
     """Whether something in a statement deletes a name."""
-    return any(isinstance(n, ast.Delete) and _deletes(n, name) for n in ast.walk(statement))
+    return name in _deleted(statement)
+
+
+@functools.cache
+def _deleted(statement: ast.AST) -> frozenset[str]:
+    """The names that something in a statement deletes; kept for one file."""
+    return frozenset(
+        part.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Delete)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Del)
+    )
 
 
 def _binds_itself(statement: ast.AST, name: str) -> bool:
