@@ -1047,7 +1047,7 @@ def test_a_model_of_unknown_make_may_have_anything(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL201", text) == ["error"]
 
 
-LEAVES = """
+ENDS_ALONE = """
 import os
 import torch.distributed as dist
 
@@ -1070,5 +1070,5 @@ def check(loss):
 def test_ranks_that_end_with_an_error_end_the_job(
     tmp_path: Path, leaves: str, severity: str
 ) -> None:
-    found = severities(tmp_path, "DL101", LEAVES.format(leaves=leaves))
+    found = severities(tmp_path, "DL101", ENDS_ALONE.format(leaves=leaves))
     assert found == [severity]
