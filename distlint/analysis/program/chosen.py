@@ -166,6 +166,8 @@ def _named(
     program: Program, function: Function, name: ast.expr, entries: Entries
 ) -> Iterator[_Known]:
     """The entries under a name; of a name that is not known those that are its default, and all others."""
+    if not entries:
+        return
     names = {each.lower() for each in _texts(program, function, name, _DEPTH)}
     for key, candidate in entries.items():
         yield _Known(candidate, key.lower() in names)
@@ -199,7 +201,7 @@ def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> 
                 if argument is not None:
                     yield from _texts(program, user, argument, depth - 1)
         case ast.Attribute(attr=option) | ast.Subscript(slice=ast.Constant(value=str(option))):
-            yield from option_defaults(program).get(option, ())
+            yield from option_defaults(program, option)
 
 
 @remembered
@@ -216,15 +218,25 @@ def options(program: Program) -> frozenset[str]:
 
 
 @remembered
-def option_defaults(program: Program) -> dict[str, list[str]]:
-    """The texts that options and fields are where nobody says otherwise, by name."""
+def option_defaults(program: Program, name: str) -> tuple[str, ...]:
+    """The texts that an option or field of a name is where nobody says otherwise."""
+    first = name.partition("_")[0]  # `--main-port` is `main_port`
+    return tuple(
+        text
+        for module in program.modules.values()
+        if first in module.source.text
+        for text in _defaults_in(module).get(name, ())
+    )
+
+
+@remembered
+def _defaults_in(module: Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for module in program.modules.values():
-        for node in walk(module.source.tree):
-            if isinstance(node, ast.Call | ast.AnnAssign):
-                for name, value in _default_values(node):
-                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                        found.setdefault(name, []).append(value.value)
+    for node in walk(module.source.tree):
+        if isinstance(node, ast.Call | ast.AnnAssign):
+            for name, value in _default_values(node):
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    found.setdefault(name, []).append(value.value)
     return found
 
 

@@ -48,7 +48,7 @@ def _reads(node: ast.expr) -> set[str]:
 
 def _is_spreading_default(model: Model, started: Module, option: str) -> bool:
     """Whether an option spreads where nobody says otherwise, and neither the program nor a launch does."""
-    values = option_defaults(model.program).get(option, [])
+    values = option_defaults(model.program, option)
     return (
         bool(values)
         and all(value in devices.SPREADING_MAPS for value in values)
