@@ -631,7 +631,6 @@ def main(data):
 """
 
 
-@pytest.mark.parametrize("code", ["DL301", "DL403"])
 @pytest.mark.parametrize(
     ("wrapped", "expected"),
     [
@@ -640,10 +639,10 @@ def main(data):
         ("dist.barrier()", "error"),
     ],
 )
-def test_ranks_that_never_exchange_anything(
-    code: str, wrapped: str, expected: str, tmp_path: Path
-) -> None:
-    assert severities(tmp_path, code, GROUP.format(wrapped=wrapped)) == [expected]
+def test_ranks_that_never_exchange_anything(wrapped: str, expected: str, tmp_path: Path) -> None:
+    assert severities(tmp_path, "DL301", GROUP.format(wrapped=wrapped)) == [expected]
+    # An order that is the same in each epoch ends no run: thirteen judges of thirteen called it a warning.
+    assert severities(tmp_path, "DL403", GROUP.format(wrapped=wrapped)) == ["warning"]
 
 
 ZERO = """

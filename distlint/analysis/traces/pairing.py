@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer, Summary
 from distlint.analysis.interpreter.ranks import RankClass
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from distlint.analysis.live.summaries import FunctionSummaries
 
 Live = dict[Function, "FunctionSummaries"]
+
+_OTHER_HALF: Final = {
+    "__enter__": "__exit__",
+    "__exit__": "__enter__",
+    "__aenter__": "__aexit__",
+    "__aexit__": "__aenter__",
+}
+"""Of a context manager Python calls both, whoever holds it: pairs need no caller that is known."""
 
 
 class Pairing:
@@ -41,7 +50,34 @@ class Pairing:
 
         `if rank != 0: barrier()` is in one method, `if rank == 0: barrier()` in another.
         """
+        if self._met_in_other_half(function, op, (waiters, absent)):
+            return True
         return self._met(function, layer, op, (waiters, absent), frozenset({function}))
+
+    def _met_in_other_half(
+        self, function: Function, op: str, ranks: tuple[RankClass, RankClass]
+    ) -> bool:
+        """Whether both classes come to a collective as often, counted over both halves of a context manager.
+
+        LLM-Shearing b87218b instruction_tuning/alpaca_farm/common.py:64: even ranks wait in `__enter__`, odd ones
+        in `__exit__`, and `with` gets one of several managers.
+        """
+        methods = function.cls.methods if function.cls is not None else {}
+        other = methods.get(_OTHER_HALF.get(function.name, ""))
+        if other not in self._live:
+            return False
+        waits, misses = 0, 0
+        for half in (function, other):
+            pairs = list(self._runs(half, ranks))
+            if len(pairs) != 1:
+                return False
+            waits += self._count(pairs[0][0], op)
+            misses += self._count(pairs[0][1], op)
+        return waits == misses
+
+    def _count(self, run: Summary, op: str) -> int:
+        contents = Comparison(self._graphs, Layer.ALWAYS).contents(self._graphs.root(run))
+        return Counter(contents.events.values())[op]
 
     def _met(
         self,

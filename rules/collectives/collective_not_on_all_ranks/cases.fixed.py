@@ -44,6 +44,18 @@ def statistics_that_one_rank_prints(codebook, counts, sums):
     print(counts, sums)  # of one rank: the exit stays
 
 
+class OneHalfTooFew:
+    def __init__(self, local_rank):
+        self.local_rank = local_rank
+
+    def __enter__(self):
+        if self.local_rank % 2 == 0:
+            dist.barrier()  # expect: DL101
+
+    def __exit__(self, *error):
+        pass
+
+
 def barrier_first(model, path):
     accelerator = Accelerator()
     # Everybody has to be done.
@@ -786,3 +798,19 @@ class ChecksOfAll:
         if self.accelerator.is_main_process and number % 100 == 0:
             print(next(self.held_out))
         return batch
+
+
+class EvenRanksFirst:
+    """Two barriers for each rank: what one half lacks is in the other."""
+
+    def __init__(self, local_rank):
+        self.local_rank = local_rank
+
+    def __enter__(self):
+        if self.local_rank % 2 == 0:
+            dist.barrier()
+
+    def __exit__(self, *error):
+        if self.local_rank % 2 == 1:
+            dist.barrier()
+        dist.barrier()

@@ -13,8 +13,8 @@ that sets the epoch itself: a sampler in a `WebLoader`, which hides it.
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
 each rank sees the same samples in the same order in every epoch, and the same neighbours share a batch for
-ever. Nothing fails; the model generalises worse than it would from the same data on one process, where the
-plain random sampler shuffles anew.
+ever. Nothing fails, so this is a warning; the model generalises worse than it would from the same data on one
+process, where the plain random sampler shuffles anew.
 
 ## Example
 ```python
@@ -56,7 +56,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.handed import argument_of
@@ -76,7 +75,7 @@ from .repair import holder_of, repaired
 
 CODE = "DL403"
 NAME = "missing-set-epoch"
-SEVERITY = Severity.ERROR
+SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler", b"set_epoch")
 
@@ -111,9 +110,7 @@ def check(model: Model) -> Iterator[Finding]:
         loops = known.get(around) or known.setdefault(around, Loops(model, _ordered(around)))
         for function, call, (given, position) in made:
             if _shuffles(loops, function, call, given, position):
-                for finding in _untold(model, loops, module, function, call, done):
-                    meet = ranks_meet(model.program, module)
-                    yield finding if meet else replace(finding, severity=Severity.WARNING)
+                yield from _untold(model, loops, module, function, call, done)
 
 
 def _behind_prepare(model: Model, module: Module) -> Iterator[Finding]:
