@@ -1,0 +1,103 @@
+"""States whose keys lost the wrapper's prefix, loaded into the wrapper; and those that fit what they are loaded into."""
+
+import torch
+import torch.distributed as dist
+from distlint.runtime import unwrap
+from torch.nn.parallel import DistributedDataParallel
+
+# --- bugs -----------------------------------------------------------------------------------------
+
+
+def silently(net, path):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    state = torch.load(path, map_location="cpu")
+    state = {key.replace("module.", ""): value for key, value in state.items()}
+    net.module.load_state_dict(state, strict=False)  # expect: DL213
+    return net
+
+
+def loudly(net, path):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    state = {}
+    for key, value in torch.load(path, map_location="cpu").items():
+        state[key[7:]] = value
+    net.module.load_state_dict(state)  # expect: DL213
+    return net
+
+
+def made(net):
+    dist.init_process_group("nccl")
+    net.cuda()
+    if dist.get_world_size() > 1:
+        net = DistributedDataParallel(net)
+    return net
+
+
+def pretrained(net, path):
+    state = torch.load(path, map_location="cpu")["encoder"]
+    state = {key.removeprefix("module."): value for key, value in state.items()}
+    message = unwrap(net).load_state_dict(state, False)  # expect: DL213
+    print(message)
+    return net
+
+
+def train(net, path):
+    net = made(net)
+    return pretrained(net, path)
+
+
+# --- correct --------------------------------------------------------------------------------------
+
+
+def into_the_model(net, path):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    state = {k.replace("module.", ""): v for k, v in torch.load(path, map_location="cpu").items()}
+    net.module.load_state_dict(state, strict=False)
+    return net
+
+
+def before_the_wrap(net, path):
+    dist.init_process_group("nccl")
+    state = {k.replace("module.", ""): v for k, v in torch.load(path, map_location="cpu").items()}
+    net.load_state_dict(state, strict=False)
+    return DistributedDataParallel(net.cuda())
+
+
+def as_it_was_saved(net, path):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    net.load_state_dict(torch.load(path, map_location="cpu"))
+    return net
+
+
+def off_and_on_again(net, path):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    state = {k.replace("module.", ""): v for k, v in torch.load(path, map_location="cpu").items()}
+    state = {"module." + key: value for key, value in state.items()}
+    net.load_state_dict(state)
+    return net
+
+
+def another_prefix(net, path):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    state = torch.load(path, map_location="cpu")
+    state = {key.replace("backbone.", ""): value for key, value in state.items()}
+    net.load_state_dict(state, strict=False)
+    return net
+
+
+def only_on_one_process(net, path, args):
+    net.cuda()
+    if args.distributed:
+        dist.init_process_group("nccl")
+        net = DistributedDataParallel(net)
+    state = torch.load(path, map_location="cpu")
+    if not args.distributed and next(iter(state)).startswith("module"):
+        state = {key[len("module.") :]: value for key, value in state.items()}
+    net.load_state_dict(state)
+    return net
