@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 CODE = "DL302"
 NAME = "missing-wait-for-everyone"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 _DOES = {

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 CODE = "DL402"
 NAME = "rank-seed-before-init"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 
