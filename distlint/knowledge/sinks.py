@@ -1413,7 +1413,9 @@ TRAINS_TOKENIZER: Final = re.compile(r"^(?:train$|train_(?:new_)?from)")
 `train_from_iterator`; transformers: `train_new_from_iterator`)."""
 FOR_PEOPLE: Final = re.compile(r"(?i)(?:^|/)(?:readme|model_?card|license)(?:\.\w+)?$")
 """Names of files that people read, and no program."""
-MARKS_AN_END: Final = re.compile(r"(?i)^[._]?(?:done|finish(?:ed)?|complete(?:d)?|success)(?:\.\w+)?$")
+MARKS_AN_END: Final = re.compile(
+    r"(?i)^[._]?(?:done|finish(?:ed)?|complete(?:d)?|success)(?:\.\w+)?$"
+)
 """Names of files that say by being there that something has ended."""
 KINDS_OF_DEVICES: Final = frozenset({
     "mmcls.utils.auto_select_device", "mmpretrain.utils.auto_select_device", "mmdet.utils.get_device", "mmdet.utils.util_distribution.get_device",
