@@ -751,15 +751,17 @@ def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:
     """Whether an attribute in a path keeps what a constructor was given, and each rank gives its own.
 
     swav 06b1b7c src/utils.py:92: `PD_Stats(os.path.join(dump_path, "stats" + str(params.rank) + ".pkl"), args)`.
+    InternEvo c628a8c internlm/utils/simple_memory_profiler.py:273 makes a variable of it first.
     """
-    names = {name for child in walk(node) if (name := dotted_name(child)).startswith("self.")}
-    for name in names:
+    for name in _own_attributes(node, function):
         given = [
             names_a_part(argument, user)
             for value, method in _meanings(name, function)
             if method.name == "__init__" and method is not function
             for parameter in {dotted_name(child) for child in walk(value)} & {*method.parameters}
             for user, call in callers_by_name(program, method)
+            # A class is tried out at the end of its own file.
+            if not (user.is_module_body and user.module is method.module)
             if (argument := argument_of(call, method, parameter)) is not None
         ]
         if given and all(given):
