@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite
@@ -110,7 +111,7 @@ def _not_when_spawned(function: Function) -> frozenset[str]:
 
 def _refused_around(around: tuple[ast.stmt, ...], statement: ast.stmt) -> Iterator[str]:
     """The comparisons of an attribute with a constant that do not hold where a statement stands."""
-    for outer, inner in zip(around, (*around[1:], statement), strict=True):
+    for outer, inner in pairwise((*around, statement)):
         if isinstance(outer, ast.If):
             for part, holds in literals(outer.test, inner in outer.body):
                 match part:

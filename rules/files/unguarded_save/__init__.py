@@ -305,7 +305,7 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None
-        return downloads.first(model, found, safe)
+        return downloads.first(model, found, least if _is_asked_for(site) else safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if ranked_callers(model, found.function):
@@ -366,6 +366,17 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         # (nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: the vocabulary).
         return None
     return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
+
+
+def _is_asked_for(site: CallSite) -> bool:
+    """Whether an option says whether anything is downloaded: else all would wait for rank 0's scan of its folders.
+
+    poolformer a075575 train.py:494: `create_dataset(…, download=args.dataset_download)`, which is off by default.
+    """
+    return any(
+        keyword.arg == "download" and not isinstance(keyword.value, ast.Constant)
+        for keyword in site.node.keywords
+    )
 
 
 def _trainer_of(found: FileCall) -> str | None:
