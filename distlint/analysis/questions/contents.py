@@ -24,6 +24,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.filesystem import (
     FileCall,
+    check_before,
     file_calls,
     handle_of,
     on_the_other_arm,
@@ -597,8 +598,12 @@ def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
     if found.site.method == "save_pretrained" and _lists_others(other, read):
         return False
     same = read == path or (found.site.method == "save_pretrained" and holds(path, read))
+    # Where the arms part by whether the file is there, a rank that comes late reads what is half written
+    # (ULIP f194ddb models/pointnext/PointNeXt/openpoints/dataset/s3dis/s3dis.py:92).
     return same and not (
-        other.function is found.function and on_the_other_arm(other.site, found.site)
+        other.function is found.function
+        and on_the_other_arm(other.site, found.site)
+        and check_before(found) is None
     )
 
 
