@@ -388,7 +388,8 @@ class _Alike:
         if (function, name) in seen or name == "__file__":
             return True
         if _SETTINGS.search(name):
-            return not _filled_by_rank(self.live.program, name)
+            told = (name, *_options_put_into(function, name))
+            return not any(_filled_by_rank(self.live.program, each) for each in told)
         seen |= {(function, name)}
         values = [*assignments(function).get(name, ()), *_bound(function, name)]
         if values:
@@ -471,6 +472,20 @@ def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
                 keywords=keywords,
             ) if _collection(owner) == name:
                 yield from (*args, *(keyword.value for keyword in keywords))
+
+
+def _options_put_into(function: Function, name: str) -> Iterator[str]:
+    """The options of the command line that a function puts into a configuration, all of them.
+
+    ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:1101: `config.update(vars(args))`, with `--rank` among them.
+    """
+    for given in _put_into(function, name):
+        for node in walk(given):
+            match node:
+                case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=options)]):
+                    yield options
+                case ast.Attribute(value=ast.Name(id=options), attr="__dict__"):
+                    yield options
 
 
 def _collection(node: ast.expr) -> str:
