@@ -1413,6 +1413,17 @@ TRAINS_TOKENIZER: Final = re.compile(r"^(?:train$|train_(?:new_)?from)")
 `train_from_iterator`; transformers: `train_new_from_iterator`)."""
 FOR_PEOPLE: Final = re.compile(r"(?i)(?:^|/)(?:readme|model_?card|license)(?:\.\w+)?$")
 """Names of files that people read, and no program."""
+MARKS_AN_END: Final = re.compile(
+    r"(?i)^[._]?(?:done|finish(?:ed)?|complete(?:d)?|success)(?:\.\w+)?$"
+)
+"""Names of files that say by being there that something has ended."""
+KINDS_OF_DEVICES: Final = frozenset({
+    "mmcls.utils.auto_select_device", "mmpretrain.utils.auto_select_device", "mmdet.utils.get_device", "mmdet.utils.util_distribution.get_device",
+    "mmseg.utils.get_device", "mmdet3d.utils.get_device", "mmengine.device.get_device", "mmcv.device.get_device",
+    "torch.accelerator.current_accelerator",
+})  # fmt: skip
+"""Functions that name the kind of device, without its number (mmcls 0.25 utils/device.py, mmseg 0.30 utils/
+util_distribution.py, mmengine 0.10 device/utils.py: "cuda", "npu", "mlu", "mps" or "cpu")."""
 
 WRITE_FIRST: Final[dict[str, str]] = {
     "omegaconf.OmegaConf.save": "config",

@@ -237,6 +237,8 @@ def test_a_script_that_imports_what_asks_for_ranks() -> None:
         ("assert args.num_gpus == 1, 'one GPU only'", False),
         ("assert args.num_gpus == 2", True),
         ("assert args.batch == 1", True),
+        ("assert not args.distributed, 'for one process'", False),
+        ("assert not args.divided", True),
         ("assert args.num_gpus >= 1", True),
         ("assert dist.get_world_size() == 1", False),
         ("assert int(os.environ['WORLD_SIZE']) == 1", False),

@@ -44,6 +44,13 @@ SAME = {
     "nothing": "torch.save({}, out)",
     "settings as a checkpoint": "torch.save({'cfg': cfg, 'version': 2}, out)",
     "a card for people": "card = describe(model, data)\n    with open(f'{args.out}/README.md', 'w') as f:\n        f.write(card)",
+    "under a name that other files have, too": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    with open(args.data) as f:\n        lines = list(f)",
+    "by keywords": "with open(out, 'w') as f:\n        OmegaConf.save(config=cfg, f=f)",
+    "that it is done": "import time\n    with open(os.path.join(args.out, 'done.txt'), 'w') as f:\n        f.write('at ' + time.ctime())",
+    "beside a file of the same name": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    other = json.load(open('local/settings.json'))",
+    "all options among the settings": "cfg.update(vars(args))\n    OmegaConf.save(cfg, out)",
+    "a kind of device among the settings": "from mmseg.utils import get_device\n    cfg.device = args.device or get_device()\n    OmegaConf.save(cfg, out)",
+    "a device without a number": "cfg.device = 'cuda'\n    OmegaConf.save(cfg, out)",
     "what the path is made of": "url, tag = fetch(args)\n    with open(f'{args.out}/{url}-{tag}.json', 'w') as f:\n        json.dump({'url': url, 'tag': tag}, f)",
 }
 
@@ -72,6 +79,11 @@ OTHER = {
     "a card of each rank": "with open(f'{args.out}/README.md', 'w') as f:\n        f.write(f'By {args.rank}')",
     "scores in lists of it": "kept = {'loss': []}\n    kept['loss'].append(model(data))\n    json.dump(kept, open(out, 'w'))",
     "scores in a list that it makes": "kept = dict(cfg)\n    kept.setdefault('loss', []).append(model(data))\n    json.dump(kept, open(out, 'w'))",
+    "all options among the settings, its rank too": "args.rank = dist.get_rank()\n    cfg.update(vars(args))\n    OmegaConf.save(cfg, out)",
+    "a device with a number": "cfg.device = f'cuda:{args.local_rank}'\n    OmegaConf.save(cfg, out)",
+    "a device that the project chooses": "cfg.device = get_device()\n    OmegaConf.save(cfg, out)",
+    "when what was done": "import time\n    with open(os.path.join(args.out, 'done.txt'), 'w') as f:\n        f.write(str(model(data)) + time.ctime())",
+    "used when it is open": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n        send(f)",
     "made new": "with open(out, 'x') as f:\n        json.dump(cfg, f)",
 }
 
@@ -225,4 +237,33 @@ def test_the_keys_of_a_file_that_all_ranks_read(
 ) -> None:
     # terratorch terratorch/datasets/sen4map.py:126
     files = {"train.py": KEYS.format(file=file)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+RETURNED = """
+import json
+import os
+import torch.distributed as dist
+
+def main(args, cfg):
+    dist.init_process_group("nccl")
+    {call}
+    dist.barrier()
+
+def keep(cfg, folder):
+    path = os.path.join(folder, "all.json")
+    with open(path, "w") as f:
+        json.dump(cfg, f)
+    return path
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [("keep(cfg, args.out)", "info"), ("start(keep(cfg, args.out))", "warning")],
+)
+def test_a_path_that_is_returned(
+    call: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": RETURNED.format(call=call)}
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]

@@ -22,6 +22,35 @@ from accelerate import Accelerator
 """
 
 FIRST = {
+    "a file that one process can make": """\
+def prepare(data, path):
+    made = -1
+    try:
+        made = os.open(path + ".lock", os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        while os.path.exists(path + ".lock"):
+            pass
+    else:
+        if not os.path.exists(path):
+            torch.save(data, path)
+    finally:
+        if made > 0:
+            os.close(made)
+            os.unlink(path + ".lock")
+    dist.barrier()
+    return torch.load(path)
+""",
+    "a file that is opened to be new": """\
+def prepare(data, path):
+    dist.barrier()
+    try:
+        with open(path + ".lock", "x") as lock:
+            lock.write("one")
+    except OSError:
+        return
+    torch.save(data, path)
+    os.remove(path + ".lock")
+""",
     "a turnstile by the device": """\
 def is_first_here():
     return torch.cuda.current_device() == 0
@@ -365,6 +394,42 @@ def validate(data, path):
 }
 
 UNORDERED = {
+    "a file that each process can make": """\
+def prepare(data, path):
+    made = -1
+    try:
+        made = os.open(path + ".lock", os.O_CREAT)
+    except FileExistsError:
+        pass
+    else:
+        torch.save(data, path)  # here
+    dist.barrier()
+    return torch.load(path)
+""",
+    "whoever comes behind a file that one process can make": """\
+def prepare(data, path):
+    made = -1
+    try:
+        made = os.open(path + ".lock", os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        pass
+    torch.save(data, path)  # here
+    os.remove(path + ".lock")  # here
+    dist.barrier()
+    return torch.load(path)
+""",
+    "a variable that all have": """\
+def prepare(data, path):
+    made = 1
+    try:
+        made = os.open(path + ".lock", os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        pass
+    if made > 0:
+        torch.save(data, path)  # here
+    dist.barrier()
+    return torch.load(path)
+""",
     "two waits by one device": """\
 def prepare(data, path):
     if torch.cuda.current_device() == 0:

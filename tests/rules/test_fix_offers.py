@@ -745,3 +745,27 @@ def test_a_copy_that_nobody_imports_is_left_alone(
     files = {"main.py": started, "common.py": COMMON, "new.py": copy, "old.py": copy}
     found = offers_in("DL301", tmp_path, files, capsys)
     assert {path: safety for path, _, safety in found} == offered
+
+
+WANTED = """\
+import torch.distributed as dist
+from timm.data import create_dataset
+
+
+def main(args):
+    dist.init_process_group("nccl")
+    images = create_dataset(args.name, root=args.root, download={download})
+    dist.barrier()
+    return images
+"""
+
+
+@pytest.mark.parametrize(
+    ("download", "offered"), [("True", ["safe"]), ("args.download", ["unsafe"])]
+)
+def test_a_download_that_an_option_asks_for(
+    download: str, offered: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": WANTED.format(download=download)}
+    found = offers_in("DL301", tmp_path, files, capsys)
+    assert [safety for _, _, safety in found] == offered

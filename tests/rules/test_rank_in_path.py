@@ -25,6 +25,23 @@ from tqdm import tqdm
 """
 
 OWN = {
+    "an attribute that callers hand in, through a variable": """\
+class Recorder:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def keep(self, state):
+        dist.barrier()
+        path = f"{self.folder}/memory.pt"
+        torch.save(state, path)
+
+def main(state):
+    recorder = Recorder(f"out/rank{dist.get_rank()}_of_all")
+    recorder.keep(state)
+
+if __name__ == "__main__":
+    Recorder("try").keep({})
+""",
     "f-string": """\
 def save(state, out):
     dist.barrier()
@@ -389,6 +406,23 @@ def main(state, out, mesh):
 """Every rank has a file of its own."""
 
 SHARED = {
+    "an attribute that some callers hand in alike, through a variable": """\
+class Recorder:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def keep(self, state):
+        dist.barrier()
+        path = f"{self.folder}/memory.pt"
+        torch.save(state, path)  # here
+
+def main(state):
+    recorder = Recorder(f"out/rank{dist.get_rank()}_of_all")
+    recorder.keep(state)
+
+def other(state):
+    Recorder("out").keep(state)
+""",
     "a step that a function returns beside a rank": """\
 def logger_of(path):
     return open(path)

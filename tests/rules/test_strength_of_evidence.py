@@ -352,3 +352,79 @@ def test_a_flag_that_says_main_of_everybody(
 ) -> None:
     found = findings_in("DL301", tmp_path, {"net.py": FLAG.format(default=default)}, capsys)
     assert found == [("net.py", line) for line in lines]
+
+
+ARMS = """
+import torch
+import torch.distributed as dist
+
+
+def keep(args, state):
+    dist.barrier()
+    if args.kind == "one":
+        torch.save(state, "one.pt")
+    elif {between}:
+        torch.save(state, "other.pt")
+    elif args.kind == "one":
+        torch.save(state, "again.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "lines"),
+    [("args.kind == 'two'", [9, 11]), ("choose(args)", [9, 11])],
+)
+def test_an_arm_that_asks_again(
+    between: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = findings_in("DL301", tmp_path, {"arms.py": ARMS.format(between=between)}, capsys)
+    assert found == [("arms.py", line) for line in lines]
+
+
+def test_an_arm_that_asks_again_after_a_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = ARMS.format(between="args.kind == 'two'").replace(
+        '    elif args.kind == "one":', '    args = change(args)\n    if args.kind == "one":'
+    )
+    found = findings_in("DL301", tmp_path, {"arms.py": text}, capsys)
+    assert [line for _, line in found] == [9, 11, 14]
+
+
+COMMANDS = """
+import torch
+import torch.distributed as dist
+
+
+def worker(rank, args, world, state):
+    if world > 1:
+        dist.init_process_group("nccl", rank=rank, world_size=world)
+    if args.command == "train":
+        torch.save(state, "train.pt")
+    elif args.command == "export":
+        torch.save(state, "export.pt")
+
+
+def main(args, state):
+    world = torch.cuda.device_count()
+    if {alone}:
+        worker(0, args, 1, state)
+    else:
+        torch.multiprocessing.spawn(worker, args=(args, world, state), nprocs=world)
+"""
+
+
+@pytest.mark.parametrize(
+    ("alone", "lines"),
+    [
+        ("args.command == 'export' or world <= 1", [10]),
+        ("args.command == 'other' or world <= 1", [10, 12]),
+        ("args.command == 'export' and world <= 1", [10, 12]),
+        ("world <= 1", [10, 12]),
+    ],
+)
+def test_a_command_that_one_process_carries_out(
+    alone: str, lines: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = findings_in("DL301", tmp_path, {"main.py": COMMANDS.format(alone=alone)}, capsys)
+    assert [line for _, line in found] == lines

@@ -35,6 +35,7 @@ _MAY_BE_ALONE: Final = tuple(
         r"dp(?<!\w..)(?:_size)?\s*=\s*1\b",
         r"ParallelContext\(\s*1\b",
         r"assert [^\n]{1,60} == 1\b",
+        r"assert not \w+\.distributed\b",
         r"world_size\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"WORLD_SIZE\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"devices\s*=\s*(?:1\b|\[\w+\])",
@@ -128,7 +129,7 @@ def is_pytests(function: Function) -> bool:
     file = function.module.name.rpartition(".")[2]
     return (
         function.name.startswith("test_")
-        and function.parent is None
+        and (function.parent is None or function.parent.is_module_body)
         and (file.startswith("test_") or file.endswith("_test"))
     )
 
@@ -200,10 +201,21 @@ def _insists_on_one(function: Function) -> bool:
             outer.body if isinstance(outer, ast.If) and _is_start(outer.test) else [outer]
         )
     ]
-    return any(
+    return any(map(_refuses_several, body)) or any(
         size is not None and (_is_size(size) or _becomes_size(function.module, size))
         for size in map(_is_asked_to_be_one, body)
     )
+
+
+def _refuses_several(statement: ast.stmt) -> bool:
+    """Whether a script ends where its options ask for several processes.
+
+    fairchem 31c0963 src/fairchem/core/modules/scaling/fit.py:230: `assert not args.distributed`.
+    """
+    match statement:
+        case ast.Assert(test=ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="distributed"))):
+            return True
+    return False
 
 
 def _is_start(test: ast.expr) -> bool:

@@ -24,6 +24,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.filesystem import (
     FileCall,
+    check_before,
     file_calls,
     handle_of,
     on_the_other_arm,
@@ -54,6 +55,7 @@ _SMALL: Final = re.compile(
     r"__file__|conf|cfg|ya?ml|\.(?:py|json|toml|ini|txt|md|sh|gin)['\"]", re.IGNORECASE
 )
 _LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
+_WORD: Final = re.compile(r"[\"'][a-z]+[\"']")
 _LARGE_FROM: Final = re.compile(r"(?:torch|np|numpy)\.")
 _DATA_MODULE: Final = "lightning.pytorch.LightningDataModule"
 _MAX_CALLERS: Final = 3
@@ -103,8 +105,32 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
     alike = _Alike(live)
     given = (_as_given(found, each) for each in written)
     return all(
-        alike.holds(each, found.function, seen=told) or _is_prose(found, each) for each in given
+        alike.holds(each, found.function, seen=told)
+        or _is_prose(found, each)
+        or _marks_an_end(found, each)
+        for each in given
     ) and not _read(live, found)
+
+
+def _marks_an_end(found: FileCall, written: ast.expr) -> bool:
+    """Whether a line with the time says that something is done: what is asked of such a file is whether it is there.
+
+    NVlabs/Eagle 783f656 Eagle2_5/eaglevl/train/eagle_2_5_vl_finetune.py:674: `f.write('done: ' + time.ctime())`.
+    """
+    assert found.path is not None
+    last = parts_of(found.path, found.function)[-1:]
+    return (
+        bool(last)
+        and isinstance(last[0], str)
+        and sinks.MARKS_AN_END.search(last[0]) is not None
+        and all(
+            dotted_name(part.func).startswith(("time.", "datetime."))
+            or last_name(part.func) == "str"
+            for part in walk(written)
+            if isinstance(part, ast.Call)
+        )
+        and {n.id for n in walk(written) if isinstance(n, ast.Name)} <= {"time", "datetime", "str"}
+    )
 
 
 def _is_prose(found: FileCall, written: ast.expr) -> bool:
@@ -222,7 +248,7 @@ def _into(site: CallSite) -> list[ast.expr] | None:
     written: list[ast.expr] = []
     known: set[int] = set()
     uses: list[ast.AST] = [site.node] if handle is None else []
-    for node in own_nodes(site.function):
+    for node in _while_open(site):
         if handle is not None and isinstance(node, ast.Name) and node.id == handle:
             if isinstance(node.ctx, ast.Load):
                 uses.append(node)
@@ -248,11 +274,34 @@ def _into(site: CallSite) -> list[ast.expr] | None:
                 func=ast.Attribute(attr="dump" | "safe_dump" | "save"), args=[given, owner, *_]
             ):
                 known.add(id(owner))
+            case ast.Call(
+                func=ast.Attribute(attr="save"),
+                args=[],
+                keywords=[
+                    ast.keyword(arg="config", value=given),
+                    ast.keyword(arg="f", value=owner),
+                ],
+            ):
+                # dinov3 6876159 dinov3/eval/text/train_dinotxt.py:250: OmegaConf's
+                known.add(id(owner))
             case _:
                 continue
         if _is_handle(owner, handle, site):
             written.append(given)
     return written if uses and all(id(use) in known for use in uses) else None
+
+
+def _while_open(site: CallSite) -> Iterator[ast.AST]:
+    """The nodes at which the file that a call opens may be used: those of its `with` statement, if it has one.
+
+    SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:86: further down two more files are called `f`.
+    """
+    for node in own_nodes(site.function):
+        if isinstance(node, ast.With | ast.AsyncWith) and any(
+            item.context_expr is site.node for item in node.items
+        ):
+            return walk(node)
+    return iter(own_nodes(site.function))
 
 
 def _is_handle(node: ast.expr, handle: str | None, site: CallSite) -> bool:
@@ -339,7 +388,8 @@ class _Alike:
         if (function, name) in seen or name == "__file__":
             return True
         if _SETTINGS.search(name):
-            return not _filled_by_rank(self.live.program, name)
+            told = (name, *_options_put_into(function, name))
+            return not any(_filled_by_rank(self.live.program, each) for each in told)
         seen |= {(function, name)}
         values = [*assignments(function).get(name, ()), *_bound(function, name)]
         if values:
@@ -424,6 +474,20 @@ def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
                 yield from (*args, *(keyword.value for keyword in keywords))
 
 
+def _options_put_into(function: Function, name: str) -> Iterator[str]:
+    """The options of the command line that a function puts into a configuration, all of them.
+
+    ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:1101: `config.update(vars(args))`, with `--rank` among them.
+    """
+    for given in _put_into(function, name):
+        for node in walk(given):
+            match node:
+                case ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=options)]):
+                    yield options
+                case ast.Attribute(value=ast.Name(id=options), attr="__dict__"):
+                    yield options
+
+
 def _collection(node: ast.expr) -> str:
     """The name of the collection in which something is held: `kept["a"]`, `kept.setdefault("a", [])`."""
     while True:
@@ -456,11 +520,16 @@ def _filled_by_rank(program: Program, name: str) -> bool:
     microsoft/Cream 4a13c40 AutoFormer/supernet_train.py:315: `args.gpu`, by `init_distributed_mode(args)`.
     """
     for module in program.modules.values():
+        kinds: set[int] = set()
         for node in walk(module.source.tree):
             match node:
-                case ast.Attribute(value=owner, attr=attr, ctx=ast.Store()) if last_name(
-                    owner
-                ) == name and _OF_RANK.search(attr):
+                case ast.Assign(targets=[ast.Attribute(attr="device") as kept], value=value) if (
+                    _is_kind_of_device(value, module)
+                ):
+                    kinds.add(id(kept))
+                case ast.Attribute(value=owner, attr=attr, ctx=ast.Store()) if (
+                    last_name(owner) == name and _OF_RANK.search(attr) and id(node) not in kinds
+                ):
                     return True
                 case ast.Subscript(
                     value=owner, slice=ast.Constant(value=str() as attr), ctx=ast.Store()
@@ -473,6 +542,26 @@ def _filled_by_rank(program: Program, name: str) -> bool:
                     option.lstrip("-").replace("-", "_")
                 ):
                     return True
+    return False
+
+
+def _is_kind_of_device(node: ast.expr, module: Module) -> bool:
+    """Whether an expression is a kind of device, the same on all ranks: "cuda", and not "cuda:1".
+
+    Vision-RWKV 0e0e38a classification/train.py:170: `cfg.device = args.device or auto_select_device()`.
+    """
+    match node:
+        case ast.Constant(value=str() as text):
+            return not any(map(str.isdigit, text))
+        case ast.BoolOp(values=values):
+            return all(_is_kind_of_device(each, module) for each in values)
+        case ast.IfExp(body=one, orelse=other):
+            return all(_is_kind_of_device(each, module) for each in (one, other))
+        case ast.Attribute(value=ast.Name(id=owner), attr="device") if _FROM_OPTIONS.search(owner):
+            kept = re.findall(rf"\b{owner}\.device = (.*)", module.source.text)
+            return all(_WORD.fullmatch(value) for value in kept)
+        case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
+            return module.imports.get(name) in sinks.KINDS_OF_DEVICES
     return False
 
 
@@ -501,7 +590,7 @@ def _read_as(
         _is_for_library(path, function)
         or any(_reads(other, found, parts) for other in live.answer(file_calls))
         or (folder and _loads_again(function, parts))
-        or (not folder and _handed_on(path, function, writes))
+        or (not folder and _handed_on(live.program, path, function, writes))
         or _named_in_reading(live, found, parts)
     )
 
@@ -524,8 +613,12 @@ def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
     if found.site.method == "save_pretrained" and _lists_others(other, read):
         return False
     same = read == path or (found.site.method == "save_pretrained" and holds(path, read))
+    # Where the arms part by whether the file is there, a rank that comes late reads what is half written
+    # (ULIP f194ddb models/pointnext/PointNeXt/openpoints/dataset/s3dis/s3dis.py:92).
     return same and not (
-        other.function is found.function and on_the_other_arm(other.site, found.site)
+        other.function is found.function
+        and on_the_other_arm(other.site, found.site)
+        and check_before(found) is None
     )
 
 
@@ -559,7 +652,7 @@ def _lists_others(other: FileCall, read: Parts) -> bool:
     return not any(fnmatch(name, text.rpartition("/")[2]) for name in sinks.SMALL_FILES)
 
 
-def _handed_on(path: ast.expr, function: Function, writes: ast.AST) -> bool:
+def _handed_on(program: Program, path: ast.expr, function: Function, writes: ast.AST) -> bool:
     """Whether the variable that holds the path goes to something else than writes, questions and messages."""
     if not isinstance(path, ast.Name):
         return False
@@ -572,10 +665,27 @@ def _handed_on(path: ast.expr, function: Function, writes: ast.AST) -> bool:
                 if last_name(called) not in sinks.TAKE_PATHS_ALONE:
                     return True
             case ast.Return(value=ast.Name(id=returned)) if returned == name:
-                return True
+                if not _result_is_dropped(program, function):
+                    return True
             case ast.Assign(targets=[ast.Attribute()], value=ast.Name(id=kept)) if kept == name:
                 return True
     return False
+
+
+@remembered
+def _result_is_dropped(program: Program, function: Function) -> bool:
+    """Whether nobody takes what a function returns: all calls of its name are statements of their own.
+
+    dinov3 6876159 dinov3/eval/text/train_dinotxt.py:292: `write_config(…)`, which returns the path.
+    """
+    calls = callers_by_name(program, function)
+    alone = {
+        id(node.value)
+        for user in {user for user, _ in calls}
+        for node in own_nodes(user)
+        if isinstance(node, ast.Expr)
+    }
+    return bool(calls) and all(id(call) in alone for _, call in calls)
 
 
 def _named_in_reading(live: LiveProgram, found: FileCall, path: Parts) -> bool:
@@ -584,25 +694,37 @@ def _named_in_reading(live: LiveProgram, found: FileCall, path: Parts) -> bool:
     if not isinstance(last, str) or "." not in last:
         return False
     above = live.answer(roots)
+    told = not isinstance(path[0], str)
     return any(
         above[found.site.module] & above[module]
         for module in live.program.modules.values()
-        if last in module.source.text and _reads_named(module, last)
+        if last in module.source.text and _reads_named(module, last, told)
     )
 
 
 @remembered
-def _reads_named(module: Module, name: str) -> bool:
-    """Whether a call of a file reads something that is written out with this name at its end."""
+def _reads_named(module: Module, name: str, told: bool) -> bool:
+    """Whether a call of a file reads something that is written out with this name at its end.
+
+    Where the folder of what is written is `told`, by settings, one that is written out is another: asteroid 92c8d83
+    egs/TAC/train.py:160 reads "local/conf.yml" and writes "conf.yml" into `exp_dir`.
+    """
     for node in walk(module.source.tree):
         if not isinstance(node, ast.Call) or not sinks.READING_CALLS.search(last_name(node.func)):
             continue
         if _opens_to_write(node):
             continue
+        whole = {
+            id(argument)
+            for part in walk(node)
+            if told and isinstance(part, ast.Call) and last_name(part.func) != "join"
+            for argument in part.args
+        }
         if any(
             isinstance(part, ast.Constant)
             and isinstance(part.value, str)
             and part.value.rpartition("/")[2] == name
+            and not (id(part) in whole and "/" in part.value.lstrip("./"))
             for argument in (*node.args, *(k.value for k in node.keywords))
             for part in walk(argument)
         ):

@@ -1,17 +1,29 @@
-"""Branches that nobody asks for: a parameter has one of a few constants in every call of the program, or an option
-of the command line takes none that leads there."""
+"""Branches that nobody asks for: a parameter has one of a few constants in every call of the program, an option of the
+command line takes none that leads there, a condition above has asked the same, or where it holds one process works."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, default_of
+from distlint.analysis.program.syntax import (
+    assignments,
+    default_of,
+    literals,
+    own_nodes,
+    statement_with_test,
+)
 from distlint.nodes import walk
+
+_SPAWNS: Final = frozenset({"spawn", "start_processes", "Process"})
 
 
 def never_entered(program: Program, site: CallSite) -> bool:
@@ -19,7 +31,94 @@ def never_entered(program: Program, site: CallSite) -> bool:
 
     threestudio 28d9d80 threestudio/utils/saving.py:420: `if save_format == "gif"`, and all pass "mp4".
     """
-    return any(_excluded(program, site.function, g.node, g.taken) for g in site.guards)
+    return (
+        any(_excluded(program, site.function, g.node, g.taken) for g in site.guards)
+        or _asked_above(site)
+        or _is_of_one_process(site)
+    )
+
+
+def _asked_above(site: CallSite) -> bool:
+    """Whether an `elif` around a call asks what an arm above it has asked: nobody gets there.
+
+    apple/ml-4m cda590f run_training_vqvae.py:450 has the condition of line 447 again.
+    """
+    for guard in site.guards:
+        if guard.taken and not guard.exits and isinstance(guard.node, ast.BoolOp | ast.Compare):
+            asked = ast.unparse(guard.node)
+            if asked in _asked_before(site.function, guard.node) and not any(
+                isinstance(part, ast.Call | ast.Await | ast.NamedExpr) for part in walk(guard.node)
+            ):
+                return True
+    return False
+
+
+def _asked_before(function: Function, test: ast.expr) -> set[str]:
+    """The conditions of the arms above an `elif`."""
+    asked: set[str] = set()
+    statement = statement_with_test(function, test)
+    while statement is not None:
+        below = statement
+        statement = next(
+            (n for n in own_nodes(function) if isinstance(n, ast.If) and n.orelse == [below]), None
+        )
+        if statement is not None:
+            asked.add(ast.unparse(statement.test))
+    return asked
+
+
+def _is_of_one_process(site: CallSite) -> bool:
+    """Whether a call waits for what keeps the program from starting the others: `args.command == "export"`.
+
+    NVIDIA/retinanet-examples 65e6310 odtk/main.py:247: there `worker(0, args, 1, …)`, and else `spawn(worker, …)`.
+    """
+    if not site.guards or site.function.cls is not None:
+        return False
+    chosen = _not_when_spawned(site.function)
+    return bool(chosen) and any(
+        holds and ast.unparse(part) in chosen
+        for guard in site.guards
+        for part, holds in literals(guard.node, guard.taken)
+    )
+
+
+@remembered
+def _not_when_spawned(function: Function) -> frozenset[str]:
+    """What does not hold, as it is written, wherever a function is handed to new processes; it is called by one, too.
+
+    Attributes of a parameter that is called the same on both sides are meant, compared with a constant.
+    """
+    refused: list[set[str]] = []
+    called = False
+    for user in function.module.all_functions:
+        names = {n.id for n in own_nodes(user) if isinstance(n, ast.Name)}
+        if function.name not in names:
+            continue
+        for statement, around in own_statements(user.body):
+            for node in evaluated_here(statement):
+                if not isinstance(node, ast.Call):
+                    continue
+                if last_name(node.func) == function.name:
+                    called = True
+                elif last_name(node.func) in _SPAWNS and any(
+                    last_name(given) == function.name
+                    for given in (*node.args, *(k.value for k in node.keywords))
+                ):
+                    refused.append(set(_refused_around(around, statement)))
+    shared = set.intersection(*refused) if refused and called else set()
+    return frozenset(each for each in shared if each.partition(".")[0] in function.parameters)
+
+
+def _refused_around(around: tuple[ast.stmt, ...], statement: ast.stmt) -> Iterator[str]:
+    """The comparisons of an attribute with a constant that do not hold where a statement stands."""
+    for outer, inner in pairwise((*around, statement)):
+        if isinstance(outer, ast.If):
+            for part, holds in literals(outer.test, inner in outer.body):
+                match part:
+                    case ast.Compare(
+                        left=ast.Attribute(), ops=[ast.Eq()], comparators=[ast.Constant()]
+                    ) if not holds:
+                        yield ast.unparse(part)
 
 
 def is_never_named(program: Program, function: Function) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
@@ -38,6 +38,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.commands import made_by_command
 from distlint.analysis.questions.entered import never_entered
+from distlint.analysis.questions.held_by_main import fails_on_others
 from distlint.analysis.questions.paths import holds, parts_of, readable
 from distlint.knowledge import sinks
 from distlint.knowledge.hooks import BATCH_NAMES, BATCHES
@@ -149,6 +150,8 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
         for family, group in groups_of(summaries):
             joint_entry = live.joint_entries.get((summaries.function, family))
             for made in _of_group(live.program, group, joint_entry):
+                if made.joint_entry is not None and made.by_several:
+                    made = _without_failing(live, made)
                 key = (id(made.site.node), id(made.path))
                 known = found.get(key)
                 if known is None or _worth(made) > _worth(known):
@@ -157,6 +160,13 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
         found.values(),
         key=lambda f: (f.site.module.path, f.site.node.lineno, f.site.node.col_offset),
     )
+
+
+def _without_failing(live: LiveProgram, found: FileCall) -> FileCall:
+    """A call without the ranks that have failed before they come to it."""
+    if not fails_on_others(live, found.site):
+        return found
+    return replace(found, sites=tuple(each for each in found.sites if each[0] == MAIN))
 
 
 def _worth(found: FileCall) -> tuple[bool, bool, int]:
@@ -751,15 +761,17 @@ def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:
     """Whether an attribute in a path keeps what a constructor was given, and each rank gives its own.
 
     swav 06b1b7c src/utils.py:92: `PD_Stats(os.path.join(dump_path, "stats" + str(params.rank) + ".pkl"), args)`.
+    InternEvo c628a8c internlm/utils/simple_memory_profiler.py:273 makes a variable of it first.
     """
-    names = {name for child in walk(node) if (name := dotted_name(child)).startswith("self.")}
-    for name in names:
+    for name in _own_attributes(node, function):
         given = [
             names_a_part(argument, user)
             for value, method in _meanings(name, function)
             if method.name == "__init__" and method is not function
             for parameter in {dotted_name(child) for child in walk(value)} & {*method.parameters}
             for user, call in callers_by_name(program, method)
+            # A class is tried out at the end of its own file.
+            if not (user.is_module_body and user.module is method.module)
             if (argument := argument_of(call, method, parameter)) is not None
         ]
         if given and all(given):

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 _OF_ITS_OWN: Final = re.compile(r"globals\(\)|locals\(\)|(?<![\w.])eval\(")
 """What finds a function by a name among those of its own file, and of what that imports as a whole."""
 _BY_NAME: Final = re.compile(
-    r"importlib|import_module|instantiate|_target_|\bfire\b|\btyper\b|(?<!\.)\bclick\b|__all__|__dict__"
-    r"|getattr\([\w.]+,\s*(?![\"'\s])"
+    r"importlib|import_module|instantiate|_target_|\bFire\((?!\s*main\b)|\btyper\b|(?<!\.)\bclick\b|__all__|__dict__"
 )
 """What finds a function by a name that is made, or handed in, or lets others import all of a file."""
+_BY_ATTRIBUTE: Final = re.compile(r"getattr\(([\w.]+),\s*(?![\"'\s])")
+"""What finds a function of a module, or a method of an object, by a name that is made."""
 _PLAIN: Final = frozenset(
     {
         "autocast",
@@ -40,6 +41,8 @@ _PLAIN: Final = frozenset(
     }
 )
 """Decorators that put a function into no table."""
+_IN_COMMENT: Final = re.compile(r"^[ \t]*#+[ \t]*(?:\w+ = )?([a-z]\w+)\(.*\)[ \t]*$", re.MULTILINE)
+"""A call that stands alone in a comment."""
 _NAMELESS: Final = frozenset({"object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 """Classes of libraries that call none of the methods of others."""
 _OF_PYTEST: Final = re.compile(r"(?:test|pytest|setup|teardown)_|(?:setUp|tearDown)")
@@ -59,20 +62,35 @@ def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]
     """The first and last lines of such functions."""
     starting = live.answer(roots)[module]
     users = importers(live.program, module)
-    if (
-        not starting
-        or not all(root.is_script for root in starting)
-        or any(_looks_up(live, user, module) for user in users)
-    ):
+    known = (
+        bool(starting)
+        and all(root.is_script for root in starting)
+        and not any(_looks_up(live, user, module) for user in users)
+    )
+    if not known and not _left_out(users):
         return ()
     return tuple(
         (node.lineno, node.end_lineno or node.lineno)
         for node in (*module.source.tree.body, *_methods(live, module))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (known or node.name in _left_out(users))
         and all(_is_plain(each) for each in node.decorator_list)
         and not _OF_PYTEST.match(node.name)
         and not any(_uses(live, each, module, node.name) for each in _near(live, module, users))
     )
+
+
+def _left_out(users: frozenset[Module]) -> frozenset[str]:
+    """The names whose calls stand in comments of the files that use another: what somebody has switched off.
+
+    SLAM-LLM a68e78f src/slam_llm/utils/train_utils.py:392: `# save_train_params(train_config, fsdp_config, rank)`.
+    """
+    return frozenset(name for user in users for name in _calls_in_comments(user))
+
+
+@remembered
+def _calls_in_comments(module: Module) -> frozenset[str]:
+    return frozenset(_IN_COMMENT.findall(module.source.text))
 
 
 def _is_plain(decorator: ast.expr) -> bool:
@@ -94,6 +112,8 @@ def _looks_up(live: LiveProgram, user: Module, module: Module) -> bool:
     text = user.source.text
     if _BY_NAME.search(text) is not None:
         return True
+    if any(not _is_of_others(live, user, of) for of in _BY_ATTRIBUTE.findall(text)):
+        return True
     if _OF_ITS_OWN.search(text) is None:
         return False
     # Ask-Anything 4dd8210 video_chat2/tasks/train_it.py: `from models import *`, and its data comes from elsewhere.
@@ -101,6 +121,15 @@ def _looks_up(live: LiveProgram, user: Module, module: Module) -> bool:
     return user is module or any(
         live.program.modules.get(star) in passed for star in user.star_imports
     )
+
+
+def _is_of_others(live: LiveProgram, user: Module, name: str) -> bool:
+    """Whether a name is that of something of another library, with none of the program's functions in it.
+
+    SLAM-LLM a68e78f src/slam_llm/utils/train_utils.py:347: `getattr(StateDictType, …)`, which torch has.
+    """
+    root = name.partition(".")[0]
+    return root in user.imports and isinstance(live.program.resolve_dotted(user, root), str)
 
 
 def _near(live: LiveProgram, module: Module, users: frozenset[Module]) -> Iterator[Module]:

@@ -21,6 +21,7 @@ _ONE_MACHINE: Final = re.compile(
     r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
 )
 _SPAWNS: Final = re.compile(r"\bspawn\(|\bstart_processes\(")
+_STARTERS: Final = frozenset({"spawn", "start_processes"})
 _MACHINES: Final = re.compile(
     r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|machines?\b|machine_rank|not in os\.environ"
 )
@@ -60,11 +61,32 @@ def _says_one(live: LiveProgram, module: Module) -> bool:
     text = module.source.text
     if any(_is_rank(live, each, spawned_index(each)) for each in module.all_functions):
         return True
+    if "tcp://" in text and any(map(_spawns_at_home, module.all_functions)):
+        return True
     if _MACHINES.search(text):
         return False
     return _ONE_MACHINE.search(text) is not None or (
         _SPAWNS.search(text) is not None and meets_at_localhost(module.source.tree)
     )
+
+
+def _spawns_at_home(function: Function) -> bool:
+    """Whether a function starts processes that meet at an address which it has written out itself, asking nothing.
+
+    vicreg 4e12602 evaluate.py:118: `args.dist_url = f"tcp://localhost:{…}"` above `spawn(…)`. Slurm is asked for its
+    signals alone.
+    """
+    here = False
+    for statement in function.body:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(attr="dist_url" | "init_method")], value=value):
+                here = (
+                    re.match(r"f?[\"']tcp://(?:localhost|127\.0\.0\.1)", ast.unparse(value))
+                    is not None
+                )
+            case ast.Expr(value=ast.Call(func=called)) if last_name(called) in _STARTERS and here:
+                return True
+    return False
 
 
 def _is_rank(live: LiveProgram, function: Function, index: str) -> bool:

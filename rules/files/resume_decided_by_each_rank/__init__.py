@@ -33,7 +33,7 @@ Shown only: which rank's answer counts is for people to say.
 Information only where rank 0 alone makes the folder: to list it fails on the other machines.
 Silent where a test that fails raises or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, to a load below that then raises, where another checkpoint of the folder
-is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine, where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes), where several
+is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine, where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
 machines cannot meet (a group on `localhost`, in all scripts that lead to the load), where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are
 loaded, above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
@@ -67,6 +67,7 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .everywhere import is_first_of_machine, is_folder_of_all, is_sharded
 from .looking import looked_for
 from .missing import only_evaluates
 from .taking import fails_when_empty, loaded_before
@@ -103,12 +104,14 @@ _RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
 
 def check(model: Model) -> Iterator[Finding]:
     """Each test or listing by which the ranks decide for themselves where a training goes on."""
-    saves = _saves_of_main(model)
+    saves, everywhere = _saves_of_main(model)
     if not saves:
         return
     seen: set[int] = set()
     for call in model.calls():
         if not _loads(call) or not _by_several(model, call) or not _resumes(call):
+            continue
+        if call.site.module in everywhere:
             continue
         if call.site.name in _LOADS and sent_by_the_wrap(model, call.site):
             continue
@@ -126,6 +129,7 @@ def check(model: Model) -> Iterator[Finding]:
         if (
             save is None
             or _of_another_mode(call.site, asked, saves)
+            or is_folder_of_all(model, call.site, asked, argument, save)
             or on_one_machine(model, call.site.function)
         ):
             continue
@@ -251,27 +255,35 @@ def _fails(model: Model, asked: ast.expr, load: CallSite) -> bool:
     return bool(here) and all(found.ranks == {MAIN} for found in here)
 
 
-def _saves_of_main(model: Model) -> list[CallSite]:
-    """The calls by which rank 0 alone writes a checkpoint; none where others write one too."""
+def _saves_of_main(model: Model) -> tuple[list[CallSite], set[Module]]:
+    """The calls by which rank 0 alone writes a checkpoint, none where others write one too; and the files in which the
+    first rank of each machine writes one."""
     found: list[CallSite] = []
+    everywhere: set[Module] = set()
     for call in model.calls():
         site = call.site
-        if site.name == "lightning.fabric.Fabric.save" or (
-            site.method == "save_state" and call.classes == {MAIN}
-        ):
+        if site.name == "lightning.fabric.Fabric.save":
+            if not is_sharded(site.module):
+                found.append(site)
+        elif site.method == "save_state" and call.classes == {MAIN}:
             found.append(site)
         elif site.name in _SAVES:
             if NODE_MAIN in call.classes and OTHER not in call.classes:
-                return []  # the first rank of each machine: each machine has the file
+                return [], set()  # the first rank of each machine: each machine has the file
             if call.classes == {MAIN}:
                 found.append(site)
-        elif (site.callee is not None and _saves(site.callee) and _is_for_main(site)) or any(
+        elif site.callee is not None and _saves(site.callee) and _is_for_main(site):
+            if is_first_of_machine(site):
+                everywhere.add(site.module)
+            else:
+                found.append(site)
+        elif any(
             row.effect is Effect.GUARDED_WRITE and row.writers == "main" and "save" in site.method
             for row in site.rows
         ):
             found.append(site)
     # Ask-Anything 4dd8210 video_chat/dataset/utils.py:165: results, by a function that came along and is never called.
-    return [s for s in found if not is_left_over(model, s.module, s.node.lineno)]
+    return [s for s in found if not is_left_over(model, s.module, s.node.lineno)], everywhere
 
 
 def _is_for_main(site: CallSite) -> bool:

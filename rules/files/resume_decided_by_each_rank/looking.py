@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.syntax import mentions_rank, own_nodes, statements, target_names
 from distlint.knowledge import sinks
 from distlint.nodes import walk
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Value
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function
 
 LISTINGS: Final = frozenset({"glob", "iglob", "rglob", "listdir", "scandir", "iterdir"})
 QUESTIONS: Final = (
@@ -78,7 +77,7 @@ def _behind(model: Model, site: CallSite, asked: list[ast.expr]) -> ast.expr | N
                     node is not value and ends_otherwise(site.function, node)
                 ):
                     continue
-                found = _question_in(node) or _asking_helper(model, node)
+                found = _question_in(node, model, site.function) or _asking_helper(model, node)
                 if found is not None:
                     return found
                 asked.append(node)
@@ -113,11 +112,28 @@ def _assigned(
             yield value, around
 
 
-def _question_in(node: ast.expr) -> ast.expr | None:
+def _question_in(
+    node: ast.expr, model: Model | None = None, function: Function | None = None
+) -> ast.expr | None:
     for part in walk(node):
-        if isinstance(part, ast.Call) and last_name(part.func) in QUESTIONS:
+        if (
+            isinstance(part, ast.Call)
+            and last_name(part.func) in QUESTIONS
+            and (model is None or function is None or not _asks_no_disk(model, function, part))
+        ):
             return part
     return None
+
+
+def _asks_no_disk(model: Model, function: Function, call: ast.Call) -> bool:
+    """Whether a call is of a function of the program that is only called so.
+
+    SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:25: `exists(val)` is `val is not None`.
+    """
+    meaning = model.resolve(function.module, call.func) if isinstance(call.func, ast.Name) else None
+    return isinstance(meaning, Function) and not any(
+        isinstance(n, ast.Call) and last_name(n.func) in QUESTIONS for n in own_nodes(meaning)
+    )
 
 
 def _asking_helper(model: Model, node: ast.expr) -> ast.expr | None:

@@ -23,8 +23,9 @@ or an assertion has excluded, and on calls that choose the writing rank themselv
 
 Information where all write the same few lines, as far as arguments, configuration, constants and files that they
 all read make them, and nothing in their run reads these back: so does what `save_pretrained` writes of a tokenizer, a
-processor or a configuration that was loaded, `torch.save({}, path)`, and a README. Downloads that the first process has
-made in front of the `fit` of Lightning, which starts the others, are no finding.
+processor or a configuration that was loaded, `torch.save({}, path)`, a README, and the line with the time in a file that
+is called `done`. Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
+no finding, nor is the second split of a data set from one archive where all callers ask for the other one first.
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
@@ -55,7 +56,7 @@ writes half a checkpoint, without an error, under FSDP2 (measured with torch 2.1
 arrive: a collective in the same function or in one that calls it, or a trainer's hook, and no condition
 that ranks may answer differently. It is unsafe elsewhere, where the keys of the saved state change
 (`module.` goes), where a model's own `save_pretrained` is moved to rank 0, and for `with open(...)`
-blocks. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
+blocks, and where an option says whether anything is downloaded. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
 applied, and the finding is a warning; so it is in a program whose ranks never exchange anything.
 
 Shown only: what is each rank's part of the data, and what a trainer's hook reaches through a helper whose path
@@ -115,7 +116,7 @@ from distlint.repairs.premises import (
 from distlint.rule import Status
 
 from .either_way import either_way
-from .together import one_of_each_section
+from .together import fetched_for_training, one_of_each_section
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -173,6 +174,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or (found.effect is Effect.DOWNLOAD and model.fetched_by_first(joint_entry))
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
+            or fetched_for_training(model, found)
             or model.starts_one(found.site.module)
         ):
             continue
@@ -305,7 +307,7 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None
-        return downloads.first(model, found, safe)
+        return downloads.first(model, found, least if _is_asked_for(site) else safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if ranked_callers(model, found.function):
@@ -366,6 +368,17 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         # (nemo-toolkit 3.0.0 nemo/collections/tts/g2p/models/ctc.py:140: the vocabulary).
         return None
     return Fix(Applicability.UNSAFE, "Let rank 0 alone write it", (guarded,))
+
+
+def _is_asked_for(site: CallSite) -> bool:
+    """Whether an option says whether anything is downloaded: else all would wait for rank 0's scan of its folders.
+
+    poolformer a075575 train.py:494: `create_dataset(…, download=args.dataset_download)`, which is off by default.
+    """
+    return any(
+        keyword.arg == "download" and not isinstance(keyword.value, ast.Constant)
+        for keyword in site.node.keywords
+    )
 
 
 def _trainer_of(found: FileCall) -> str | None:

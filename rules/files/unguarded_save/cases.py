@@ -1247,3 +1247,35 @@ def of_a_main_domain(model, main_domain, path):
 def rank_keeps(model, path):
     dist.barrier()
     torch.save(model.state_dict(), path)
+
+
+def split_of(config, training):
+    if training:
+        return datasets.CIFAR100(config.data, train=True, download=True)  # expect: DL301
+    else:
+        # RepVGG eae7c52 data/build.py:108: one archive, and the callers ask for the training first.
+        return datasets.CIFAR100(config.data, train=False, download=True)
+
+
+def splits_of(config):
+    dist.barrier()
+    training = split_of(config, training=True)
+    validation = split_of(config, training=False)
+    return training, validation
+
+
+def part_of(config, training):
+    if training:
+        return datasets.CIFAR100(config.data, train=True, download=True)  # expect: DL301
+    else:
+        return datasets.CIFAR100(config.data, train=False, download=True)  # expect: DL301
+
+
+def parts_of(config):
+    dist.barrier()
+    return part_of(config, training=True), part_of(config, training=False)
+
+
+def tests_on_parts(config):
+    dist.barrier()
+    return part_of(config, training=False)

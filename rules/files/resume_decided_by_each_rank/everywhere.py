@@ -1,0 +1,68 @@
+"""Checkpoints that every machine has, though it looks as if rank 0 alone wrote them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.ranks import MAIN, OTHER
+from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.filesystem import asked_paths
+from distlint.analysis.questions.paths import holds, parts_of
+from distlint.knowledge.schema import Effect
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Module
+
+_PER_MACHINE: Final = re.compile(
+    r"rank(?:\(\))? % [\w.]*(?:per_node|gpus|devices|local)\w*(?:\(\))? == 0"
+)
+_WHOLE: Final = re.compile(r"state_dict_type=[\"']full")
+
+
+def is_first_of_machine(site: CallSite) -> bool:
+    """Whether a condition in force has a name for what holds on one rank of each machine.
+
+    RepVGG eae7c52 quantization/quant_qat_train.py:209: `is_main = … args.rank % ngpus_per_node == 0`.
+    """
+    return any(
+        _PER_MACHINE.search(ast.unparse(value))
+        for guard in site.guards
+        if guard.taken and isinstance(guard.node, ast.Name)
+        for value in assignments(site.function).get(guard.node.id, ())
+    )
+
+
+def is_sharded(module: Module) -> bool:
+    """Whether Fabric writes a shard on each rank, as it does by default under FSDP: every machine has the folder.
+
+    amber-train 64bc595 main_utils.py:79 (lightning 2.6.6 fabric/strategies/fsdp.py: `state_dict_type="sharded"`).
+    """
+    text = module.source.text
+    return "FSDPStrategy" in text and _WHOLE.search(text) is None
+
+
+def is_folder_of_all(
+    model: Model, load: CallSite, asked: ast.expr, path: ast.expr | None, save: CallSite
+) -> bool:
+    """Whether the ranks ask for a folder that all of them make: it is on each machine, and the load of a file in it raises.
+
+    Bagel 056b5fd train/fsdp_utils.py:96: `os.makedirs(save_path, exist_ok=True)`, and `load_file()` behind the question.
+    """
+    folders = [parts_of(each, load.function) for each in asked_paths(asked)]
+    inside = parts_of(path, load.function) if path is not None else ()
+    if not any(holds(folder, inside) and folder != inside for folder in folders):
+        return False
+    made = save.argument_node(1, "f") or save.argument_node(1, "filename")
+    around = parts_of(made, save.function)[:-1] if made is not None else ()
+    return bool(around) and any(
+        found.effect is Effect.CREATE_DIR
+        and found.function is save.function
+        and found.path is not None
+        and {MAIN, OTHER} <= found.ranks
+        and parts_of(found.path, found.function) == around
+        for found in model.file_calls
+    )
