@@ -1,6 +1,12 @@
 """Prints the tables of docs/precision.md on first sight, from the rows that were judged by hand.
 
     python bench/first_sight.py [bench/judged.jsonl]
+    python bench/first_sight.py --by-record 0.7 [bench/judged.jsonl]
+
+With `--by-record` it prints what each wave would have shown if a rule had been hidden whose share of true findings was
+below the number in all waves before it (one rule in one repository counts once; from the third repository on): whether the
+record of a rule says how it will do in code that nobody has read.
+
 
 A row is a finding as it was reported (it has a `severity`, and `preview` where its rule was in preview then), an edit at a place without one, or a defect that a
 blind reader wrote down (it has a `grade`). `truth` is "bug", "correct" or "unclear"; `edit` what the judge said of the fix that was offered.
@@ -43,10 +49,61 @@ def counted(by_rule: Counter[tuple[str, int, str]], code: str, waves: list[int])
     return ", ".join(str(sum(by_rule[code, wave, truth] for wave in waves)) for truth in truths)
 
 
+def record(rows: list[Row]) -> dict[str, tuple[float, int]]:
+    """The mean share of true findings of each rule over repositories, and how many those are."""
+    places: dict[tuple[str, int, str], list[bool]] = {}
+    for row in rows:
+        places.setdefault((row["code"], row["wave"], row["repo"]), []).append(row["truth"] == "bug")
+    shares: dict[str, list[float]] = {}
+    for (code, _, _), true in places.items():
+        shares.setdefault(code, []).append(sum(true) / len(true))
+    return {code: (sum(each) / len(each), len(each)) for code, each in shares.items()}
+
+
+def by_record(rows: list[Row], least: float) -> None:
+    """Print what would have been shown in each wave by the record of the waves before it, beside what was."""
+    findings = [r for r in rows if r.get("severity") and r["truth"] != "unclear"]
+    seen: list[int] = list(dict.fromkeys(r["wave"] for r in findings))
+    print("| wave | shown by default | shown by the record |")
+    kept: list[Row] = []
+    shown: list[Row] = []
+    for number, wave in enumerate(seen):
+        here = [r for r in findings if r["wave"] == wave]
+        before = record([r for r in findings if r["wave"] in seen[:number]])
+        if not any("preview" in r for r in here):  # before there was anything to hide
+            continue
+        stable = [r for r in here if "preview" not in r]
+        by = [
+            r
+            for r in here
+            if (
+                before[r["code"]][0] >= least
+                if before.get(r["code"], (0.0, 0))[1] >= 3
+                else "preview" not in r
+            )
+        ]
+        shown += stable
+        kept += by
+        print("|", wave, "|", true_of(stable), "|", true_of(by), "|")
+    print("| all |", true_of(shown), "|", true_of(kept), "|")
+
+
+def true_of(rows: list[Row]) -> str:
+    """How many of these findings are true."""
+    true = sum(r["truth"] == "bug" for r in rows)
+    return f"{true} of {len(rows)} ({true / len(rows):.0%})" if rows else "–"
+
+
 def main() -> None:
     """Print a row for each wave, then findings by rule."""
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name("judged.jsonl"))
+    words = sys.argv[1:]
+    least = float(words.pop(words.index("--by-record") + 1)) if "--by-record" in words else None
+    words = [word for word in words if word != "--by-record"]
+    path = Path(words[0] if words else Path(__file__).with_name("judged.jsonl"))
     rows: list[Row] = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    if least is not None:
+        by_record(rows, least)
+        return
     waves = sorted({r["wave"] for r in rows})
     print(
         "| wave | findings | true | false | unclear | errors true | warnings true | "
