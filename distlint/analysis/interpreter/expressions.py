@@ -24,6 +24,7 @@ from distlint.analysis.interpreter.iteration import (
 )
 from distlint.analysis.interpreter.members import attribute, name_value, subscript
 from distlint.analysis.interpreter.values import (
+    CONTAINER,
     UNKNOWN,
     Closure,
     Entries,
@@ -287,6 +288,8 @@ def _comprehension(
         tags = tags | {"local-length"}
     if len(iterables) > 1:
         tags = of_another_length(tags)
+    if element.wraps:
+        tags = tags | {CONTAINER}
     return Value(
         ("comprehension", id(node)), UNKNOWN, variance, origin, tags=tags, wraps=element.wraps
     )

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ir import (
     Summary,
 )
 from distlint.analysis.interpreter.values import (
+    CONTAINER,
     UNKNOWN,
     Value,
     Variance,
@@ -111,7 +112,7 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         variance,
         origin,
         tags=of_another_length(iterable.tags)
-        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK},
+        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK, CONTAINER},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
         wraps=iterable.wraps if is_comprehension(iterable) else (),
     )
@@ -146,7 +147,9 @@ def advanced(frame: Frame, iterator: Value, node: ast.AST) -> None:
 
 def is_comprehension(value: Value) -> bool:
     """Whether a value is what a comprehension makes: its layers are those of its elements."""
-    return isinstance(value.key, tuple) and value.key[:1] == ("comprehension",)
+    return CONTAINER in value.tags or (
+        isinstance(value.key, tuple) and value.key[:1] == ("comprehension",)
+    )
 
 
 def loop_over(frame: Frame, node: ast.AST, iterable: Value, body: list[Step]) -> None:

@@ -15,6 +15,7 @@ from distlint.analysis.interpreter.iteration import (
 )
 from distlint.analysis.interpreter.values import (
     AGREED,
+    CONTAINER,
     UNKNOWN,
     Closure,
     OneOf,
@@ -377,6 +378,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice) and not (node.slice.lower or node.slice.step):
         tags = tags | (index.tags & {MULTIPLE})  # `x[: len(x) - len(x) % ranks]`
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
+    if not isinstance(node.slice, ast.Slice):
+        tags = tags - {CONTAINER}
     type_ = (
         conventions.ITEM_TYPES.get(
             f"{base.type}[{index.const}]", conventions.ITEM_TYPES.get(f"{base.type}[]")

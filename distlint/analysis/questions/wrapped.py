@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
+from distlint.analysis.questions import lightning
 from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
 from distlint.knowledge import facts, library_models, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
-"""Kinds that stand for whatever the launch configuration asks for."""
+BY_LAUNCH: Final = frozenset({"accelerate", "trainer", "strategy"})
+"""Kinds that stand for whatever the launch configuration asks for, or the strategy of Lightning's Trainer."""
 
 _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
@@ -218,12 +219,16 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
     )
 
 
-def passed_on(call: CallSite | None, site: AttributeSite) -> bool:
+def passed_on(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:
     """Whether a wrap (`call`) is of the kind that the launch asks for, and is made under those that pass attributes on.
+
+    Of Lightning's, the strategies that the program names have a say.
 
     LLaVA-NeXT df17966 llava/train/llava_trainer.py:842: `delay = is_sagemaker_mp_enabled() or self.is_fsdp_enabled`,
     `if delay: self.model = self.accelerator.prepare(self.model)`, as in transformers' own Trainer.
     """
+    if site.receiver.wraps[-1].kind == "strategy":
+        return live.answer(lightning.passes_on)
     return (
         call is not None
         and site.receiver.wraps[-1].kind in BY_LAUNCH

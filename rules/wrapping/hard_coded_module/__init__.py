@@ -69,6 +69,10 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _SHOW_LAUNCH = frozenset({"world_size", "initialized"})
+_WHERE_THERE_IS_ONE = frozenset({"averaged", "strategy"})
+"""Layers that are read for what they are. A copy beside the model: where there is no average, there is nothing of that
+name (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone). What Lightning's strategy puts
+on, one process too (strategies/ddp.py:185)."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -80,9 +84,7 @@ def check(model: Model) -> Iterator[Finding]:
         if site is None:
             continue
         wrap = site.receiver.wraps[-1]
-        if wrap.kind == "averaged":
-            # A copy beside the model: where there is no average, there is nothing of that name
-            # (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone).
+        if wrap.kind in _WHERE_THERE_IS_ONE:
             continue
         sometimes = wrap.kind in BY_LAUNCH or under_condition(
             call_of_wrap(model, site), site, of_launch=True
