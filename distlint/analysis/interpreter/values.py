@@ -164,6 +164,11 @@ CONTAINER: Final = "container"
 SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:216: `self.discriminators = {k: prepare(v) for k, v in …}`, and
 `self.discriminators.items()` in another method.
 """
+RANK_MODULO: Final = "rank modulo"
+"""The tag of what a rank leaves over: `rank % device_count()` is a place in one machine, whatever keeps it.
+
+Versatile-Diffusion cf0f4a2 lib/sync.py:35: `get_rank("local")`, and `self.rank` holds it.
+"""
 AGREED: Final = "agreed"
 """The tag of what a collective gave all ranks alike, and of what is computed from that and constants alone.
 
