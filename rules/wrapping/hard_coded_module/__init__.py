@@ -45,9 +45,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.put_on import as_put_on
-from distlint.analysis.questions.stand_ins import module_on_every_path
+from distlint.analysis.questions.stand_ins import module_on_every_path, wrapped_above
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
+    asked_by_callers,
     call_of_wrap,
     has_own_wrapper,
     is_guarded,
@@ -92,6 +93,8 @@ def check(model: Model) -> Iterator[Finding]:
         if (
             sometimes
             and not _asks_for_launch(model, site, ranks)
+            and not wrapped_above(site)
+            and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
         ):
             yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))
