@@ -114,7 +114,9 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         tags=of_another_length(iterable.tags)
         - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK, CONTAINER},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
-        wraps=iterable.wraps if is_comprehension(iterable) else (),
+        # Only as the comprehension gave it: where another path has other models, which of them are wrapped is not known
+        # (sd-scripts 48d368f train_network.py:886, whose text encoders are frozen).
+        wraps=iterable.wraps if _is_made_here(iterable) else (),
     )
 
 
@@ -147,9 +149,11 @@ def advanced(frame: Frame, iterator: Value, node: ast.AST) -> None:
 
 def is_comprehension(value: Value) -> bool:
     """Whether a value is what a comprehension makes: its layers are those of its elements."""
-    return CONTAINER in value.tags or (
-        isinstance(value.key, tuple) and value.key[:1] == ("comprehension",)
-    )
+    return CONTAINER in value.tags or _is_made_here(value)
+
+
+def _is_made_here(value: Value) -> bool:
+    return isinstance(value.key, tuple) and value.key[:1] == ("comprehension",)
 
 
 def loop_over(frame: Frame, node: ast.AST, iterable: Value, body: list[Step]) -> None:

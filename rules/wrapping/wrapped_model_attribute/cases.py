@@ -1452,7 +1452,7 @@ class TrainsSeveral:
 
     def read(self):
         for stage in self.stages:
-            print(stage.vocabulary)  # expect: DL201
+            print(stage.vocabulary)  # of an attribute, it is not known which are wrapped
 
 
 class PutsNamesOn:
