@@ -452,6 +452,20 @@ WRAPPERS: dict[str, Wrapper] = {
             # DDP, FSDP, DeepSpeed or the bare model, by launch configuration
         ),
         Wrapper(
+            "strategy",
+            "Lightning's wrapped module",
+            (),
+            False,
+            False,
+            ("module",),
+            _DDP,
+            True,
+            False,
+            "pytorch-lightning 2.6.6 pytorch_lightning/strategies/ddp.py:195",
+            # What the Trainer's strategy puts around its module: DDP, FSDP, an engine, or nothing on one device and
+            # before `setup()`.
+        ),
+        Wrapper(
             "colossalai",
             "Booster.boost",
             ("colossalai.interface.ModelWrapper",),
@@ -683,7 +697,8 @@ MODEL_ATTRIBUTES: dict[str, str] = {
     "transformers.Trainer.model_wrapped": "trainer",
     "transformers.Trainer.deepspeed": "deepspeed",
     "lightning.pytorch.strategies.DDPStrategy.model": "ddp",
-    "lightning.pytorch.Trainer.model": "ddp",
+    # pytorch-lightning 2.6.6 pytorch_lightning/trainer/trainer.py:1305: `self.strategy.model`, whichever that is.
+    "lightning.pytorch.Trainer.model": "strategy",
 }
 """Wrapper kind by attribute of a trainer that holds the wrapped model."""
 

@@ -201,3 +201,36 @@ def test_rows_of_new_tokens_under_zero_3(
         main(["check", "--no-cache", "--select", "DL210", "--output-format", "json", str(tmp_path)])
     found = json.loads(capsys.readouterr().out)["findings"]
     assert [finding["line"] for finding in found] == lines
+
+
+@pytest.mark.parametrize(
+    ("where", "asked", "lines"),
+    [
+        ("zero.json", "transformers==4.33.0", [10]),  # made under `zero.Init`
+        ("zero.json", "transformers==4.34.0", []),
+        ("zero.json", "transformers>=4.34.0", [10]),
+        ("other/zero.json", "torch", []),  # of another project of the repository
+        ("scripts/zero.json", "torch", [10]),
+    ],
+)
+def test_what_a_resize_gives_and_whose_configuration_it_is(
+    where: str,
+    asked: str,
+    lines: list[int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # LongLoRA d4eb344 fine-tune.py:90; NVlabs' Eagle 783f656 Embodied/ beside Eagle/scripts/zero3.json.
+    files = {
+        "train.py": _TOKENS.format(data=".data", block="if count:"),
+        "requirements.txt": asked,
+        where: json.dumps({"zero_optimization": {"stage": 3}, "train_batch_size": "auto"}),
+        "other/requirements.txt": "torch",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["check", "--no-cache", "--select", "DL210", "--output-format", "json", str(tmp_path)])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [finding["line"] for finding in found] == lines

@@ -139,6 +139,9 @@ if __name__ == "__main__":
         ("rows.shuffle()", "set_seed(0)", "pass", []),
         ("rows", "pass", "rows.shuffle()", []),
         ("rows.train_test_split(test_size=0.1, seed=0)", "pass", "pass", []),
+        # RWKV-infctx-trainer 70d02c4 RWKV-v5/src/data.py:1405: made for the dictionary that it gives
+        ("rows.train_test_split(1, 1)", "pass", 'rows["train"] = 1; rows["test"] = 2', []),
+        ("rows.train_test_split(1, 1)", "pass", 'rows["train"] = 1', [13]),
     ],
 )
 def test_a_trainer_divides_what_nothing_seeded(

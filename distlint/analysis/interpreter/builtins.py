@@ -96,8 +96,10 @@ def builtin(
         return _kind_question(frame, node, name, args)
     if name == "getattr" and len(args) >= 2 and isinstance(args[1].const, str):
         return _getattr(frame, node, args, args[1].const)
-    if name == "setattr" and len(args) == 3 and isinstance(args[1].const, str) and args[0].wraps:
-        stored = ast.Attribute(value=node.args[0], attr=args[1].const, ctx=ast.Store())
+    if name == "setattr" and len(args) == 3 and args[0].wraps:
+        # A name that is not known stands for any: `questions.wrapped.ANY_ATTRIBUTE`.
+        known = args[1].const if isinstance(args[1].const, str) else "*"
+        stored = ast.Attribute(value=node.args[0], attr=known, ctx=ast.Store())
         ast.copy_location(stored, node)
         frame.summary.attributes.append(frame.attribute_site(stored, args[0]))
     if name in ("open", "input", "print", "breakpoint", "exit", "quit", "hash"):

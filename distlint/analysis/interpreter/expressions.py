@@ -24,6 +24,8 @@ from distlint.analysis.interpreter.iteration import (
 )
 from distlint.analysis.interpreter.members import attribute, name_value, subscript
 from distlint.analysis.interpreter.values import (
+    CONTAINER,
+    RANK_MODULO,
     UNKNOWN,
     Closure,
     Entries,
@@ -110,6 +112,8 @@ def _binary(frame: Frame, node: ast.BinOp) -> Value:
 def binary(left: Value, right: Value, op: ast.operator) -> Value:
     """The value of `left op right`; small constants are computed."""
     variance, origin, tags = variance_of((left, right))
+    if isinstance(op, ast.Mod) and "kind:rank" in left.tags and "kind:rank" not in right.tags:
+        tags = tags | {RANK_MODULO}
     function = _BINARY.get(type(op))
     if (
         left.known
@@ -287,6 +291,8 @@ def _comprehension(
         tags = tags | {"local-length"}
     if len(iterables) > 1:
         tags = of_another_length(tags)
+    if element.wraps:
+        tags = tags | {CONTAINER}
     return Value(
         ("comprehension", id(node)), UNKNOWN, variance, origin, tags=tags, wraps=element.wraps
     )

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ir import (
     Summary,
 )
 from distlint.analysis.interpreter.values import (
+    CONTAINER,
     UNKNOWN,
     Value,
     Variance,
@@ -111,9 +112,11 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         variance,
         origin,
         tags=of_another_length(iterable.tags)
-        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK},
+        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK, CONTAINER},
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
-        wraps=iterable.wraps if is_comprehension(iterable) else (),
+        # Only as the comprehension gave it: where another path has other models, which of them are wrapped is not known
+        # (sd-scripts 48d368f train_network.py:886, whose text encoders are frozen).
+        wraps=iterable.wraps if _is_made_here(iterable) else (),
     )
 
 
@@ -146,6 +149,10 @@ def advanced(frame: Frame, iterator: Value, node: ast.AST) -> None:
 
 def is_comprehension(value: Value) -> bool:
     """Whether a value is what a comprehension makes: its layers are those of its elements."""
+    return CONTAINER in value.tags or _is_made_here(value)
+
+
+def _is_made_here(value: Value) -> bool:
     return isinstance(value.key, tuple) and value.key[:1] == ("comprehension",)
 
 

@@ -15,12 +15,14 @@ from distlint.analysis.interpreter.iteration import (
 )
 from distlint.analysis.interpreter.values import (
     AGREED,
+    CONTAINER,
     UNKNOWN,
     Closure,
     OneOf,
     Origin,
     Value,
     Variance,
+    Wrap,
     constant,
     variance_of,
 )
@@ -157,6 +159,16 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
     return attribute_of(frame, base, node)
 
 
+def _below(wraps: tuple[Wrap, ...], left: int) -> tuple[Wrap, ...]:
+    """The layers that stay where those above are taken off; an engine and what only some paths put on are alternatives.
+
+    SLAM-LLM a68e78f examples/s2s/utils/cosyvoice/utils/train_utils.py:146: one option wraps in DDP, another goes on to
+    `deepspeed.initialize`.
+    """
+    engine = any(wrap.kind == "deepspeed" for wrap in wraps[left:])
+    return tuple(wrap for wrap in wraps[:left] if wrap.always or not engine)
+
+
 def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     """The value of `base.attr`."""
     attr = node.attr
@@ -170,10 +182,11 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         frame.summary.attributes.append(frame.attribute_site(node, base))
         left = facts.peel([wrap.kind for wrap in base.wraps], attr)
         if left is not None:
+            below = _below(base.wraps, left)
             return base.replace(
                 key=("attr", base.key, attr),
-                wraps=base.wraps[:left],
-                tags=base.tags if left else base.tags | {"unwrapped"},
+                wraps=below,
+                tags=base.tags if below else base.tags | {"unwrapped"},
             )
     if attr == "__class__" and (cls := class_of_instance(frame, base)) is not None:
         return cls
@@ -377,6 +390,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice) and not (node.slice.lower or node.slice.step):
         tags = tags | (index.tags & {MULTIPLE})  # `x[: len(x) - len(x) % ranks]`
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
+    if not isinstance(node.slice, ast.Slice):
+        tags = tags - {CONTAINER}
     type_ = (
         conventions.ITEM_TYPES.get(
             f"{base.type}[{index.const}]", conventions.ITEM_TYPES.get(f"{base.type}[]")

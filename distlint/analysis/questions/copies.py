@@ -59,7 +59,9 @@ def left_apart(live: LiveProgram, function: Function, wrap: CallSite) -> Copy | 
                 on_all
                 and _EVALUATES.search(last_name(node.func))
                 and not any(
-                    _comes_first(function, load, node) for load in below if _loads(load, name)
+                    _comes_first(function, load, node) or _only_evaluates(function, load, node)
+                    for load in below
+                    if _loads(load, name)
                 )
             ):
                 return Copy(name, made)
@@ -113,6 +115,20 @@ def _comes_first(function: Function, load: ast.Call, use: ast.Call) -> bool:
         if at is not None:
             return any(node is use for each in block[at + 1 :] for node in walk(each))
     return False
+
+
+def _only_evaluates(function: Function, load: ast.Call, use: ast.Call) -> bool:
+    """Whether a use stands in an arm that ends the function, where a load into the copy stands above.
+
+    Vim dd0358a vim/main.py:466: `if args.eval: evaluate(model_ema.ema); return`. Who evaluates alone has resumed.
+    """
+    return load.lineno < use.lineno and any(
+        isinstance(block[-1], ast.Return)
+        and any(node is use for each in block for node in walk(each))
+        and not any(node is load for each in block for node in walk(each))
+        for block in blocks(list(function.body))
+        if block is not function.body
+    )
 
 
 def _evens_out(call: ast.Call) -> bool:

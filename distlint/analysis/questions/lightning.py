@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -31,6 +32,8 @@ _LOADERS: Final = frozenset({"train_dataloaders", "train_dataloader", "datamodul
 _OWN_SHARES: Final = ("use_distributed_sampler", "replace_sampler_ddp")
 _SAMPLES: Final = frozenset({"sampler", "batch_sampler"})
 _DEPTH: Final = 3
+_PASSES_ON: Final = re.compile(r"deepspeed|fsdp|fully_?sharded|single_device|auto$", re.IGNORECASE)
+"""Names of strategies whose wrapper hands attributes on to the module, or that has none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +58,44 @@ def fits(live: LiveProgram) -> dict[Function, list[CallSite]]:
         if known and _is_for_several(made):
             found.setdefault(call.site.function, []).append(call.site)
     return found
+
+
+def passes_on(live: LiveProgram) -> bool:
+    """Whether the program names strategies, and each of them wraps by a class that hands attributes on.
+
+    RWKV-infctx-trainer 70d02c4 RWKV-v5/lightning_trainer.py:280: `trainer_defaults={"strategy":
+    "deepspeed_stage_2_offload"}`, and the data module reads `trainer.model.ctx_len` from the engine.
+    """
+    named = [
+        name
+        for module in live.program.modules.values()
+        if "strategy" in module.source.text
+        for function in (module.body, *module.all_functions)
+        for node in own_nodes(function)
+        for name in _strategies(node)
+    ]
+    return any(name != "auto" for name in named) and all(map(_PASSES_ON.search, named))
+
+
+def _strategies(node: ast.AST) -> Iterator[str]:
+    """The strategies that a call or a table of options names, by text or class."""
+    match node:
+        case ast.Call(keywords=keywords):
+            given: list[ast.expr] = [k.value for k in keywords if k.arg == "strategy"]
+        case ast.Dict(keys=keys, values=values):
+            given = [
+                value
+                for key, value in zip(keys, values, strict=True)
+                if isinstance(key, ast.Constant) and key.value == "strategy"
+            ]
+        case _:
+            return
+    for value in given:
+        match value:
+            case ast.Constant(value=str(name)):
+                yield name
+            case ast.Call(func=made):
+                yield last_name(made)
 
 
 def _of_command_line(live: LiveProgram, fit: CallSite, made: list[ast.Call]) -> bool:

@@ -7,15 +7,17 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.inherited import called_on_self_alone, reached, reaching
 from distlint.analysis.program.places import place_of_any
+from distlint.analysis.program.syntax import assignments
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Class, Function
+    from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.program import Program
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
@@ -51,10 +53,12 @@ def _is_missing(live: LiveProgram, site: AttributeSite, wrap: Wrap) -> bool:
     """Whether a method keeps its wrap in an attribute, and never does on an object that has come to the read."""
     call = live.call_at(wrap.node)
     reader = site.function
-    if call is None or call.site.function.cls is None or reader.cls is None:
+    if call is None or call.site.function.cls is None:
         return False
     writer = call.site.function
-    if not _names(reader, _kept_as(writer, wrap.node)):
+    if _made_above(live, site, writer, _kept_as(writer, wrap.node)):
+        return True
+    if reader.cls is None or not _names(reader, _kept_as(writer, wrap.node)):
         return False
     if writer is reader:
         read, wrapped = place_of_any(site.node), place_of_any(wrap.node)
@@ -63,6 +67,52 @@ def _is_missing(live: LiveProgram, site: AttributeSite, wrap: Wrap) -> bool:
         )
     reads, wraps = reaching(live.program, reader), reaching(live.program, writer)
     return bool(reads) and bool(wraps) and reads.isdisjoint(wraps)
+
+
+def _made_above(
+    live: LiveProgram, site: AttributeSite, writer: Function, kept: frozenset[str]
+) -> bool:
+    """Whether the function that reads has just made the object, on which it does not call the method that wraps.
+
+    DoRA 7e2f10a image_video_text_understanding/CLIP-ViL/src/tasks/gqa_model.py:28: `self.encoder = LXRTEncoder(…)`, then
+    `self.encoder.model`, and others call `encoder.multi_gpu()` later.
+    """
+    reader, cls = site.function, writer.cls
+    # `encoder.model.config`: the attribute that holds the wrapper is `model`, of the object `encoder`.
+    held: ast.expr = site.node.value
+    if not (isinstance(held, ast.Attribute) and held.attr in kept):
+        return False
+    owner = ast.unparse(held.value)
+    values = assignments(reader).get(owner, [])
+    if len(values) != 1 or not isinstance(values[0], ast.Call) or writer.name == "__init__":
+        return False
+    made = live.resolve(reader.module, values[0].func)
+    return (
+        isinstance(made, Class)
+        and cls in live.program.mro(made)[0]
+        and values[0].lineno < site.node.lineno
+        and not any(writer is each for each in _constructed(live, made))
+        and not any(
+            isinstance(node, ast.Attribute)
+            and node.attr == writer.name
+            and node.lineno <= site.node.lineno
+            for node in walk(reader.node)
+        )
+    )
+
+
+def _constructed(live: LiveProgram, cls: Class) -> list[Function]:
+    """The constructor of a class, and the methods of its own object that it leads to."""
+    init = live.program.find_method(cls, "__init__")
+    found = [init] if init is not None else []
+    for each in found:
+        for node in walk(each.node):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                    method = live.program.find_method(cls, name)
+                    if method is not None and method not in found:
+                        found.append(method)
+    return found
 
 
 def _kept_as(writer: Function, wrap: ast.AST) -> frozenset[str]:

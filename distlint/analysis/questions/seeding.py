@@ -130,6 +130,57 @@ def _draws_in(live: LiveProgram, function: Function) -> Iterator[tuple[ast.Call,
                 yield node, row
 
 
+def names_rank(seed: Seed) -> bool:
+    """Whether a rank is named in what seeds, though it is not known to be one.
+
+    denoising-diffusion-gan 6818ded train_ddgan.py:195: `torch.manual_seed(args.seed + rank)`, a parameter that
+    `Process(target=init_processes, args=(rank, …, train))` gives.
+    """
+    node = seed.site.node
+    return any(map(_names_rank, (*node.args, *(k.value for k in node.keywords))))
+
+
+def samples_alone(function: Function, draw: ast.AST) -> bool:
+    """Whether a draw stands under `inference_mode`, where nothing trains; noise for a training is made under `no_grad`, too.
+
+    SLAM-LLM a68e78f examples/s2s/utils/third_party/Matcha-TTS/matcha/models/components/flow_matching.py:51.
+    """
+    return any("inference_mode" in ast.unparse(each) for each in function.decorators) or any(
+        isinstance(node, ast.With)
+        and any("inference_mode" in ast.unparse(item.context_expr) for item in node.items)
+        and any(inner is draw for inner in walk(node))
+        for node in walk(function.node)
+    )
+
+
+def moves_weights(function: Function, draw: ast.AST) -> bool:
+    """Whether what is drawn is added to parameters themselves: each rank has to move its copy alike.
+
+    MeZO 552cb1b medium_models/src/trainer.py:245: `z = torch.normal(…)`, `param.data = param.data + scale * z`.
+    """
+    names = {
+        ast.unparse(target)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign) and any(inner is draw for inner in walk(node.value))
+        for target in node.targets
+    }
+    for node in own_nodes(function):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Attribute(attr="data")], value=value)
+                | ast.AugAssign(target=ast.Attribute(attr="data"), value=value)
+                | ast.Call(
+                    func=ast.Attribute(
+                        attr="add_" | "sub_" | "mul_", value=ast.Attribute(attr="data")
+                    ),
+                    args=[value, *_],
+                )
+            ):
+                if any(inner is draw or ast.unparse(inner) in names for inner in walk(value)):
+                    return True
+    return False
+
+
 def differs_for_no_rank(function: Function, draw: ast.Call) -> bool:
     """Whether a draw stands where the process is alone, or makes a seed: what ranks draw by it is one order.
 

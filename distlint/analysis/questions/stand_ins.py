@@ -6,14 +6,15 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.unwrapped import owns_module
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.knowledge.wrappers import WRAPPERS
-from distlint.nodes import children, walk
+from distlint.nodes import children, last_name, walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
@@ -26,6 +27,15 @@ _WITH_MODULE: Final = frozenset(
     )
 )
 """Classes that keep the model as `module`; apex's own does, too (apex 0.1 apex/parallel/distributed.py:129)."""
+_OF_DDP_ALONE: Final = frozenset(
+    {
+        "require_forward_param_sync",
+        "require_backward_grad_sync",
+        "reducer",
+        "find_unused_parameters",
+    }
+)
+"""What torch's DDP keeps, and no model does (torch 2.13.0 torch/nn/parallel/distributed.py)."""
 _RETURNED: Final = "return"
 
 
@@ -72,6 +82,47 @@ def module_on_every_path(live: LiveProgram, wrap: CallSite | None) -> bool:
                 return found
         node = above
     return found
+
+
+def wrapped_above(site: AttributeSite) -> bool:
+    """Whether the function itself sees to it, above the read, that the model is in a wrapper with a `module`.
+
+    cav-mae 68fe8c2 src/traintest_ft.py:37: `if not isinstance(model, DataParallel): model = DataParallel(model)`, whatever
+    its callers hand over. DoRA 7e2f10a image_video_text_understanding/VL-T5/src/ddp_fix.py:46: a copy of DDP's `forward`,
+    which asks for `require_forward_param_sync` and the like, too.
+    """
+    path, read = ast.unparse(site.node.value), site.node
+    for node in own_nodes(site.function):
+        match node:
+            case ast.If(
+                test=ast.UnaryOp(
+                    op=ast.Not(),
+                    operand=ast.Call(func=ast.Name(id="isinstance"), args=[asked, kind]),
+                ),
+                body=[*_, ast.Assign(targets=[target], value=ast.Call(func=made))],
+            ) if ast.unparse(asked) == ast.unparse(target) == path:
+                if node.lineno < read.lineno and last_name(made) in _names(kind):
+                    return not _in_an_arm(site.function, node, read)
+            case ast.Attribute(value=owner, attr=attr) if attr in _OF_DDP_ALONE:
+                if ast.unparse(owner) == path:
+                    return True
+    return False
+
+
+def _names(kinds: ast.expr) -> set[str]:
+    """The classes of a test, by their names."""
+    return {last_name(each) for each in getattr(kinds, "elts", [kinds])}
+
+
+def _in_an_arm(function: Function, statement: ast.stmt, read: ast.AST) -> bool:
+    """Whether a statement stands under a condition that the read does not stand under."""
+    return any(
+        isinstance(node, ast.If | ast.For | ast.While | ast.Try)
+        and node is not statement
+        and any(each is statement for each in walk(node))
+        and not any(each is read for each in walk(node))
+        for node in own_nodes(function)
+    )
 
 
 def _block_with(parents: dict[int, ast.AST], statement: ast.stmt) -> list[ast.stmt]:

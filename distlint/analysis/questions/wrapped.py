@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
+from distlint.analysis.questions import lightning
 from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
 from distlint.knowledge import facts, library_models, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-BY_LAUNCH: Final = frozenset({"accelerate", "trainer"})
-"""Kinds that stand for whatever the launch configuration asks for."""
+BY_LAUNCH: Final = frozenset({"accelerate", "trainer", "strategy"})
+"""Kinds that stand for whatever the launch configuration asks for, or the strategy of Lightning's Trainer."""
 
 _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
@@ -44,7 +45,7 @@ _ONLY_LOOK: Final = frozenset(
 """Functions that run no layer of what they are given."""
 _MODE_WORDS: Final = (
     "deepspeed", "fsdp", "zero3", "zero_stage", "distributed", "ddp", "parallel", "num_processes", "world_size",
-    "n_gpu", "num_gpus", "unwrap", "wrapped", "compile",
+    "n_gpu", "num_gpus", "multi_gpu", "multigpu", "unwrap", "wrapped", "compile",
 )  # fmt: skip
 """Words of conditions that ask how the run was launched, and so which wrapper there is."""
 _LISTS: Final = frozenset({"named_parameters", "numel", "parameters", "state_dict"})
@@ -68,7 +69,7 @@ _ABOUT_LISTS: Final = frozenset(
 )
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]|sagemaker_mp")
 """Words of flags that are true where the wrapper passes attributes on."""
-_WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu")
+_WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu", "multigpu")
 """Words of flags that are true where DDP or DataParallel is around the model."""
 _MODES_OF_DDP: Final = (
     "ddp",
@@ -79,6 +80,11 @@ _MODES_OF_DDP: Final = (
 """Ends of the names that an option has for DDP."""
 
 
+ANY_ATTRIBUTE: Final = "*"
+"""The name of what is set under names that are not known.
+
+s3prl ec8064b s3prl/downstream/runner.py:115: `for name in interfaces: setattr(model, name, getattr(model.module, name))`.
+"""
 Written = frozenset[tuple[int, str]]
 """Attributes that the program itself sets on a wrapper: the call that wraps, and the name."""
 
@@ -147,7 +153,9 @@ def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapp
         row = wrappers.WRAPPERS[wrap.kind]
         if not wrap.always and _in_an_engine(wraps, wrap):
             continue
-        if attr in row.own or attr in row.inner or (id(wrap.node), attr) in written:
+        if attr in row.own or attr in row.inner:
+            return None
+        if not {(id(wrap.node), attr), (id(wrap.node), ANY_ATTRIBUTE)}.isdisjoint(written):
             return None
         if not row.forwards and not row.in_place:
             return row
@@ -218,12 +226,16 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
     )
 
 
-def passed_on(call: CallSite | None, site: AttributeSite) -> bool:
+def passed_on(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:
     """Whether a wrap (`call`) is of the kind that the launch asks for, and is made under those that pass attributes on.
+
+    Of Lightning's, the strategies that the program names have a say.
 
     LLaVA-NeXT df17966 llava/train/llava_trainer.py:842: `delay = is_sagemaker_mp_enabled() or self.is_fsdp_enabled`,
     `if delay: self.model = self.accelerator.prepare(self.model)`, as in transformers' own Trainer.
     """
+    if site.receiver.wraps[-1].kind == "strategy":
+        return live.answer(lightning.passes_on)
     return (
         call is not None
         and site.receiver.wraps[-1].kind in BY_LAUNCH
@@ -363,14 +375,22 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
     )
 
 
-def asked_by_callers(live: LiveProgram, site: AttributeSite) -> bool:
+def asked_by_callers(live: LiveProgram, site: AttributeSite, *, of_model: bool = True) -> bool:
     """Whether each call of the function stands under a condition that asks how the run was launched.
 
     MedicalGPT 2f1008c training/pretraining.py:785: `if is_deepspeed_zero3_enabled(): save_model_zero3(…)`.
+
+    Args:
+        live: the program.
+        site: the read.
+        of_model: whether it wants an attribute of the model, as in `is_guarded`.
     """
     callers = live.callers.get(site.function, ())
     return bool(callers) and all(
-        any(_names_mode(g.node) and not _says_wrapped(g.node, g.taken) for g in caller.guards)
+        any(
+            _names_mode(g.node) and not (of_model and _says_wrapped(g.node, g.taken))
+            for g in caller.guards
+        )
         for caller in callers
     )
 
@@ -434,7 +454,41 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
                 for asked in _also_called(subject, site.function)
             ):
                 return True
+            if _asks_helper(node, path, site.attr):
+                return True
+        if isinstance(node, ast.Name) and _told_by_class(node.id, path, site):
+            return True
     return _names_mode(test)
+
+
+def _asks_helper(call: ast.Call, path: str, attr: str) -> bool:
+    """Whether a call is handed the model and the attribute's name: a `hasattr` of the program's own.
+
+    coqui's Trainer 7704b0f trainer/trainer.py:1335: `if isimplemented(self.model, "optimize")`.
+    """
+    given = [*call.args, *(k.value for k in call.keywords)]
+    return any(isinstance(each, ast.Constant) and each.value == attr for each in given) and any(
+        ast.unparse(each) == path for each in given
+    )
+
+
+def _told_by_class(name: str, path: str, site: AttributeSite) -> bool:
+    """Whether a variable is what the model's class says.
+
+    retinanet-examples 65e6310 odtk/infer.py:23: `backend = "pytorch" if isinstance(model, DDP) else "tensorrt"`.
+    """
+    values = assignments(site.function).get(name, [])
+    return (
+        len(values) == 1
+        and not _before_the_wrap(values[0], site)
+        and any(
+            isinstance(node, ast.Call)
+            and last_name(node.func) == "isinstance"
+            and bool(node.args)
+            and ast.unparse(node.args[0]) == path
+            for node in walk(values[0])
+        )
+    )
 
 
 def _answered_by_model(name: str, path: str, site: AttributeSite) -> bool:

@@ -47,8 +47,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.values import RANK_MODULO
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import own_nodes
@@ -58,6 +60,7 @@ from distlint.analysis.questions.launched import (
     roots,
     starts_one_machine,
 )
+from distlint.analysis.questions.unread import never_read
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
@@ -103,6 +106,10 @@ def check(model: Model) -> Iterator[Finding]:
                 or chosen is None
                 or not _asks_rank(model, chosen.index, value, origin)
             ):
+                continue
+            if RANK_MODULO in value.tags:
+                chosen = replace(chosen, modulo=True)
+            if never_read(model, function, node):
                 continue
             places = found.setdefault((function, origin.node, chosen.modulo), [])
             if all(chosen.node is not other.node for other, _ in places):

@@ -380,3 +380,38 @@ class WithAGroupOfEachMachine:
     def start(self):
         torch.cuda.set_device(self.local_rank)
         self.model.cuda()
+
+
+def rank_of(kind="machine"):
+    rank = dist.get_rank() if dist.is_initialized() else 0
+    if kind == "machine":
+        return rank % torch.cuda.device_count()
+    return rank
+
+
+class KeepsWhatIsLeftOver:
+    # Versatile-Diffusion cf0f4a2 lib/log_service.py:48: a place in one machine, whatever keeps it; information
+    def __init__(self):
+        self.rank = rank_of("machine")
+
+    def mean(self, total):
+        return total.to(self.rank)  # expect: DL504
+
+
+class KeepsADeviceOfTheJob:
+    def __init__(self):
+        self.rank = dist.get_rank()
+        self.device = torch.device(f"cuda:{rank_info().local_rank}")  # expect: DL504
+
+    def move(self, batch):
+        return batch.to(self.device)
+
+
+class KeepsADeviceForNobody:
+    # SLAM-LLM a68e78f examples/s2s/utils/cosyvoice/utils/executor.py:33
+    def __init__(self):
+        self.rank = dist.get_rank()
+        self.device = torch.device(f"cuda:{self.rank}")
+
+    def step(self, batch):
+        return batch.cuda()

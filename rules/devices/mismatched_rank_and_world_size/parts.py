@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.linked import linked
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.knowledge.ranks import DEALT_TO
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.interpreter.values import Origin, Value
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Function, Module
+    from distlint.analysis.program.definitions import Class, Module
 
 _PLACES: Final = {"kind:local_rank": "kind:world_size", "kind:rank": "kind:local_world_size"}
 """What counts a rank, with the number of ranks that does not belong to it."""
@@ -78,6 +80,8 @@ def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
                 if node not in seen and _mixed(rank, place, counted):
                     assert place.origin is not None
                     seen.add(node)
+                    if _ranks_a_group(model, module, place.origin):
+                        continue
                     yield Mixed(function, node, place.origin, "kind:local_rank" in place.tags)
 
 
@@ -115,20 +119,65 @@ def _mixed(rank: RankClass, place: Value, counted: Value) -> bool:
     """Whether a rank is counted in another way than those that it is one of."""
     kinds = {tag for tag in place.tags if tag.startswith("kind:")}
     if place is counted:  # `names[rank * size : …]`: the size is made of the number of ranks
-        return _is_multiple(place) and any(kinds == {own, other} for own, other in _PLACES.items())
+        return (
+            not _is_by_name(place)
+            and _is_multiple(place)
+            and any(kinds == {own, other} for own, other in _PLACES.items())
+        )
     sizes = counted.tags & _SIZES
     return len(kinds) == 1 and sizes == {_PLACES.get(next(iter(kinds)))} and _is_asked(rank, place)
 
 
 def _is_asked(rank: RankClass, place: Value) -> bool:
     """Whether a value is the rank itself, which something else than its name says, and not made of it."""
-    # A parameter is a local rank by its name only.
-    if place.origin is None or isinstance(place.origin.node, ast.Name | ast.arg):
+    if _is_by_name(place):
         return False
     if not place.known:
         return not isinstance(place.key, tuple) or place.key[0] != "binary"
     kind = "local_rank" if "kind:local_rank" in place.tags else "rank"
     return str(place.const) == str(rank.fact(kind))
+
+
+def _is_by_name(place: Value) -> bool:
+    """Whether a value is a rank by its name only, as a parameter is.
+
+    BAGEL 056b5fd data/distributed_iterable_dataset.py:38: `local_rank`, for which the only caller gives
+    `dist.get_rank()`.
+    """
+    return place.origin is None or isinstance(place.origin.node, ast.Name | ast.arg)
+
+
+def _ranks_a_group(model: Model, module: Module, origin: Origin) -> bool:
+    """Whether the same local rank is the rank of a group that the program makes itself.
+
+    On two machines no launch gets to the parts: the group waits for ranks that nobody is (alpaca_farm 30717dd
+    src/alpaca_farm/distributed_utils.py:34, `rank = get_local_rank()`).
+    """
+    for each in linked(model.program, module):
+        if "init_process_group" not in each.source.text:
+            continue
+        for function in each.all_functions:
+            for node in own_nodes(function):
+                if isinstance(node, ast.Call) and last_name(node.func) == "init_process_group":
+                    given = [k.value for k in node.keywords if k.arg == "rank"]
+                    values = [
+                        value
+                        for rank in given
+                        for value in (rank, *assignments(function).get(ast.unparse(rank), ()))
+                    ]
+                    if any(_asks_there(model, each, value, origin) for value in values):
+                        return True
+    return False
+
+
+def _asks_there(model: Model, module: Module, value: ast.expr, origin: Origin) -> bool:
+    """Whether an expression is where a rank is asked for, or a call of the function in which it is."""
+    if not isinstance(value, ast.Call):
+        return False
+    called = model.resolve(module, value.func)
+    return any(node is origin.node for node in walk(value)) or (
+        isinstance(called, Function) and any(node is origin.node for node in walk(called.node))
+    )
 
 
 def _is_multiple(place: Value) -> bool:

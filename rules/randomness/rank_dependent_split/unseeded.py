@@ -151,9 +151,33 @@ def _torch_splits(model: Model, module: Module) -> Iterator[ast.Call]:
                 yield node
 
 
+def _is_overwritten(site: CallSite) -> bool:
+    """Whether both parts of a split are replaced right below: it was made for the dictionary that it gives.
+
+    RWKV-infctx-trainer 70d02c4 RWKV-v5/src/data.py:1405: of two rows of nothing.
+    """
+    match site.statement:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            replaced = {
+                target.slice.value
+                for node in own_nodes(site.function)
+                if isinstance(node, ast.Assign) and node.lineno > site.node.lineno
+                for target in node.targets
+                if isinstance(target, ast.Subscript)
+                and isinstance(target.slice, ast.Constant)
+                and ast.unparse(target.value) == name
+            }
+            return {"train", "test"} <= replaced
+    return False
+
+
 def _is_unseeded(model: Model, module: Module, site: CallSite) -> bool:
     """Whether a call of a library's method draws from a generator that started in a state of the process's own."""
-    if site.callee is not None or any(_seeded_by(keyword) for keyword in site.node.keywords):
+    if (
+        _is_overwritten(site)
+        or site.callee is not None
+        or any(_seeded_by(keyword) for keyword in site.node.keywords)
+    ):
         return False
     if any(node.lineno < site.node.lineno for node in _trainers_in(model, site.function)):
         return False  # the Trainer has seeded the ranks alike

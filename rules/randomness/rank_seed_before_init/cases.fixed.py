@@ -166,6 +166,22 @@ def copy_that_is_loaded_and_evaluated(args, loader):
         torch.save(average.ema.state_dict(), args.path)
 
 
+def copy_of_a_run_that_only_evaluates(args, loader):
+    # Vim dd0358a vim/main.py:466: who evaluates alone has resumed
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = Net()
+    average = ModelEma(model, decay=0.999)
+    model = DDP(model)
+    if args.resume:
+        load_average(average, args.resume)
+    if args.evaluate:
+        print(evaluate(loader, average.ema))
+        return
+    train_one_epoch(model, loader, average)
+    if dist.get_rank() == 0:
+        torch.save(average.ema.state_dict(), args.path)
+
+
 def copy_for_the_checkpoint(args, loader):
     # deit main.py:337: what rank 0 saves began as rank 0's weights
     torch.manual_seed(args.seed + dist.get_rank())

@@ -43,7 +43,10 @@ train, how often they call the model, how long a batch is, or in which order a s
 which each rank takes its part.
 
 ## Known limits
-Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
+A warning where a training step draws (noise, times, masks), or a data set draws which sample it gives; information where
+other samples are cropped, flipped or masked alike, which harms little and lasts until a sample takes another number of
+draws. Silent on draws up to the size of a sample, on what is added to parameters (all ranks have to move alike), on
+what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
 them have to draw. Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that make ranks differ
 anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left
@@ -65,13 +68,13 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
-from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, seeds
+from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, names_rank, seeds
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import randomness
 from distlint.rule import Status
 
-from .object_draws import drawn_by_objects
+from .object_draws import Harm, drawn_by_objects
 from .sampling_draws import drawn_in_sampling
 from .shared_draws import chooses_for_all, counts_for_all, cuts_for_all, shuffles_for_all
 from .training_draws import (
@@ -96,14 +99,20 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         common: dict[Function, Seed] = {}
         for seed in seeds(model, module):
-            if not seed.per_rank and "torch" in seed.streams and not depends_on_rank(seed.site):
+            if (
+                not (seed.per_rank or names_rank(seed))
+                and "torch" in seed.streams
+                and not depends_on_rank(seed.site)
+            ):
                 common[seed.site.function] = seed
         if not common or makes_ranks_differ(model, module):
             continue
         for function, seed in common.items():
-            found = drawn_in_training(model, function, seed) or drawn_by_objects(
-                model, function, seed
-            )
+            trained = drawn_in_training(model, function, seed)
+            if trained is not None:
+                yield _finding(model, module, seed, *trained, Harm.STEP)
+                continue
+            found = drawn_by_objects(model, function, seed)
             if found is not None:
                 yield _finding(model, module, seed, *found)
                 continue
@@ -140,21 +149,29 @@ def _of_file(model: Model, where: Module, module: Module) -> str:
 
 
 def _finding(
-    model: Model, module: Module, seed: Seed, where: Module, draw: ast.Call, wrap: CallSite
+    model: Model,
+    module: Module,
+    seed: Seed,
+    where: Module,
+    draw: ast.Call,
+    wrap: CallSite,
+    harm: Harm,
 ) -> Finding:
     fix = _fix(model, module, seed)
     text = source_of(where, draw.func)
     transform = model.resolve(where, draw.func) in randomness.RANDOM_TRANSFORMS
     file = _of_file(model, where, module)
-    same = (
-        "crops, flips and colours alike on every rank"
-        if transform
-        else "gives every rank the same numbers in each step"
-    )
+    if transform:
+        same = "crops, flips and colours alike on every rank"
+    elif harm is Harm.SAMPLE:
+        same = "begins with the same numbers on every rank, for other samples"
+    else:
+        same = "gives every rank the same numbers in each step"
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        # Crops and masks of other samples: of those that were judged, no more than half were true, all of them mild.
+        Severity.INFO if harm is Harm.SAMPLE else SEVERITY,
         f"{_when(seed)}all ranks seed alike here, and `{text}()` at line {draw.lineno}{file} then {same}. {fix.message}.",
         place_of(module, seed.site.node),
         (

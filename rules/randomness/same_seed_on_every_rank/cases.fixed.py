@@ -1,5 +1,6 @@
 """One seed on all ranks, with and without noise that must differ."""
 
+import os
 import random
 
 import numpy as np
@@ -788,3 +789,85 @@ class RunInstead(NeverRun):
 def start(args, loader):
     for runner in (NoisyRunner(args), QuietRunner(args), RunInstead(args)):
         runner.fit(loader)
+
+
+def same_noise_for_other_prompts(args, net, prompts, folder):
+    # BAGEL 056b5fd eval/gen/gen_images_mp_wise.py:237: each rank has other prompts, one picture for each
+    dist.init_process_group("nccl")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(args.seed)
+    share = len(prompts) // size
+    for number in range(rank * share, (rank + 1) * share):
+        image = net(prompts[number], torch.randn(1, 3, 64, 64))
+        torch.save(image, f"{folder}/{rank}-{number}.pt")
+
+
+def moves_all_alike(args, model, loader):
+    # MeZO 552cb1b medium_models/src/trainer.py:245: the replicas step along one direction
+    torch.manual_seed(args.seed)
+    model = DDP(model)
+    for batch in loader:
+        for parameter in model.parameters():
+            step = torch.randn_like(parameter)
+            parameter.data = parameter.data + args.scale * step
+        model(batch).mean().backward()
+
+
+class Matching(torch.nn.Module):
+    # SLAM-LLM a68e78f examples/s2s/utils/third_party/Matcha-TTS/matcha/models/components/flow_matching.py:51
+    @torch.inference_mode()
+    def forward(self, batch):
+        return batch + torch.randn_like(batch)
+
+    def distance(self, batch):
+        return batch.mean()
+
+
+def samples_beside_the_training(args, optimizer, loader):
+    torch.manual_seed(args.seed)
+    model = Matching()
+    wrapped = DDP(model)
+    for batch in loader:
+        loss = model.distance(batch)
+        loss.backward()
+        optimizer.step()
+    return wrapped
+
+
+class PartsOfFiles(torch.utils.data.Dataset):
+    # SpeechTokenizer 30c96fb speechtokenizer/trainer/dataset.py:64: numbers up to the length of each file
+    def __init__(self, files, size):
+        self.files, self.size = files, size
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        audio = self.files[index].read()
+        start = random.randint(0, len(audio) - self.size)
+        return audio[start : start + self.size]
+
+
+def parts_of_files(args, model, optimizer, files):
+    torch.manual_seed(args.seed)
+    model = DDP(model)
+    data = PartsOfFiles(files, args.size)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        model(batch).mean().backward()
+        optimizer.step()
+
+
+# Bugs again
+
+
+def goes_on_where_it_stopped(args, model, optimizer, loader):
+    # EditAnything 8d2db4a tools/train_dreambooth_inpaint.py:692: which steps are left out is no matter of ranks
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(model)
+    decorrelate(args.seed)
+    done = len(os.listdir(args.folder)) if args.resume else 0
+    for step, batch in enumerate(loader):
+        if args.resume and step < done:
+            continue
+        model(batch + torch.randn_like(batch)).mean().backward()
+        optimizer.step()

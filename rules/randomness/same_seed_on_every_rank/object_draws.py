@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -18,15 +19,18 @@ from distlint.analysis.questions.seeding import (
     draws_by_syntax,
     draws_from,
     makes_ranks_differ,
+    moves_weights,
+    samples_alone,
     seeds_workers,
 )
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
-from .sample_draws import chooses_of_sample, streams_out_of_step
+from .sample_draws import chooses_sample, depends_on_sample, streams_out_of_step
 from .training_draws import (
     NOT_TRAINING,
     SHARED_DRAWS,
+    harm_of,
     nearest,
     never_runs,
     reached,
@@ -43,15 +47,33 @@ if TYPE_CHECKING:
 _OF_SAMPLES: Final = ("__getitem__", "__call__", "__iter__")
 _IN_USE: Final = (*_OF_SAMPLES, "__next__", "forward", "training_step")
 _RUN_BY_THEMSELVES: Final = (*_IN_USE, "__init__")
+_SHOWS_DATA: Final = frozenset({"__getitem__", "__iter__", "__next__", "collate_fn"})
+_OF_DATA: Final = re.compile(
+    r"Data(?!Parallel)|Collat|Augment|Transform(?!er)|Crop|Jitter|Flip|Blur|Random|Sampler|Loader"
+)
+"""Names of classes that make samples or batches of them."""
+_OF_TRAINING: Final = re.compile(r"loss|criterion|objective|diffusion|model|net\b|schedul", re.I)
+"""Names of classes whose objects a training step calls."""
 _APART: Final = re.compile(r"infer|eval|generat")
 """Flags of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
 (sd-scripts library/flux_models.py:310)."""
 
 
+class Harm(enum.IntEnum):
+    """What it does that ranks draw alike, the worst first."""
+
+    STEP = 0
+    """The noise, times or masks of a training step are the same."""
+    CHOICE = 1
+    """A data set draws what it gives, and gives the same on every rank."""
+    SAMPLE = 2
+    """Other samples are cropped or masked alike, for as long as the streams stay in step."""
+
+
 def drawn_by_objects(
     model: Model, function: Function, seed: Seed
-) -> tuple[Module, ast.Call, CallSite] | None:
-    """The first draw of what a function makes for the training that it starts, and what wraps the model."""
+) -> tuple[Module, ast.Call, CallSite, Harm] | None:
+    """The worst draw of what a function makes for the training that it starts, and what wraps the model."""
     if never_runs(model, function):
         return None
     below = reached(model, function)
@@ -65,10 +87,16 @@ def drawn_by_objects(
     # What a training runs comes first: vits 2e561ba models.py:240, and not line 520 of `infer()`, which its evaluation
     # calls on one rank.
     workers_differ = seeds_workers(model, seed)
+    worst: tuple[tuple[bool, Harm, int], Function, ast.Call] | None = None
     for each in sorted(made, key=_is_apart):
-        for node in _drawn(model, each, seed, workers_differ=workers_differ):
-            return each.module, node, nearest(wraps or fitted, each.module, function.module)
-    return None
+        for node, harm, order in _drawn(model, each, seed, workers_differ=workers_differ):
+            # Of two that are as bad, the first.
+            if worst is None or (_is_apart(each), harm, order) < worst[0]:
+                worst = (_is_apart(each), harm, order), each, node
+    if worst is None:
+        return None
+    (_, harm, _), where, node = worst
+    return where.module, node, nearest(wraps or fitted, where.module, function.module), harm
 
 
 def made_below(model: Model, below: list[Function]) -> list[Function]:
@@ -149,12 +177,13 @@ def _serves_else(name: str) -> bool:
 
 def _drawn(
     model: Model, function: Function, seed: Seed, *, workers_differ: bool
-) -> Iterator[ast.Call]:
+) -> Iterator[tuple[ast.Call, Harm, int]]:
     for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
-            yield node
+            yield node, Harm.SAMPLE, 1
     if function.cls is None or function.name == "__init__":
         return
+    of_data = _is_of_data(model, function)
     if workers_differ and function.name in _OF_SAMPLES:
         return
     for node, draw in draws_by_syntax(model, function):
@@ -162,7 +191,7 @@ def _drawn(
         # torch/utils/data/_utils/worker.py).
         of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
         if of_samples and (
-            draw.stream in streams_out_of_step(model, function) or chooses_of_sample(function, node)
+            draw.stream in streams_out_of_step(model, function) or depends_on_sample(function, node)
         ):
             continue
         if (
@@ -170,8 +199,30 @@ def _drawn(
             and not any(word in draw.name for word in SHARED_DRAWS)
             and not differs_for_no_rank(function, node)
             and not _in_an_arm_apart(function, node)
+            and not samples_alone(function, node)
+            and not moves_weights(function, node)
         ):
-            yield node
+            if not of_data and draw.stream == "torch":
+                yield node, Harm.STEP, harm_of(draw)
+            elif chooses_sample(model, function, node):
+                yield node, Harm.CHOICE, 0
+            else:
+                yield node, Harm.SAMPLE, 0
+
+
+def _is_of_data(model: Model, function: Function) -> bool:
+    """Whether a method is of a data set, or of what makes samples or batches.
+
+    What an object of a plain class does when it is called is a transform's (suncet 731547d src/data_manager.py:1164,
+    `Solarize`), but a loss's by its name (NVlabs' EDM: `EDMLoss.__call__`).
+    """
+    assert function.cls is not None
+    family = model.program.mro(function.cls)[0]
+    if any(_OF_DATA.search(cls.name) or not _SHOWS_DATA.isdisjoint(cls.methods) for cls in family):
+        return True
+    return function.name == "__call__" and not any(
+        _OF_TRAINING.search(cls.name) or "forward" in cls.methods for cls in family
+    )
 
 
 def _in_an_arm_apart(function: Function, draw: ast.Call) -> bool:

@@ -14,18 +14,45 @@ from distlint.analysis.questions.seeding import draws_by_syntax
 from distlint.nodes import last_name, walk
 
 _CHOOSES: Final = frozenset({"choice", "choices", "sample"})
+_UP_TO: Final = frozenset({"randint", "randrange", "uniform"})
 _LOOPS: Final = (ast.For, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def chooses_of_sample(function: Function, draw: ast.Call) -> bool:
-    """Whether a draw takes one of a sample's own parts: how many there are, and which, differs between samples.
+def depends_on_sample(function: Function, draw: ast.Call) -> bool:
+    """Whether a draw takes one of a sample's own parts, or a number up to its size: both differ between samples.
 
     UniVTG 32659ac main/dataset.py:230: `random.choice(torch.where(model_inputs["saliency_scores"])[0].tolist())`.
+    SpeechTokenizer 30c96fb speechtokenizer/trainer/dataset.py:64: `random.randint(0, len(audio) - size)`, which draws
+    again where a number is too large.
     """
-    return (
-        last_name(draw.func) in _CHOOSES
-        and bool(draw.args)
-        and _names(draw.args[0]) & _of_sample(function) != set()
+    name = last_name(draw.func)
+    if name in _CHOOSES:
+        bounds = draw.args[:1]
+    elif name in _UP_TO:
+        bounds = [*draw.args, *(k.value for k in draw.keywords)]
+    else:
+        return False
+    return any(_names(bound) & _of_sample(function) for bound in bounds)
+
+
+def chooses_sample(model: Model, function: Function, draw: ast.Call) -> bool:
+    """Whether a draw of a data set says which sample it gives: one of those that its `__len__` counts.
+
+    asteroid 92c8d83 asteroid/data/musdb18_dataset.py:142: `random.choice(self.tracks)` for each index.
+    """
+    if function.cls is None or function.name == "__call__":
+        return False
+    counts = model.program.find_method(function.cls, "__len__")
+    if counts is None or last_name(draw.func) not in _CHOOSES | _UP_TO:
+        return False
+    held = {node.attr for node in walk(counts.node) if isinstance(node, ast.Attribute)}
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in held
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        for bound in draw.args
+        for node in walk(bound)
     )
 
 

@@ -48,7 +48,10 @@ def drawn_in_sampling(
         (
             s
             for s in sites_of(model, function)
-            if s.loops and _keeps(s) and _counts(function, s.loops[0])
+            if s.loops
+            and _keeps(s)
+            and _counts(function, s.loops[0])
+            and not _goes_through(s.loops[0])
         ),
         None,
     )
@@ -83,6 +86,23 @@ def _counts(function: Function, loop: ast.stmt) -> bool:
         for v in sources
         for n in walk(v)
         if isinstance(n, ast.Call)
+    )
+
+
+def _goes_through(loop: ast.stmt) -> bool:
+    """Whether what a loop counts is the place of an input, of which each rank has others: `prompts[i]`.
+
+    BAGEL c4be2ee eval/gen/gen_images_mp_wise.py: `for i in range(start, end)`, a part of the prompts for each rank.
+    """
+    if not isinstance(loop, ast.For):
+        return False
+    counted = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and any(isinstance(part, ast.Name) and part.id in counted for part in walk(node.slice))
+        for statement in loop.body
+        for node in walk(statement)
     )
 
 

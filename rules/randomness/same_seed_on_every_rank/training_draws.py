@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
@@ -17,6 +18,8 @@ from distlint.analysis.questions.seeding import (
     draws_by_syntax,
     draws_from,
     makes_ranks_differ,
+    moves_weights,
+    samples_alone,
 )
 from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts
@@ -38,6 +41,7 @@ NOT_TRAINING: Final = (
     "infer",
     "init",
     "visual",
+    "synth",
 )
 SHARED_DRAWS: Final = (
     "random_split",
@@ -54,7 +58,7 @@ _STARTS: Final = ("spawn", "start_processes")
 def drawn_in_training(
     model: Model, function: Function, seed: Seed
 ) -> tuple[Module, ast.Call, CallSite] | None:
-    """The first draw of a training loop that the seed reaches, and what wraps the model."""
+    """The draw of a training loop that hurts most, of those that the seed reaches, and what wraps the model."""
     if never_runs(model, function):
         return None
     below = reached(model, function)
@@ -71,15 +75,30 @@ def drawn_in_training(
                 continue
             if makes_ranks_differ(model, drawing.module):
                 return None
+            found = []
             for node, draw in _draws(model, drawing, drawing is inner):
                 if (
                     draw.stream == "torch"
                     and draws_from(draw, seed)
                     and not any(word in draw.name for word in SHARED_DRAWS)
                     and not differs_for_no_rank(drawing, node)
+                    and not samples_alone(drawing, node)
+                    and not moves_weights(drawing, node)
                 ):
-                    return drawing.module, node, nearest(wraps, drawing.module, function.module)
+                    found.append((node, draw))
+            if found:
+                node, _ = min(found, key=lambda each: harm_of(each[1]))
+                return drawing.module, node, nearest(wraps, drawing.module, function.module)
     return None
+
+
+def harm_of(draw: Draw) -> int:
+    """How much it hurts that ranks draw alike, least first: noise, numbers and times, what may be a choice of all ranks.
+
+    SMDM 42e9c9a sft/finetune_mdm.py:155: `torch.rand(1) < cfg` stood above the noise, and was the one that was shown.
+    """
+    name = draw.name.rpartition(".")[2]
+    return 0 if "normal" in name or "randn" in name else 1 if "randint" in name else 2
 
 
 def never_runs(model: Model, function: Function) -> bool:
@@ -105,7 +124,7 @@ def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[a
         return
     for site in sites_of(model, function):
         draw = draw_of(site)
-        if draw is not None and (site.loops or not in_loops) and not depends_on_rank(site):
+        if draw is not None and (site.loops or not in_loops) and not _of_some_ranks(site):
             yield site.node, draw
 
 
@@ -220,6 +239,19 @@ def _runs_backward(model: Model, site: CallSite) -> bool:
     return site.method in BACKWARD or (
         site.callee is not None
         and any(inner.method in BACKWARD for inner in sites_of(model, site.callee))
+    )
+
+
+def _of_some_ranks(site: CallSite) -> bool:
+    """Whether a condition has some ranks draw. Which steps a rank leaves out where it resumes is no such condition.
+
+    EditAnything 8d2db4a tools/train_dreambooth_inpaint.py:692: `if args.resume_from_checkpoint and step < resume_step:
+    continue`, where each rank has looked for the checkpoint itself.
+    """
+    return any(
+        guard.value.variance is Variance.RANK_DEPENDENT
+        or (guard.value.variance is Variance.RANK_LOCAL and not guard.exits)
+        for guard in site.guards
     )
 
 

@@ -65,8 +65,10 @@ STATUS = Status.PREVIEW
 LITERALS = (b', "module"', b", 'module'")
 
 _WEIGHTS = frozenset({"parameters", "buffers"})
-_KNOWN = frozenset({"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer"})
-_ALONE = frozenset({"ddp", "dp", "deepspeed"})
+_KNOWN = frozenset(
+    {"ddp", "dp", "fsdp1", "compile", "deepspeed", "accelerate", "trainer", "strategy"}
+)
+_ALONE = frozenset({"ddp", "dp", "deepspeed", "strategy"})
 _OWN_WRAPPERS = frozenset(
     name.partition(".")[0]
     for kind in ("colossalai", "megatron_ddp")

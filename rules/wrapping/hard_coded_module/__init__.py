@@ -45,9 +45,10 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.put_on import as_put_on
-from distlint.analysis.questions.stand_ins import module_on_every_path
+from distlint.analysis.questions.stand_ins import module_on_every_path, wrapped_above
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
+    asked_by_callers,
     call_of_wrap,
     has_own_wrapper,
     is_guarded,
@@ -69,6 +70,10 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _SHOW_LAUNCH = frozenset({"world_size", "initialized"})
+_WHERE_THERE_IS_ONE = frozenset({"averaged", "strategy"})
+"""Layers that are read for what they are. A copy beside the model: where there is no average, there is nothing of that
+name (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone). What Lightning's strategy puts
+on, one process too (strategies/ddp.py:185)."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -80,9 +85,7 @@ def check(model: Model) -> Iterator[Finding]:
         if site is None:
             continue
         wrap = site.receiver.wraps[-1]
-        if wrap.kind == "averaged":
-            # A copy beside the model: where there is no average, there is nothing of that name
-            # (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone).
+        if wrap.kind in _WHERE_THERE_IS_ONE:
             continue
         sometimes = wrap.kind in BY_LAUNCH or under_condition(
             call_of_wrap(model, site), site, of_launch=True
@@ -90,6 +93,8 @@ def check(model: Model) -> Iterator[Finding]:
         if (
             sometimes
             and not _asks_for_launch(model, site, ranks)
+            and not wrapped_above(site)
+            and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
         ):
             yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))

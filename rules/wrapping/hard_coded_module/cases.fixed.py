@@ -186,7 +186,7 @@ def by_a_flag(net, options):
 
 def chosen_by_name(net, options):
     if options.engine == "torch_ddp":
-        net = DistributedDataParallel(net)
+        net = DDP(net)
     return net
 
 
@@ -293,3 +293,47 @@ def head_of(net):
     loop = IsPrepared(net)
     loop.prepare_net()
     return loop.head()
+
+
+def sees_to_it(net, device, multi_gpu):
+    # cav-mae 68fe8c2 src/traintest_ft.py:37: wrapped on both ways
+    if multi_gpu:
+        net = nn.DataParallel(net)
+    sees_to_it_itself(net, device)
+
+
+def sees_to_it_itself(net, device):
+    if not isinstance(net, nn.DataParallel):
+        net = nn.DataParallel(net)
+    net = net.to(device)
+    return list(net.module.parameters())
+
+
+class FlagOfSeveral:
+    # s3prl ec8064b s3prl/pretrain/apc/pretrain_expert.py:94
+    def __init__(self, net, options):
+        self.multi_gpu = options.multi_gpu
+        self.net = net
+        if self.multi_gpu:
+            self.net = nn.DataParallel(self.net)
+
+    def weights(self):
+        return self.net.module.state_dict() if self.multi_gpu else self.net.state_dict()
+
+
+class FlagAtTheCalls:
+    # DoRA 7e2f10a image_video_text_understanding/VL-T5/src/ddp_fix.py:46
+    def __init__(self, net, options):
+        self.distributed = options.distributed
+        self.net = net
+        if self.distributed:
+            self.net = DDP(self.net)
+
+    def step(self, batch):
+        if self.distributed:
+            return forward_of(self.net, batch)
+        return self.net(batch)
+
+
+def forward_of(net, batch):
+    return net.module(batch)

@@ -133,7 +133,9 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             wrap = call_of_wrap(model, site)
             if not (
-                passed_on(wrap, site) or ruled_out(wrap, site) or fails_unwrapped(model, wrap, site)
+                passed_on(model, wrap, site)
+                or ruled_out(wrap, site)
+                or fails_unwrapped(model, wrap, site)
             ):
                 severity = _severity(model, wrap, site) if site is there else Severity.WARNING
                 found.append((site, _finding(model, site, layer, ranks, severity)))
@@ -273,9 +275,11 @@ def _finding(
     who = "rank 0" if ranks == {MAIN} else "every rank"
     if MAIN not in ranks:
         who = "every rank but 0"
-    start = model.start_in({Engine.DDP}, site.module) if layer.kind in BY_LAUNCH else None
+    asks = "strategy" if layer.kind == "strategy" else "launch configuration"
+    of_launch = layer.kind in BY_LAUNCH and layer.kind != "strategy"
+    start = model.start_in({Engine.DDP}, site.module) if of_launch else None
     if layer.kind in BY_LAUNCH:
-        launch = "where the launch configuration asks for DistributedDataParallel"
+        launch = f"where the {asks} asks for DistributedDataParallel"
         cause = (
             f"{launch if start is None else start.words()}, which does not pass "
             "attributes on to the model (FSDP and DeepSpeed do, and one process is not wrapped)"

@@ -1436,3 +1436,89 @@ def by_apex(net):
     net = DistributedDataParallel(net)
     net.disable_allreduce()
     return net.vocabulary  # expect: DL201
+
+
+class TrainsSeveral:
+    # SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:216: a dict has methods of its own
+    def __init__(self, critics):
+        self.accelerator = Accelerator()
+        self.critics = critics
+        self.critics = {name: self.accelerator.prepare(each) for name, each in critics.items()}
+        self.stages = [self.accelerator.prepare(each) for each in critics.values()]
+
+    def save(self):
+        self.stages.append(None)
+        return dict(self.critics.items()), list(self.critics.values())
+
+    def read(self):
+        for stage in self.stages:
+            print(stage.vocabulary)  # of an attribute, it is not known which are wrapped
+
+
+class PutsNamesOn:
+    # s3prl ec8064b s3prl/downstream/runner.py:115: the names are not known, and all of them are on the wrapper
+    def __init__(self, net, names):
+        net = DDP(net)
+        for name in names:
+            setattr(net, name, getattr(net.module, name))
+        self.net = net
+
+    def loader(self):
+        return self.net.vocabulary
+
+
+def has_method(thing, name):
+    return name in dir(thing) and callable(getattr(thing, name))
+
+
+def asks_a_helper(net):
+    # coqui's Trainer 7704b0f trainer/trainer.py:1335
+    net = DDP(net)
+    if has_method(net, "vocabulary"):
+        return net.vocabulary
+    return None
+
+
+def told_by_class(net, exported):
+    # retinanet-examples 65e6310 odtk/infer.py:23
+    if not exported:
+        net = DDP(net)
+    backend = "torch" if isinstance(net, DDP) else "exported"
+    return net.vocabulary if backend == "exported" else None
+
+
+class Encoding:
+    def __init__(self, net):
+        self.net = net
+
+    def on_all_devices(self):
+        self.net = nn.DataParallel(self.net)
+
+
+class Answering:
+    # DoRA 7e2f10a image_video_text_understanding/CLIP-ViL/src/tasks/gqa_model.py:28: others wrap it later
+    def __init__(self, net):
+        self.encoding = Encoding(net)
+        self.words = self.encoding.net.vocabulary
+
+
+def answers(net):
+    answering = Answering(net)
+    answering.encoding.on_all_devices()
+    return answering.words
+
+
+class AnsweringOnAll:
+    def __init__(self, net):
+        self.encoding = Encoding(net)
+        self.encoding.on_all_devices()
+        self.words = self.encoding.net.vocabulary  # expect: DL201
+
+
+def by_option(options, net):
+    # SLAM-LLM a68e78f examples/s2s/utils/cosyvoice/utils/train_utils.py:146
+    if options.engine == "torch_ddp":
+        net = DDP(net)
+    if options.engine == "deepspeed":
+        net, _, _, _ = deepspeed.initialize(model=net)
+    return net.module.vocabulary

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.syntax import own_nodes
 from distlint.launch.deepspeed import stage_of
 from distlint.launch.project import Format
+from distlint.nodes import last_name
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 _EMBEDDINGS: Final = frozenset({"get_input_embeddings", "get_output_embeddings"})
 _ASKS: Final = ("GatheredParameters", "zero3_enabled", "maybe_zero_3")
 """Words of code that knows of ZeRO-3."""
+_WHOLE_FROM: Final = (4, 34)
+_WHOLE_TO: Final = (4, 40)
+_TRANSFORMERS: Final = "transformers"
 _TRAINS: Final = ("TrainingArguments", "deepspeed")
 """Words of code that a configuration of DeepSpeed is meant for."""
 
@@ -29,17 +33,58 @@ def written_pieces(model: Model, module: Module) -> Iterator[tuple[ast.AST, Conf
         return
     if any(word in text for word in _ASKS) or not any(word in text for word in _TRAINS):
         return
-    writes = [node for function in module.all_functions for node in _writes(function)]
+    whole = _resizes_whole(model, module)
+    writes = [
+        node
+        for function in module.all_functions
+        for node in _writes(function)
+        if not (whole and _resized_above(function, node))
+    ]
     if not writes:
         return
     config = next(
-        (file for file in model.launch.of(Format.DEEPSPEED) if stage_of(file.values) == 3), None
+        (
+            file
+            for file in model.launch.of(Format.DEEPSPEED)
+            if stage_of(file.values) == 3 and module.path.startswith(_project_of(model, file.path))
+        ),
+        None,
     )
     if config is not None:
         yield from ((node, config) for node in writes)
 
 
-def _writes(function: Function) -> Iterator[ast.AST]:
+def _project_of(model: Model, path: str) -> str:
+    """The folder, with its `/`, of the project of the repository that a configuration is of: the one with requirements.
+
+    NVlabs' Eagle 783f656: Eagle/scripts/zero3.json is nothing to Embodied/, a project beside it.
+    """
+    folders = {each.path[: each.path.rfind("/") + 1] for each in model.launch.requirements}
+    return max((folder for folder in folders if path.startswith(folder)), key=len, default="")
+
+
+def _resizes_whole(model: Model, module: Module) -> bool:
+    """Whether the project pins a transformers whose `resize_token_embeddings` gives back a layer that is in no pieces.
+
+    It makes the layer outside of `zero.Init`, and returns it as it is (read in transformers 4.34.0, 4.38.2 and 4.39.0
+    modeling_utils.py, `_get_resized_embeddings`; 4.33.0 makes it under `zero.Init`). LongLoRA d4eb344 fine-tune.py:90.
+    """
+    launch, path = model.launch, module.path
+    return launch.asks_for(_TRANSFORMERS, _WHOLE_FROM, path) and launch.older_than(
+        _TRANSFORMERS, _WHOLE_TO, path
+    )
+
+
+def _resized_above(function: Function, write: ast.stmt) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "resize_token_embeddings"
+        and node.lineno < write.lineno
+        for node in own_nodes(function)
+    )
+
+
+def _writes(function: Function) -> Iterator[ast.stmt]:
     """The first write of a function to a slice of a model's embeddings."""
     nodes = [n for n in own_nodes(function) if isinstance(n, ast.Assign)]
     for node in sorted(nodes, key=lambda n: n.lineno):
