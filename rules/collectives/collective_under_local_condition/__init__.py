@@ -60,6 +60,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.ending import ends_the_job, fails
+from distlint.analysis.questions.evaluation_forwards import first_alone_waits
 from distlint.analysis.questions.gathered import is_of_all_ranks
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
@@ -86,7 +87,11 @@ _NOT_FINITE: Final = re.compile(r"is_?(finite|nan|inf)", re.IGNORECASE)
 def check(model: Model) -> Iterator[Finding]:
     """Every condition of a rank's own that a collective depends on."""
     seen: set[int] = set()
-    found = [d for d in model.divergences() if d.kind == "local" and _waits(d)]
+    found = [
+        d
+        for d in model.divergences()
+        if d.kind == "local" and _waits(d) and not first_alone_waits(d)
+    ]
     inside = {
         id(inner)
         for d in found

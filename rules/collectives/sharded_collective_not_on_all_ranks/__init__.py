@@ -62,6 +62,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions.buffers import buffer_of
+from distlint.analysis.questions.evaluation_forwards import meets_next_step
 from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -111,6 +112,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
+            continue
+        if meets_next_step(model, divergence):
             continue
         buffer = _buffer(model, divergence)
         if (buffer is None and _depends_on_launch(divergence)) and (
