@@ -27,9 +27,9 @@ from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.traces.divergence import Divergence
+    from distlint.analysis.traces.graph import Graphs
 
 _STEPS = 2000
 """How many nodes of the graphs are looked at behind a forward."""
@@ -51,7 +51,7 @@ def first_alone_waits(divergence: Divergence) -> bool:
     )
 
 
-def meets_next_step(model: Model, divergence: Divergence) -> bool:
+def meets_next_step(graphs: Graphs, divergence: Divergence) -> bool:
     """Whether ranks that do not evaluate come next to a forward of the same model in training, which makes the
     broadcast that the others' next one then leaves out.
 
@@ -61,7 +61,7 @@ def meets_next_step(model: Model, divergence: Divergence) -> bool:
     site = divergence.event.site
     if site is None or not first_alone_waits(divergence) or _in_first_step(divergence):
         return False
-    following = _following(model, divergence)
+    following = _following(graphs, divergence)
     return bool(following) and all(
         act.event.op == "forward"
         and act.event.site is not None
@@ -75,9 +75,8 @@ def _wrap(site: CallSite) -> ast.AST | None:
     return site.receiver.wraps[-1].node if site.receiver and site.receiver.wraps else None
 
 
-def _following(model: Model, divergence: Divergence) -> list[EventNode]:
+def _following(graphs: Graphs, divergence: Divergence) -> list[EventNode]:
     """What may come next behind a forward, through the calls that lead to it, but for forwards without gradients."""
-    graphs = model.graphs
     comparison = Comparison(graphs, Layer.WRAPPED)
     found: dict[EventNode, None] = {}
     out = tuple(call.next for call in divergence.chain)

@@ -113,7 +113,7 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
-        if meets_next_step(model, divergence):
+        if meets_next_step(model.graphs, divergence):
             continue
         buffer = _buffer(model, divergence)
         if (buffer is None and _depends_on_launch(divergence)) and (
