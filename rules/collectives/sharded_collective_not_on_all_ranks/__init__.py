@@ -70,7 +70,14 @@ from distlint.launch.engines import SHARDING, Engine
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
-from .modes import cannot_be_sharded, launched_whole, not_trained_yet, not_wrapped_yet, waits_before
+from .modes import (
+    cannot_be_sharded,
+    copied_before,
+    launched_whole,
+    not_trained_yet,
+    not_wrapped_yet,
+    waits_before,
+)
 from .own_path import own_number
 from .past_wrapper import trains_past_wrapper
 
@@ -122,7 +129,7 @@ def check(model: Model) -> Iterator[Finding]:
             or trains_past_wrapper(model, divergence.function)
         ):
             continue
-        if not_wrapped_yet(model, site) or not_trained_yet(site):
+        if not_wrapped_yet(model, site) or not_trained_yet(site) or copied_before(site):
             continue
         fix = _fix(model, divergence)
         start = _start(model, divergence) if buffer is None else None

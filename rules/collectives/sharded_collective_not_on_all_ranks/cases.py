@@ -1,5 +1,6 @@
 """Cases of DL106: calls that a sharded model makes collectives, on some ranks, and look-alikes."""
 
+import copy
 import os
 import uuid
 
@@ -583,3 +584,20 @@ def rank_0_samples_with_gradients(net, loader, held_out, optimizer):
             optimizer.step()
         if dist.get_rank() == 0:
             print(net(held_out).mean())  # expect: DL106
+
+
+def a_copy_from_before(net, optimizer, folder):
+    # RoboticsDiffusionTransformer deb71d8 train/train.py:488
+    accelerator = Accelerator()
+    average = copy.deepcopy(net)
+    net, optimizer = accelerator.prepare(net, optimizer)
+    if accelerator.is_main_process:
+        accelerator.save_model(average, folder)
+
+
+def a_copy_that_is_prepared(net, optimizer, folder):
+    accelerator = Accelerator()
+    average = copy.deepcopy(net)
+    net, average, optimizer = accelerator.prepare(net, average, optimizer)
+    if accelerator.is_main_process:
+        accelerator.save_model(average, folder)  # expect: DL106
