@@ -111,9 +111,7 @@ def _mentions(node: ast.expr, name: str | None) -> bool:
 def catches(statement: ast.Try, failure: str, name: str = "") -> bool:
     """Whether a handler names an exception that a failure raises, or one of which nothing is known.
 
-    open_lm 9bb92ef tests/test_save_load.py:150: `except AssertionError` around `os.makedirs()`. Who raises the same
-    again catches nothing (fairchem 31c0963 src/fairchem/core/common/distutils.py:98, `except CalledProcessError as e:
-    raise e`, beside a FileNotFoundError where no such program is installed, which is so on all ranks).
+    open_lm 9bb92ef tests/test_save_load.py:150: `except AssertionError` around `os.makedirs()`.
     """
     if not statement.handlers:
         return True  # `finally` runs whatever was raised
@@ -125,24 +123,8 @@ def catches(statement: ast.Try, failure: str, name: str = "") -> bool:
         or (last := dotted_name(caught).rpartition(".")[2]) in expected
         or last not in _BUILTIN
         for handler in statement.handlers
-        if not _raises_the_same(handler)
         for caught in (handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type])
     )
-
-
-def hands_on(statement: ast.Try) -> bool:
-    """Whether all handlers of a `try` raise what they caught, and nothing else."""
-    return bool(statement.handlers) and all(map(_raises_the_same, statement.handlers))
-
-
-def _raises_the_same(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler does nothing but raise what it caught."""
-    match handler.body:
-        case [ast.Raise(exc=None)]:
-            return True
-        case [ast.Raise(exc=ast.Name(id=name), cause=None)]:
-            return name == handler.name
-    return False
 
 
 def catches_exit(handler: ast.ExceptHandler) -> bool:

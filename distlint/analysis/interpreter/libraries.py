@@ -9,7 +9,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.assignment import fill
 from distlint.analysis.interpreter.containers import is_container
-from distlint.analysis.interpreter.exceptions import catches, hands_on
+from distlint.analysis.interpreter.exceptions import catches
 from distlint.analysis.interpreter.frame import Frame, is_group
 from distlint.analysis.interpreter.frozen import is_frozen
 from distlint.analysis.interpreter.ir import (
@@ -206,9 +206,7 @@ def may_fail(frame: Frame, node: ast.AST, failure: str, name: str = "") -> None:
     if frame.scope.failure_reaches_all:
         return
     if frame.scope.tries:
-        # Who only raises the same again leaves it to the handlers around.
-        inner = next((t for t in frame.scope.tries[:0:-1] if not hands_on(t)), frame.scope.tries[0])
-        if catches(inner, failure, name):
+        if catches(frame.scope.tries[-1], failure, name):
             frame.steps.append(MayRaise(node, failure))
     elif failure in failures.THROUGH_CALLS and not frame.summary.failure:
         frame.summary.failure = failure
