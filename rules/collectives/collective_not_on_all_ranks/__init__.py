@@ -45,7 +45,8 @@ Collectives of a process group other than the default are not compared: who is a
 What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
 compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
 definition count as doing nothing. Information where the ranks that do not come end with an error that nobody catches:
-`torchrun` and `mp.spawn` end the others then (not so under Slurm).
+`torchrun` and `mp.spawn` end the others then (not so under Slurm). Silent where a caller expects the hang, and on
+`MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `barrier` "blocks processes until the whole group

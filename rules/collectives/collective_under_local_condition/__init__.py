@@ -41,7 +41,8 @@ condition is one small collective. It is only shown where ranks may not all come
 
 ## Known limits
 A batch counts as the rank's own only where its values or its length show: an attribute or an argument of
-unknown origin counts as equal on all ranks. Tests of the file system are not reported.
+unknown origin counts as equal on all ranks. Tests of the file system are not reported, nor forwards of DDP without
+gradients, of which only the first behind a step is a collective.
 
 ## References
 - trl 0.23.0 trl/trainer/grpo_trainer.py:761: returns early where this rank has no unmasked token

@@ -43,13 +43,16 @@ is where neither the code nor a script or configuration beside it has a word of 
 Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
 of the whole model is made before, and where the training steps call methods of the model past its wrapper and nothing
 is prepared together with its optimizer: no sharded mode runs with these. Silent on calls of a model that the same
-function wraps below.
+function wraps below, on a copy of the model from before `prepare`, and on an evaluation of DDP without gradients behind
+which the next that ranks come to is a training step of the same model: it makes the one broadcast that stands between
+two steps, and the step leaves its own out (not so behind the first step of all).
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py: `get_state_dict` gathers under ZeRO-3 and FSDP
 - torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py: `state_dict`, collective
+- torch 2.13.0 torch/nn/parallel/distributed.py:1841: a forward without gradients turns the next broadcast off
 - llamafactory 0.7.1 llamafactory/train/ppo/trainer.py:472: under `if self.args.should_save`
 """
 
