@@ -343,9 +343,10 @@ def _compare_without(
         )
         if divergence is None:
             return True
-        skip.add(id(divergence.event.node))
         if only and id(divergence.event.node) not in only:
-            continue
+            # Shifted against each other by a forward that has met another: there is nothing to see behind it.
+            return True
+        skip.add(id(divergence.event.node))
         absent = other if divergence.waiters is MAIN else main
         if made_by_both(graphs, absent, divergence.chain, divergence.event):
             continue
