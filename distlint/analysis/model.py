@@ -31,6 +31,7 @@ from distlint.analysis.questions.launched import (
     starts_ranks_in_fit,
 )
 from distlint.analysis.questions.leftover import is_left_over
+from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.traces.divergence import Divergence, divergences_of
@@ -143,8 +144,15 @@ class Model(LiveProgram):
         return (
             d
             for d in self._divergences
-            if d.module.source.reported and not self._takes_leave(d.function)
+            if d.module.source.reported
+            and not self._takes_leave(d.function)
+            and not hangs_on_purpose(self.program, d)
+            and not (is_of_one_process(self, d) and not self._starts_mpi())
         )
+
+    def _starts_mpi(self) -> bool:
+        """Whether a script beside the code starts processes by MPI's launcher."""
+        return starts_mpi(script.text for script in self.launch.scripts)
 
     def _takes_leave(self, function: Function) -> bool:
         """Whether a framework calls a method where a run has failed."""

@@ -262,6 +262,10 @@ def _method(
         if held is not None:
             return forward(frame, node, held, args, keywords)
     known = facts.model_method(name, dotted_name(node.func.value), frame.module.source.text)
+    if receiver is not None and facts.replicates([wrap.kind for wrap in receiver.wraps]):
+        # What is in DDP alone is no engine, whatever it is called (DoRA 7e2f10a VL-T5/src/refcoco.py:286: a script of
+        # several that have a base in common, of which another one makes an engine).
+        known = None
     if known is None and (receiver is None or not (receiver.wraps or receiver.type)):
         method = method_of_element(frame.summaries.program, frame.function, node)
         if method is not None and method.cls is not None:

@@ -17,6 +17,7 @@ from distlint.analysis.interpreter.ir import InlineBody, Summary, Yield
 from distlint.analysis.interpreter.iteration import (
     MULTIPLE,
     REMAINDER,
+    UNEVEN,
     element_of,
     iterated,
     loop_over,
@@ -232,6 +233,11 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
             others.append(value.entries.rest)
         else:
             others += [value] if key is None else [key, value]
+    # What the values are says nothing of how many there are (oat c1a074c oat/algorithms/apl.py:127: means over a
+    # rank's own answers, under fixed names).
+    spread = [value for key, value in zip(keys, values, strict=True) if key is None]
+    length = variance_of([*spread, *(k for k in keys if k is not None)])[2]
+    tags = (tags - UNEVEN) | (length & UNEVEN)
     of_others = variance_of(others)
     rest = Value(("display", id(node), "rest"), UNKNOWN, *of_others[:2], tags=of_others[2])
     return Value(

@@ -43,6 +43,8 @@ def with_own_length(iterable: Value) -> Value | None:
     """A value over which ranks iterate a different number of times, or in another order, as a rank's own."""
     if not iterable.tags & UNEVEN or iterable.variance is Variance.UNIFORM:
         return None
+    if iterable.items is not None and not {"zip", "enumerate"} & iterable.tags:
+        return None  # so many elements are written there, of whatever length each is
     if iterable.variance is Variance.RANK_DEPENDENT and "local-length" in iterable.tags:
         return iterable.replace(variance=Variance.RANK_LOCAL)
     return iterable

@@ -40,7 +40,7 @@ def is_caught(program: Program, function: Function, inside: ast.stmt) -> bool:
     for _ in range(_DEPTH):
         further: dict[Function, None] = {}
         for reached in level:
-            for caller, call in _calls_of(program, reached):
+            for caller, call in calls_of(program, reached):
                 if call in _caught_nodes(caller):
                     return True
                 if not caller.is_module_body:
@@ -59,7 +59,7 @@ def _called_as(function: Function) -> str:
 
 
 @remembered
-def _calls_of(program: Program, function: Function) -> tuple[tuple[Function, int], ...]:
+def calls_of(program: Program, function: Function) -> tuple[tuple[Function, int], ...]:
     """The calls, by their identity, that may be of a function, each with the function that it stands in."""
     name = _called_as(function)
     return tuple(

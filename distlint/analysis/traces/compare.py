@@ -72,11 +72,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All that a graph may perform: the `op` of each event by the identity of its syntax node, and the
-    places of events that count, of calls and of loops."""
+    """All that a graph may perform: the `op` of each event by the identity of its syntax node, the
+    places of events that count, of calls and of loops, and the events of which only the first waits."""
 
     events: dict[int, str]
     places: frozenset[Hashable]
+    first_only: frozenset[int]
 
 
 class Comparison:
@@ -158,17 +159,20 @@ class Comparison:
         """What a graph may perform, call and go round in, through calls: of all layers."""
         events: dict[int, str] = {}
         places: set[Hashable] = set()
+        first_only: set[int] = set()
         for node in reachable(root, self._ways_into_calls):
             match node:
                 case EventNode(event=event):
                     events[id(event.node)] = event.op
+                    if event.first_only:
+                        first_only.add(id(event.node))
                     if self.counts(node):
                         places.add(id(event.node))
                 case CallNode():
                     places.add(id(node.node))
                 case LoopNode():
                     places.add(node.loop.key)
-        return Contents(events, frozenset(places))
+        return Contents(events, frozenset(places), frozenset(first_only))
 
     def _ways_into_calls(self, node: Node) -> tuple[Node, ...]:
         if isinstance(node, CallNode):

@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
+from distlint.analysis.questions.evaluation_forwards import first_alone_waits
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -81,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
         node = divergence.node
         if divergence.kind != "loop" or node is None or id(node) in seen:
             continue
-        if divergence.event.first_only or _of_a_placed_model(model, divergence):
+        if first_alone_waits(divergence) or _of_a_placed_model(model, divergence):
             continue
         seen.add(id(node))
         function = divergence.function

@@ -480,3 +480,21 @@ def some_of_a_stream(net, load_dataset, optimizer, most):
         model(batch).mean().backward()
         optimizer.step()
         step += 1
+
+
+def under_fixed_names(scores, mask):
+    # oat c1a074c oat/algorithms/apl.py:127: the values are the rank's own, the names are written there
+    report = {"kept": scores[mask > 0], "left": scores[mask < 1]}
+    for value in report.values():
+        dist.all_reduce(value.sum())
+
+
+def under_names_of_its_own(scores, mask):
+    report = {name: 1 for name in scores[mask > 0]}
+    for _ in report.values():
+        dist.all_reduce(scores)  # expect: DL104
+
+
+def of_two_lists(scores, mask):
+    for each in [scores[mask > 0], scores]:
+        dist.all_reduce(each.sum())

@@ -44,8 +44,9 @@ person has to decide: nested conditions, helpers that do more, work between an e
 Collectives of a process group other than the default are not compared: who is a member is not known.
 What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
 compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
-definition count as doing nothing. A warning where the ranks that do not come end with an error that nobody catches:
-the launcher ends the others then (not so under Slurm).
+definition count as doing nothing. Information where the ranks that do not come end with an error that nobody catches:
+`torchrun` and `mp.spawn` end the others then (not so under Slurm). Silent where a caller expects the hang, and on
+`MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `barrier` "blocks processes until the whole group
@@ -107,8 +108,10 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     Of those behind conditions that are not decided none of seven causes was true since wave 13 (SwissArmyTransformer
     63dc23a examples/chatglm2/chat_model.py:47: with the arguments of this call none of it is reached).
     """
+    if _end_the_job(model, divergence):
+        return Severity.INFO
     if divergence.in_one_file:
-        return Severity.WARNING if _end_the_job(model, divergence) else SEVERITY
+        return SEVERITY
     left = divergence.left or any(guard.exits for guard in divergence.guards)
     return Severity.WARNING if left or not _is_open(model, divergence) else Severity.INFO
 
@@ -116,8 +119,8 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
 def _end_the_job(model: Model, divergence: Divergence) -> bool:
     """Whether the ranks that do not come have ended with an error: the launcher ends those that wait.
 
-    retinanet-examples 65e6310 odtk/train.py:137, `raise` on a loss that is not finite; oat c1a074c k8s/hostfile.py:21,
-    `assert os.environ["LOCAL_RANK"] == "0"` where one process is meant for each machine.
+    retinanet-examples 65e6310 odtk/train.py:137, `raise` on a loss that is not finite, and `mp.spawn` raises it again;
+    oat c1a074c k8s/hostfile.py:21, `assert os.environ["LOCAL_RANK"] == "0"`: one process on each machine, or none goes on.
     """
     return bool(divergence.guards) and all(
         guard.exits

@@ -13,6 +13,7 @@ import torch.distributed.checkpoint as dcp
 from accelerate import Accelerator
 from lightning.pytorch.utilities import rank_zero_only
 from mpi4py import MPI
+from torch.nn.parallel import DistributedDataParallel
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.utils.data import DataLoader
 from transformers.integrations import is_deepspeed_zero3_enabled
@@ -817,3 +818,36 @@ class EvenRanksFirst:
         if self.local_rank % 2 == 1:
             dist.barrier()
         dist.barrier()
+
+
+class SavesWhatItHas:
+    def __init__(self, config, model):
+        self.config, self.model = config, model
+
+    def save(self, path):
+        if self.config.deepspeed:
+            self.model.save_checkpoint(path)
+        else:
+            torch.save(self.model.state_dict(), path)
+
+
+class WithoutAnEngine(SavesWhatItHas):
+    # DoRA 7e2f10a VL-T5/src/refcoco.py:286: this script has DDP alone
+    def __init__(self, config, model):
+        super().__init__(config, model)
+        self.model = DistributedDataParallel(self.model)
+
+    def train(self, path):
+        if dist.get_rank() == 0:
+            self.save(path)
+        dist.barrier()
+
+
+class WithAnEngine(SavesWhatItHas):
+    def __init__(self, config, model):
+        super().__init__(config, model)
+        self.model = deepspeed.initialize(model=model)[0]
+
+    def train(self, path):
+        if dist.get_rank() == 0:
+            self.save(path)  # expect: DL101

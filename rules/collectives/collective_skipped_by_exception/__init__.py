@@ -78,7 +78,7 @@ from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
 from .making_good import makes_good
-from .repeating import fails_again
+from .repeating import fails_again, is_installed_or_raised
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -103,6 +103,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         seen.add(id(node))
         if fails_again(model.program, divergence.function, node):
+            continue
+        if is_installed_or_raised(divergence.function, node):
             continue
         if makes_good(model, divergence.function, node):
             continue

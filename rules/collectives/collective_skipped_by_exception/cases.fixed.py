@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import subprocess
 import urllib.request
 
 import requests
@@ -452,3 +453,25 @@ class Resumes:
             print("a folder, then")
             self.accelerator.load_state(input_dir=self.path)
         return model
+
+
+def raised_again_or_not_installed(nodes, args):
+    # fairchem 31c0963 src/fairchem/core/common/distutils.py:98: what fails is raised again, and Slurm is there or not
+    try:
+        args.host = subprocess.check_output(["scontrol", "show", "hostnames", nodes])
+    except subprocess.CalledProcessError as failed:
+        raise failed
+    except FileNotFoundError:
+        return
+    dist.barrier()
+
+
+def raised_again_into_another_handler(nodes, args):
+    try:
+        try:
+            args.host = subprocess.check_output(["scontrol", "show", nodes])  # expect: DL105
+        except subprocess.CalledProcessError:
+            raise
+    except Exception:
+        return
+    dist.barrier()

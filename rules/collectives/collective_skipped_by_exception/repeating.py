@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes
@@ -14,6 +14,9 @@ from distlint.nodes import last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.program import Program
+
+_OF_A_PROCESS: Final = frozenset({"CalledProcessError", "SubprocessError", "TimeoutExpired"})
+_NO_PROGRAM: Final = frozenset({"FileNotFoundError"})
 
 Arms = frozenset[tuple[str, bool]]
 """The conditions around a statement, with the arm that it stands in."""
@@ -39,6 +42,40 @@ def fails_again(program: Program, function: Function, node: ast.AST) -> bool:
                     and not is_caught(program, function, handler.body[0])
                     for handler in attempt.handlers
                 )
+    return False
+
+
+def is_installed_or_raised(function: Function, node: ast.AST) -> bool:
+    """Whether what a process failed with is raised again, and the handlers beside it are for a program that is not there.
+
+    fairchem 31c0963 src/fairchem/core/common/distutils.py:98: Slurm is installed for all ranks of a job, or for none.
+    """
+    return any(
+        isinstance(attempt, ast.Try)
+        and len(attempt.handlers) > 1
+        and any(node is inner for statement in attempt.body for inner in walk(statement))
+        and all(
+            _raises_the_same(handler)
+            if _names(handler) & _OF_A_PROCESS
+            else _names(handler) == _NO_PROGRAM
+            for handler in attempt.handlers
+        )
+        for attempt in own_nodes(function)
+    )
+
+
+def _names(handler: ast.ExceptHandler) -> frozenset[str]:
+    caught = handler.type
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return frozenset(last_name(kind) for kind in kinds if kind is not None)
+
+
+def _raises_the_same(handler: ast.ExceptHandler) -> bool:
+    match handler.body:
+        case [ast.Raise(exc=None)]:
+            return True
+        case [ast.Raise(exc=ast.Name(id=name), cause=None)]:
+            return name == handler.name
     return False
 
 

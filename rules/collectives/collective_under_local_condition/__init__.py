@@ -41,7 +41,8 @@ condition is one small collective. It is only shown where ranks may not all come
 
 ## Known limits
 A batch counts as the rank's own only where its values or its length show: an attribute or an argument of
-unknown origin counts as equal on all ranks. Tests of the file system are not reported.
+unknown origin counts as equal on all ranks. Tests of the file system are not reported, nor forwards of DDP without
+gradients, of which only the first behind a step is a collective.
 
 ## References
 - trl 0.23.0 trl/trainer/grpo_trainer.py:761: returns early where this rank has no unmasked token
@@ -60,6 +61,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.ending import ends_the_job, fails
+from distlint.analysis.questions.evaluation_forwards import first_alone_waits
 from distlint.analysis.questions.gathered import is_of_all_ranks
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
@@ -86,7 +88,11 @@ _NOT_FINITE: Final = re.compile(r"is_?(finite|nan|inf)", re.IGNORECASE)
 def check(model: Model) -> Iterator[Finding]:
     """Every condition of a rank's own that a collective depends on."""
     seen: set[int] = set()
-    found = [d for d in model.divergences() if d.kind == "local" and _waits(d)]
+    found = [
+        d
+        for d in model.divergences()
+        if d.kind == "local" and _waits(d) and not first_alone_waits(d)
+    ]
     inside = {
         id(inner)
         for d in found

@@ -846,3 +846,27 @@ class LeavesTogether:
             self.late = step >= steps
             if self.late:
                 break
+
+
+def measured(net, batch):
+    return net(batch).mean()
+
+
+def evaluated_for_a_while(net, loader, limit):
+    # openvla-oft 213c5ff vla-scripts/finetune.py:735: DDP broadcasts in front of the first of these forwards alone
+    net = DistributedDataParallel(net)
+    began = time.time()
+    with torch.no_grad():
+        for batch in loader:
+            measured(net, batch)
+            if time.time() - began > limit:
+                break
+
+
+def trained_for_a_while(net, loader, limit):
+    net = DistributedDataParallel(net)
+    began = time.time()
+    for batch in loader:
+        measured(net, batch).backward()
+        if time.time() - began > limit:  # expect: DL103
+            break

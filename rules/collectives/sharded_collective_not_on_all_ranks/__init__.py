@@ -43,13 +43,16 @@ is where neither the code nor a script or configuration beside it has a word of 
 Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
 of the whole model is made before, and where the training steps call methods of the model past its wrapper and nothing
 is prepared together with its optimizer: no sharded mode runs with these. Silent on calls of a model that the same
-function wraps below.
+function wraps below, on a copy of the model from before `prepare`, and on an evaluation of DDP without gradients behind
+which the next that ranks come to is a training step of the same model: it makes the one broadcast that stands between
+two steps, and the step leaves its own out (not so behind the first step of all).
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py: `get_state_dict` gathers under ZeRO-3 and FSDP
 - torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py: `state_dict`, collective
+- torch 2.13.0 torch/nn/parallel/distributed.py:1841: a forward without gradients turns the next broadcast off
 - llamafactory 0.7.1 llamafactory/train/ppo/trainer.py:472: under `if self.args.should_save`
 """
 
@@ -62,6 +65,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions.buffers import buffer_of
+from distlint.analysis.questions.evaluation_forwards import meets_next_step
 from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -69,7 +73,14 @@ from distlint.launch.engines import SHARDING, Engine
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
-from .modes import cannot_be_sharded, launched_whole, not_trained_yet, not_wrapped_yet, waits_before
+from .modes import (
+    cannot_be_sharded,
+    copied_before,
+    launched_whole,
+    not_trained_yet,
+    not_wrapped_yet,
+    waits_before,
+)
 from .own_path import own_number
 from .past_wrapper import trains_past_wrapper
 
@@ -112,6 +123,8 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
+        if meets_next_step(model.graphs, divergence):
+            continue
         buffer = _buffer(model, divergence)
         if (buffer is None and _depends_on_launch(divergence)) and (
             cannot_be_sharded(model, divergence.function)
@@ -119,7 +132,7 @@ def check(model: Model) -> Iterator[Finding]:
             or trains_past_wrapper(model, divergence.function)
         ):
             continue
-        if not_wrapped_yet(model, site) or not_trained_yet(site):
+        if not_wrapped_yet(model, site) or not_trained_yet(site) or copied_before(site):
             continue
         fix = _fix(model, divergence)
         start = _start(model, divergence) if buffer is None else None

@@ -1,5 +1,6 @@
 """Cases of DL106: calls that a sharded model makes collectives, on some ranks, and look-alikes."""
 
+import copy
 import os
 import uuid
 
@@ -532,3 +533,66 @@ class TwoAtOnce:
         if self.accelerator.is_main_process:
             self.accelerator.save_state(folder)
         self.accelerator.wait_for_everyone()
+
+
+def rank_0_evaluates_between_epochs(net, loader, held_out, optimizer):
+    # barlowtwins 8e8d284 evaluate.py:186: its one broadcast is what the next step of the others makes
+    net = DistributedDataParallel(net)
+    for _ in range(3):
+        for batch in loader:
+            net(batch).sum().backward()
+            optimizer.step()
+        if dist.get_rank() == 0:
+            with torch.no_grad():
+                for batch in held_out:
+                    print(net(batch).mean())
+
+
+def rank_0_evaluates_before_a_barrier(net, loader, held_out, optimizer):
+    net = DistributedDataParallel(net)
+    for _ in range(3):
+        for batch in loader:
+            net(batch).sum().backward()
+            optimizer.step()
+        if dist.get_rank() == 0:
+            with torch.no_grad():
+                for batch in held_out:
+                    print(net(batch).mean())  # expect: DL106
+        dist.barrier()
+
+
+def rank_0_evaluates_behind_the_first_step(net, loader, held_out, optimizer):
+    # vq-vae-2-pytorch ef5f67c train_vqvae.py:71: the others rebuild their buckets first
+    net = DistributedDataParallel(net)
+    for i, batch in enumerate(loader):
+        net(batch).sum().backward()
+        optimizer.step()
+        if i % 100 == 0 and dist.get_rank() == 0:
+            with torch.no_grad():
+                print(net(held_out).mean())  # expect: DL106
+
+
+def rank_0_samples_with_gradients(net, loader, held_out, optimizer):
+    net = DistributedDataParallel(net)
+    for _ in range(3):
+        for batch in loader:
+            net(batch).sum().backward()
+            optimizer.step()
+        if dist.get_rank() == 0:
+            print(net(held_out).mean())  # expect: DL106
+
+
+def a_copy_from_before(net, optimizer, folder):
+    # RoboticsDiffusionTransformer deb71d8 train/train.py:488
+    accelerator = Accelerator()
+    average = copy.deepcopy(net)
+    net, optimizer = accelerator.prepare(net, optimizer)
+    if accelerator.is_main_process:
+        accelerator.save_model(average, folder)
+
+
+def a_copy_that_is_prepared(net, optimizer, folder):
+    accelerator = Accelerator()
+    average = copy.deepcopy(net)
+    net, average, optimizer = accelerator.prepare(net, average, optimizer)
+    accelerator.save_model(average, folder)  # expect: DL106

@@ -100,6 +100,25 @@ def not_wrapped_yet(live: LiveProgram, site: CallSite | None) -> bool:
     )
 
 
+def copied_before(site: CallSite | None) -> bool:
+    """Whether what is saved is a copy of the model from before it was prepared, and was never prepared itself.
+
+    RoboticsDiffusionTransformer deb71d8 train/train.py:488: `ema_rdt = copy.deepcopy(rdt)`, then `prepare(rdt, …)`.
+    """
+    if site is None or not site.node.args:
+        return False
+    path = dotted_name(site.node.args[0])
+    made = assignments(site.function).get(path, ())
+    return bool(made) and all(
+        isinstance(value, ast.Call)
+        and last_name(value) == "deepcopy"
+        and len(value.args) > 0
+        and _prepared_below(site.function, value.lineno, dotted_name(value.args[0]))
+        and not _prepared_below(site.function, value.lineno, path)
+        for value in made
+    )
+
+
 def not_trained_yet(site: CallSite | None) -> bool:
     """Whether a Trainer saves a model that it only wraps when it trains, below: nothing is sharded until then.
 
