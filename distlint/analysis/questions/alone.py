@@ -20,6 +20,15 @@ def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
     return group is not None and group.classes == {MAIN}
 
 
+def entered_by_main_alone(live: LiveProgram, function: Function) -> bool:
+    """Whether rank 0 alone comes into a function, from each place that calls it.
+
+    SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:213: `save()`, called under `if self.is_main`.
+    """
+    summaries = live.summaries_of(function)
+    return summaries is not None and set(summaries.classes) == {MAIN}
+
+
 def under_main_alone(live: LiveProgram, function: Function, node: ast.AST) -> bool:
     """Whether a part of a function stands under a condition that lets rank 0 alone in.
 
