@@ -672,6 +672,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     if not named:
         return Outcome(), _Launch()
     notes: list[str] = []
+    any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
 
     @functools.cache
     def entries() -> list[Entry]:
@@ -688,7 +689,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
-        return read_files(texts, frozenset(found.names))
+        return read_files(texts, frozenset(found.names), any_rank)
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -697,7 +698,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    names = content_digest("\n".join(sorted(found.names)).encode("utf-8", "surrogateescape"))
+    known = "\n".join([*sorted(found.names), "", *sorted(any_rank)])
+    names = content_digest(known.encode("utf-8", "surrogateescape"))
     question = _Question(named, f"launch {sorted(reported)} {names}", find)
     (outcome,) = run.answers_to([question])
     told = Outcome(

@@ -14,7 +14,7 @@ Part = tuple[int, int, int, str]
 
 
 def apply_to_lines(data: bytes, fixes: Sequence[FixRequest]) -> FixResult:
-    """Apply `fixes`, whose edits are Replace within a line, to the bytes of a file in UTF-8.
+    """Apply `fixes`, whose edits are Replace within a line or of a whole one, to the bytes of a file in UTF-8.
 
     Line ends stay as they are. Of two fixes that overlap, the later one is a conflict.
     """
@@ -40,6 +40,10 @@ def apply_to_lines(data: bytes, fixes: Sequence[FixRequest]) -> FixResult:
 
 def _part(edit: Replace, lines: Sequence[str]) -> Part | None:
     span = edit.span
+    if 1 <= span.line < span.end_line == span.line + 1 <= len(lines) and not (
+        span.column or span.end_column
+    ):  # all of a line, and its end
+        return span.line - 1, 0, len(lines[span.line - 1]), edit.code
     if not 1 <= span.line == span.end_line <= len(lines):
         return None
     line = lines[span.line - 1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.findings import Place
-from distlint.launch.commands import Launch
+from distlint.launch.commands import Launch, launches
 from distlint.launch.project import LaunchFiles, Script
 
 _CONFIGURATIONS: Final = frozenset(
@@ -34,6 +34,8 @@ _MAKES: Final = frozenset(
     }
 )
 """Commands after which there may be other files than those of the project."""
+_COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
+"""What launchers are told: how many processes, or machines."""
 _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
 
 
@@ -44,6 +46,38 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
     for name, place in _named(launch):
         if _is_nowhere(files, name, script) and files.has_beside(name, script.path):
             yield name, place
+
+
+def missing_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
+    """The modules that a script has Python run as a launcher (`python -m launch --nproc_per_node 8`), and nobody has.
+
+    RegionCLIP 4b8513b pretrain.sh:9. One in a package may be installed: nothing is said of it.
+    """
+    if _makes_files(script):
+        return
+    for command in script.commands:
+        texts = [word.text or "" for word in command.words]
+        at = texts.index("-m") + 1 if "-m" in texts else 0
+        if (
+            1 < at < len(texts)
+            and texts[0].rpartition("/")[2].startswith("python")
+            and all(each.startswith("-") for each in texts[1:at])
+            and texts[at].isidentifier()
+            and any(_COUNTS.match(each) for each in texts[at + 1 :])
+            and not any(launches([command]))
+            and not _is_module(files, script, texts[at])
+        ):
+            yield texts[at], command.words[at].place
+
+
+def _is_module(files: LaunchFiles, script: Script, name: str) -> bool:
+    """Whether a file or folder that the script may be started beside is the module of that name, or one in `src`."""
+    found = [f"/{each}" for each in files.names]
+    return any(
+        not files.is_absent(f"{folder}{name}.py", script.path)
+        or any(f"/{folder}{name}/" in each for each in found)
+        for folder in ("", "src/")
+    )
 
 
 def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
@@ -61,6 +95,18 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
         and not any(enters(script))
         and _is_nowhere(files, program.text or "", script)
     ) or any(missing(files, script, launch))
+
+
+def _has_others_beside(files: LaunchFiles, name: str, script: Script) -> bool:
+    """Whether the script starts other files of that folder that the project has, where it lies: a copy of the project."""
+    folder = posixpath.dirname(posixpath.normpath(name))
+    return any(
+        posixpath.dirname(posixpath.normpath(word.text)) == folder
+        and not files.is_absent(word.text, script.path)
+        for command in script.commands
+        for word in command.words[1:]
+        if word.text and word.text.endswith(".py") and folder
+    )
 
 
 def is_written_out(name: str) -> bool:
@@ -95,6 +141,11 @@ def enters(script: Script) -> Iterator[str]:
 
 
 def _is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
-    """Whether a file is in no folder that the script may be started in, or changes to."""
-    meant = [name, *(posixpath.join(each, name) for each in enters(script))]
+    """Whether a file is in no folder that the script may be started in, or changes to.
+
+    SLAM-LLM a68e78f examples/aac_audiocaps/scripts/finetune_eat_audiocaps.sh:9 changes to `/root/SLAM-LLM`, its author's.
+    """
+    own = _has_others_beside(files, name, script)
+    entered = [each for each in enters(script) if not (own and posixpath.isabs(each))]
+    meant = [name, *(posixpath.join(each, name) for each in entered)]
     return all(is_written_out(each) and files.is_absent(each, script.path) for each in meant)

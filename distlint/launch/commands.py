@@ -51,6 +51,8 @@ class Launch:
     """Whether every word in front of the script is known: all options of the launcher are seen."""
     conda: str = ""
     """The environment of conda that is activated where it stands; empty where nobody says."""
+    tested: frozenset[str] = frozenset()
+    """The variables that tests of the script around it ask for."""
 
     def number(self, *names: str) -> tuple[int, Option] | None:
         """The whole number that one of the options `names` gives, where it is sure."""
@@ -106,7 +108,8 @@ def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) 
         for index in range(len(command.words)):
             row, length = _launcher_at(command.words, index)
             if row is not None:
-                yield replace(_launch(command, index, row, length), conda=conda)
+                launch = _launch(command, index, row, length)
+                yield replace(launch, conda=conda, tested=command.tested)
                 break
 
 

@@ -16,7 +16,11 @@ from distlint.launch.spelling import named
 def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
     """Keys that DeepSpeed does not read, or refuses; with `removed`, those of features that are gone."""
     known = deepspeed_keys.TOP_LEVEL | deepspeed_keys.EXTENSIONS | deepspeed_keys.REMOVED
-    unknown = sorted(key for key in values if key not in known and not _is_note(key))
+    unknown = sorted(
+        key
+        for key, value in values.items()
+        if key not in known and not _is_note(key) and not _asks_for_nothing(values, value)
+    )
     if unknown:
         yield mild(
             (unknown[0],),
@@ -75,6 +79,17 @@ def value_at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     for key in path:
         found = found.get(key) if isinstance(found, dict) else None
     return found
+
+
+def _asks_for_nothing(values: Mapping[str, Any], value: Any) -> bool:
+    """Whether nothing is missed of what a key asks for: it is off, or its section sets what the file sets itself.
+
+    SLAM-LLM a68e78f examples/aispeech_asr/conf/ds_config.json:35: `"checkpoint_activations": false`; GRiT 39b33db
+    train_deepspeed.py:88: `'logging': {'steps_per_print': 200000}` below `'steps_per_print'`.
+    """
+    if isinstance(value, dict):
+        return all(key in values and key in deepspeed_keys.TOP_LEVEL for key in value)
+    return value is None or value is False
 
 
 def _is_note(key: str) -> bool:

@@ -37,6 +37,8 @@ _SUFFIXES: Final = {
 _HISTORY: Final = ("CHANGELOG", "CHANGES", "HISTORY", "NEWS", "RELEASE")
 """How the names of Markdown files begin that tell what was typed once."""
 
+_DOCKERFILE: Final = re.compile(r"dockerfile|Dockerfile[._-][^/]*|.*\.dockerfile", re.IGNORECASE)
+"""poolformer a075575 detection/Dockerfile_mmdetseg."""
 _SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
 _REQUIREMENTS: Final = "requirements.txt"
 _NAMES: Final = {
@@ -46,8 +48,7 @@ _NAMES: Final = {
     "pdm.lock": Kind.LOCK,
 }
 
-LAUNCH_SUFFIXES: Final = (*_SUFFIXES, ".md", "ockerfile", _REQUIREMENTS, *_NAMES)
-"""What the names of such files end in, or nearly: a quick look before `kind_of`."""
+_ENDS: Final = (*_SUFFIXES, ".md", _REQUIREMENTS, *_NAMES)
 
 LAUNCH_LIMIT: Final = 256 * 1024
 """Bytes. Scripts and configurations are smaller; larger files are data, and are not opened."""
@@ -60,12 +61,17 @@ _WORDS: Final = {
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
     # Several GPUs that are named are several processes, or were meant to be.
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|\bsrun[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
-    Kind.DOCKERFILE: re.compile(_LAUNCHES.pattern + rb"|pytorch/pytorch:\d|torch==?\d"),
+    Kind.DOCKERFILE: re.compile(
+        _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
+    ),
     Kind.GUIDE: re.compile(
-        rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d"
+        rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
+        rb"|mmcv-full==1\.[0-4]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
+        rb"|(?:ested|eveloped|e use)[ \w]{1,10} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
     ),
     Kind.REQUIREMENTS: re.compile(
-        rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.", re.MULTILINE
+        rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
+        re.MULTILINE,
     ),
     Kind.PROJECT: re.compile(
         rb"(?:^[ \t]*[\"']?|[\"'])(?:transformers|torch|accelerate)\b", re.MULTILINE
@@ -84,20 +90,25 @@ _MEETING: Final = re.compile(
 )
 """The address at which the processes meet, in a configuration: `dist_url: "tcp://localhost:54321"`."""
 _THIS_MACHINE: Final = frozenset({b"localhost", b"127.0.0.1"})
+_SPELLED: Final = re.compile(rb"""["']--local([-_])rank["']""")
+"""The argument by which torch's old launcher tells its number to each process of a machine: torch 2 writes a hyphen."""
+_NUMBERED: Final = re.compile(rb"""["'](?:LOCAL_)?RANK["']""")
+"""The variables that every launcher of torch sets, the old one too."""
 _CLASS_NAMED: Final = re.compile(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
 )
 """A class under the key that hydra, jsonargparse and `instantiate_from_config` read it from."""
 
 
+def may_be_of_launch(name: str) -> bool:
+    """Whether `kind_of` may say something of a file of this name, which costs a tenth of asking it."""
+    return name.endswith(_ENDS) or "ockerfile" in name
+
+
 def kind_of(name: str) -> Kind | None:
     """How the file `name` is read; None for one that has no say in a launch."""
     base = name.rpartition("/")[2]
-    if (
-        base.lower() == "dockerfile"
-        or base.startswith("Dockerfile.")
-        or base.endswith(".dockerfile")
-    ):
+    if _DOCKERFILE.fullmatch(base):
         return Kind.DOCKERFILE
     if base.endswith(".md"):
         return None if base.upper().startswith(_HISTORY) else Kind.GUIDE
@@ -133,6 +144,20 @@ def meets_here(kind: Kind, text: str) -> bool | None:
     """Whether processes meet at this machine's own address, by a configuration; None for one that names no address."""
     hosts = {found["host"] for found in _MEETING.finditer(text.encode())}
     return hosts <= _THIS_MACHINE if hosts and kind in _SETTINGS else None
+
+
+def takes_any_rank(data: bytes) -> bool:
+    """Whether a Python file goes on with torch's old launcher of any version, by what its parser accepts.
+
+    It declares both spellings (mmpretrain 17a886c tools/train.py:64), or leaves what it does not know and takes its
+    rank from the environment (Vision-RWKV 0e0e38a classification_internimage/main.py:139). One that declares the
+    hyphen alone is of torch 2, whose launcher it goes on with.
+    """
+    spelled = set(_SPELLED.findall(data)) if b"--local" in data else set()
+    if spelled == {b"-", b"_"}:
+        return True
+    known_alone = b"parse_known_args(" in data and b".parse_args(" not in data
+    return (known_alone or b"-" in spelled) and _NUMBERED.search(data) is not None
 
 
 def says_launch(kind: Kind, data: bytes) -> bool:

@@ -19,7 +19,7 @@ from distlint.launch.commands import Launch, Plain, launches, plain, ranks_apart
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind, kind_of, meets_here, says_launch
 from distlint.launch.places import Lines
-from distlint.launch.shell import Command, Word, commands_of
+from distlint.launch.shell import Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
 from distlint.launch.versions import Requirement, near, required
 from distlint.launch.yaml_text import read_yaml
@@ -131,6 +131,15 @@ class LaunchFiles:
     notes: list[str] = field(default_factory=list)
     names: Set[str] = frozenset()
     """All files of the project that are known: Python, scripts and configurations. Only `check_launch` may ask."""
+
+    any_rank: Set[str] = frozenset()
+    """The Python files that go on with torch's old launcher of any version. Only `check_launch` may ask."""
+
+    def takes_any_rank(self, script: Script, launch: Launch) -> bool:
+        """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes."""
+        text = launch.script.text if launch.script is not None else None
+        meant = (each for each in _meant(text or "", script.path) if each in self.names)
+        return text is not None and next(meant, None) in self.any_rank
 
     def is_absent(self, path: str, beside: str) -> bool:
         """Whether a file that the one `beside` calls `path` is neither in its folder nor in one above.
@@ -255,6 +264,7 @@ class LaunchFiles:
         found = near(pins, name, path) or [
             each for each in pins if each.name == name and _is_of_conda(each.path)
         ]
+        found = [each for each in found if not each.implied] or found
         wanted = near(self.requirements, name, path)
         return (
             bool(found)
@@ -344,12 +354,15 @@ def _meant(path: str, beside: str) -> list[str]:
     return found
 
 
-def read_files(files: Iterable[TextFile], names: Set[str] = frozenset()) -> LaunchFiles:
+def read_files(
+    files: Iterable[TextFile], names: Set[str] = frozenset(), any_rank: Set[str] = frozenset()
+) -> LaunchFiles:
     """What `files` say. One that cannot be read leaves a note: a template is no mistake.
 
-    `names` are those of all files of the project that are known.
+    `names` are those of all files of the project that are known, `any_rank` those of the Python files that go on with
+    torch's old launcher of any version.
     """
-    result = LaunchFiles(names=names)
+    result = LaunchFiles(names=names, any_rank=any_rank)
     files = list(files)
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
@@ -364,7 +377,7 @@ def read_files(files: Iterable[TextFile], names: Set[str] = frozenset()) -> Laun
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
             case Kind.GUIDE:
-                _read_script(file, commands_of(file.path, _shell_of_markdown(file.text)), result)
+                _read_script(file, _of_markdown(file.path, file.text), result)
     return result
 
 
@@ -465,13 +478,35 @@ def _as_variable(found: re.Match[str]) -> str:
     return "$" + re.sub(r"[^A-Za-z0-9]", "_", found[0][1:])
 
 
-def _shell_of_markdown(text: str) -> str:
-    """The lines of fenced blocks and launches at their places, without prompts, and with blanks for all the rest."""
+def _of_markdown(path: str, text: str) -> list[Command]:
+    """The commands of fenced blocks and launches. A block of another language is read apart: it ends no other.
+
+    RepVGG eae7c52 README.md:59: a loop of Python, and the launches of the page below.
+    """
+    lines, blocks = _shell_of_markdown(text)
+    apart: list[Command] = []
+    for start, end in blocks:
+        block = "\n".join(lines[start:end])
+        if not is_shell(block):
+            apart += commands_of(path, block, start + 1)
+            lines[start:end] = [""] * (end - start)
+    return [*commands_of(path, "\n".join(lines)), *apart]
+
+
+def _shell_of_markdown(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """The lines of fenced blocks and launches at their places, without prompts, and with blanks for all the rest.
+
+    And where each block begins and ends.
+    """
     kept: list[str] = []
+    blocks: list[tuple[int, int]] = []
+    started = 0
     inside = continued = False
     for line in text.split("\n"):
         if line.lstrip().startswith(("```", "~~~")):
-            inside, continued = not inside, False
+            if inside:
+                blocks.append((started, len(kept)))
+            inside, continued, started = not inside, False, len(kept) + 1
             kept.append("")
             continue
         written = _TO_FILL_IN.sub(_as_variable, _PROMPT.sub(r"\1  ", line))
@@ -483,4 +518,4 @@ def _shell_of_markdown(text: str) -> str:
                 written = ""
             continued = written.endswith("\\")
         kept.append(written)
-    return "\n".join(kept)
+    return kept, blocks

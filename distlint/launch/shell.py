@@ -19,6 +19,16 @@ MAX_WORDS = 20_000
 MAX_SIGNS = 3_000
 """The same of a sign that opens or joins: the parser takes minutes for 50,000 brackets that nothing closes."""
 
+_FOLDER: Final = r"""dirname (?:-- )?["']?(?:\$0|\$\{?BASH_SOURCE(?:\[0\])?\}?)["']?"""
+_OWN_FOLDER: Final = re.compile(
+    rf"""\$\( *(?:{_FOLDER}|(?:cd|readlink -f|realpath) (?:-- )?["']?\$\( *{_FOLDER} *\)["']?(?: *(?:&&|;) *pwd(?: -P)?)?) *\)"""
+)
+"""What asks for the folder in which the script itself lies: `.`, seen from there.
+
+mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirname "$0")/train.py`.
+"""
+_TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
+_VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
 
 
@@ -50,6 +60,8 @@ class Command:
     """Whether it stands in a loop."""
     function: str = ""
     """The function of the script in whose body it stands."""
+    tested: frozenset[str] = frozenset()
+    """The variables that tests around it ask for: in its arm they may be something else than what is written above."""
 
 
 @cache
@@ -75,6 +87,13 @@ def commands_of(path: str, text: str, first: int = 1) -> list[Command]:
     return reader.commands
 
 
+def is_shell(text: str) -> bool:
+    """Whether all of `text` is a shell script: other languages end it somewhere."""
+    if max(text.count(sign) for sign in "(|{<`") > MAX_SIGNS:
+        return False
+    return not _parser().parse(text.encode("utf-8", "replace")).root_node.has_error
+
+
 @dataclass(frozen=True, slots=True)
 class _Around:
     """What is around a node: see `Command`."""
@@ -82,6 +101,7 @@ class _Around:
     background: bool = False
     repeated: bool = False
     function: str = ""
+    tested: frozenset[str] = frozenset()
 
 
 class _Script:
@@ -173,7 +193,13 @@ class _Script:
         line = node.start_point[0] + self._first
         self.commands.append(
             Command(
-                tuple(words), environment, line, around.background, around.repeated, around.function
+                tuple(words),
+                environment,
+                line,
+                around.background,
+                around.repeated,
+                around.function,
+                around.tested,
             )
         )
 
@@ -213,6 +239,8 @@ class _Script:
                 return self._parts(node, _between(node, 1, -1))
             case "concatenation":
                 return self._parts(node, (node.start_byte, node.end_byte))
+            case "command_substitution" if _OWN_FOLDER.fullmatch(_text(node)):
+                return ".", True
         return None, True
 
     def _parts(self, node: Node, span: tuple[int, int]) -> tuple[str | None, bool]:
@@ -292,13 +320,15 @@ class _Script:
 
 
 def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
-    """The children of a node, and what is around each: a pipeline that ends in `&`, a loop, a function."""
+    """The children of a node, and what is around each: a pipeline that ends in `&`, a loop, a function, a test."""
     joined = node.type in ("redirected_statement", "pipeline")
     if node.type in _LOOPS:
         around = replace(around, repeated=True)
     elif node.type == "function_definition":
         name = node.child_by_field_name("name")
         around = replace(around, function=_text(name) if name is not None else "")
+    elif node.type in _TESTS:
+        around = replace(around, tested=around.tested | _asked_for(node))
     children = node.children
     after = [each.type == "&" for each in (*children[1:], *children[-1:])]
     return [
@@ -306,6 +336,12 @@ def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
         for child, ends in zip(children, after, strict=True)
         if child.is_named
     ]
+
+
+def _asked_for(node: Node) -> frozenset[str]:
+    """The variables in the test of an `if`, `elif` or `case`."""
+    tests = [each for each in node.named_children[:1] if each.type not in ("command", "comment")]
+    return frozenset(name for each in tests for name in _VARIABLE.findall(_text(each)))
 
 
 def _joined(words: list[Word], place: Place) -> Word:

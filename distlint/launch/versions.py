@@ -40,11 +40,28 @@ _LISTED: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """One version in a page's list of what there has to be: `- PyTorch 1.8.1`, and nothing behind it."""
+_WHEELS: Final = re.compile(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d+\.\d+(?:\.\d+)?)/")
+"""The torch for which the wheels of mmcv are built that a page or Dockerfile has people install."""
+_MMCV: Final = re.compile(r"\bmmcv-full[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
+"""The mmcv that a page or Dockerfile has people install."""
+_NUMBERS: Final = (
+    r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
+)
+_TESTED: Final = re.compile(
+    rf"pytorch\b[^\n]{{0,60}}\btested (?:on|with) (?:versions? )?(?P<first>{_NUMBERS})"
+    rf"|\b(?:tested (?:with|on|under|up to)|developed (?:with|for|on)|we use) pytorch(?: version)?[ =]+(?P<second>{_NUMBERS})",
+    re.IGNORECASE,
+)
+"""The versions that a page says the code has been tried with: `PyTorch (currently tested on version 0.4 and 1.0)`."""
 _IMAGE: Final = re.compile(
-    r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)?pytorch/pytorch:(?P<version>\d+(?:\.\d+)+)",
+    r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)?pytorch/pytorch:(?:(?P<version>\d+(?:\.\d+)+)|\$\{?(?P<name>\w+))",
     re.MULTILINE | re.IGNORECASE,
 )
-"""The version in the image that a Dockerfile starts from."""
+"""The version in the image that a Dockerfile starts from, or the argument that holds it."""
+_ARGUMENT: Final = re.compile(
+    r"^[ \t]*ARG[ \t]+(?P<name>\w+)=[\"']?(?P<version>\d+(?:\.\d+)+)", re.MULTILINE | re.IGNORECASE
+)
+"""What an argument of a Dockerfile is where nobody gives another: poolformer a075575 detection/Dockerfile_mmdetseg:1."""
 _BESIDE: Final = re.compile(
     r"(?:^|(?<=/))(?:docs?|docker|requirements|setup|environments?|envs?|conda)/$"
 )
@@ -66,8 +83,16 @@ class _Implied:
     torch: tuple[int, ...]
 
 
-_IMPLIED: Final = {"timm": _Implied((0, 3, 2), (1, 8, _ANY))}
-"""timm 0.3.2 timm/models/layers/helpers.py: `from torch._six import container_abcs`, which torch 1.9.0 has no more."""
+_TRIED: Final = "torch-as-tried"
+_IMPLIED: Final = {
+    _TRIED: _Implied((1, _ANY), (1, _ANY)),
+    "timm": _Implied((0, 3, 2), (1, 8, _ANY)),
+    "mmcv-full": _Implied((1, 4, 2), (1, 10, _ANY)),
+}
+"""timm 0.3.2 timm/models/layers/helpers.py: `from torch._six import container_abcs`, which torch 1.9.0 has no more.
+mmcv-full 1.4.2 includes THC/THCAtomics.cuh, which torch 1.11.0 has no more: open-mmlab/mmcv issue 1582. What was tried with
+torch 1 is of its time: XLM cd281d3 README.md:44.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +103,8 @@ class Requirement:
     name: str
     oldest: tuple[int, ...]
     newest: tuple[int, ...] = ()
+    implied: bool = False
+    """Whether another package that is asked for runs with no newer one: what is said of it itself says more."""
     locked: bool = False
     """Whether it is the version that is installed, by a lock file: what others ask for says less."""
     environment: str = ""
@@ -101,7 +128,7 @@ def required(kind: Kind, path: str, text: str) -> Iterator[Requirement]:
             yield replace(found, environment=environment)
             implied = _IMPLIED.get(found.name)
             if implied is not None and found.newest and found.newest <= implied.newest:
-                yield Requirement(path, "torch", (), implied.torch, environment=environment)
+                yield Requirement(path, "torch", (), implied.torch, True, environment=environment)
 
 
 def near(requirements: Sequence[Requirement], name: str, path: str) -> list[Requirement]:
@@ -134,12 +161,23 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
         yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
     for found in _LISTED.finditer(text):
         yield "torch", f"=={found['version']}"
+    for found in _WHEELS.finditer(text):
+        yield "torch", f"=={found['version']}"
+    for found in _MMCV.finditer(text):
+        yield "mmcv-full", found["clauses"]
+    tried = [found["first"] or found["second"] for found in _TESTED.finditer(text)]
+    versions = [version for each in tried for version in re.findall(r"\d+(?:\.\d+)+", each)]
+    if all(version[:2] in ("0.", "1.") for version in versions):
+        yield from ((_TRIED, f"=={version}") for version in versions)
 
 
 def _in_image(text: str) -> Iterator[tuple[str, str]]:
     """The version of torch in the image that a Dockerfile starts from, and those that it installs."""
+    arguments = {found["name"]: found["version"] for found in _ARGUMENT.finditer(text)}
     for found in _IMAGE.finditer(text):
-        yield "torch", f"=={found['version']}"
+        version = found["version"] or arguments.get(found["name"])
+        if version is not None:
+            yield "torch", f"=={version}"
     yield from _in_guide(text)
 
 
@@ -204,7 +242,8 @@ def _requirement(path: str, name: str, clauses: str, *, locked: bool) -> Require
     oldest = [tuple(map(int, each.split("."))) for each in _OLDEST.findall(clauses)]
     newest = [_bound(sign, each) for sign, each in _NEWEST.findall(clauses)]
     name = re.sub(r"[-_.]+", "-", name).lower()
-    return Requirement(path, name, max(oldest, default=()), min(newest, default=()), locked)
+    bounds = max(oldest, default=()), min(newest, default=())
+    return Requirement(path, name, *bounds, locked=locked)
 
 
 def _bound(sign: str, version: str) -> tuple[int, ...]:

@@ -76,13 +76,14 @@ class FileFacts:
     """What reading a file told: the hash of its content, and what it holds.
 
     `relevant` says whether a literal of the prefilter is in it, `marked` whether a suppression of
-    distlint may be, `readable` whether it decodes.
+    distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version.
     """
 
     digest: str
     relevant: bool
     marked: bool
     readable: bool
+    any_rank: bool = False
 
     @property
     def needed(self) -> bool:
@@ -122,7 +123,7 @@ class Cache:
             return {
                 path: (
                     (row[0], row[1], row[2], row[3]),
-                    FileFacts(row[4], bool(row[5] & 1), bool(row[5] & 2), bool(row[5] & 4)),
+                    FileFacts(row[4], *(bool(row[5] & bit) for bit in (1, 2, 4, 8))),
                 )
                 for path, row in document["files"].items()
             }
@@ -133,7 +134,11 @@ class Cache:
         """Keep `facts`, except of files so fresh that their stamps say nothing."""
         newest = time.time_ns() - _RACY_NS
         rows = {
-            path: [*stamp, fact.digest, fact.relevant + 2 * fact.marked + 4 * fact.readable]
+            path: [
+                *stamp,
+                fact.digest,
+                fact.relevant + 2 * fact.marked + 4 * fact.readable + 8 * fact.any_rank,
+            ]
             for path, (stamp, fact) in facts.items()
             if max(stamp[0], stamp[1]) < newest
         }

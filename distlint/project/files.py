@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from distlint.launch.kinds import LAUNCH_SUFFIXES, kind_of
+from distlint.launch.kinds import kind_of, may_be_of_launch
 from distlint.project.modules import View
 from distlint.project.naming import escaped, shown_as
 from distlint.project.settings import Settings, SettingsTree
@@ -292,7 +292,7 @@ class _Walker:
                 launch = (
                     not python
                     and not is_directory
-                    and name.endswith(LAUNCH_SUFFIXES)
+                    and may_be_of_launch(name)
                     and kind_of(name) is not None
                     and not entry.is_symlink()
                 )

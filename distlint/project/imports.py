@@ -58,6 +58,7 @@ class Imports:
         self._words: set[str] = set()
         self._known: dict[tuple[str, str, str, str], str | None] = {}
         self._copies: dict[str, bool] = {}
+        self._adds: dict[str, list[str]] = {}
         self._top = _outermost(os.path.commonpath(self._files)) if self._files else ""
         scripts: set[tuple[str, str]] = set()
         packages: set[tuple[str, str]] = set()
@@ -120,11 +121,25 @@ class Imports:
         the search path; `script` says whether it is run as one (`as_written`).
         """
         found: dict[Written, str] = {}
+        written = list(written)
+        added = [*added, *self._added_beside(os.path.dirname(path), written)]
         for each in written:
             meaning = self._meaning(path, each, added, script)
             if meaning is not None:
                 found[each] = meaning
         return found
+
+    def _added_beside(self, folder: str, written: Iterable[Written]) -> Iterator[str]:
+        """The folders that files beside a script add, which it imports for that: `import _init_paths`.
+
+        HRNet-Semantic-Segmentation 0bbb288 tools/train.py:26, and `from core.function import validate` of `lib` below.
+        """
+        for dots, dotted, _ in written:
+            file = os.path.join(folder, f"{dotted}.py")
+            if not dots and "path" in dotted and file in self._files:
+                if file not in self._adds:
+                    self._adds[file] = _folders_of(file)
+                yield from self._adds[file]
 
     def _meaning(
         self, path: str, written: Written, added: Sequence[str], script: bool
@@ -256,6 +271,15 @@ def _installs(root: str) -> bool:
     """Whether packages in this folder get installed: a project has them there."""
     project = os.path.dirname(root) if os.path.basename(root) == "src" else root
     return any(os.path.exists(os.path.join(project, marker)) for marker in ROOT_MARKERS)
+
+
+def _folders_of(path: str) -> list[str]:
+    """The folders that the file at `path` adds to the search path; none where it cannot be read."""
+    try:
+        text = Path(path).read_text("utf-8")
+        return list(added_folders(path, ast.parse(text))) if "sys.path" in text else []
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return []
 
 
 def _is_script(text: str) -> bool:

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from distlint.launch.kinds import Kind, is_data, is_relevant, kind_of, says_launch
+from distlint.launch.kinds import (
+    Kind,
+    is_data,
+    is_relevant,
+    kind_of,
+    says_launch,
+    takes_any_rank,
+)
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.entries import (
     Entry,
@@ -406,6 +413,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         relevant=launches or holds_any(data, literals),
         marked=_MARK in data,
         readable=is_readable(data),
+        any_rank=takes_any_rank(data),
     )
 
 

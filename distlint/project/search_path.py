@@ -13,6 +13,7 @@ def added_folders(path: str, tree: ast.Module) -> Iterator[str]:
     Absolute where they are derived from `__file__`; else as written, from where the program starts.
     """
     known: dict[str, str] = {"__file__": path}
+    adding = _adding(tree)
     for node in _simple_statements(tree.body):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -22,7 +23,7 @@ def added_folders(path: str, tree: ast.Module) -> Iterator[str]:
                 else:
                     known[name] = folder
             case ast.Expr(value=ast.Call() as call):
-                for value in _added(call):
+                for value in _added(call, adding):
                     folder = _folder(value, known)
                     if folder is not None:
                         yield folder
@@ -37,8 +38,26 @@ def _simple_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _simple_statements(getattr(statement, "orelse", []))
 
 
-def _added(call: ast.Call) -> list[ast.expr]:
+def _adding(tree: ast.Module) -> frozenset[str]:
+    """The functions of a file that add what they are given: `def add_path(path): … sys.path.insert(0, path)`.
+
+    HRNet-Semantic-Segmentation 0bbb288 tools/_init_paths.py.
+    """
+    return frozenset(
+        each.name
+        for each in tree.body
+        if isinstance(each, ast.FunctionDef) and len(each.args.args) == 1
+        for statement in _simple_statements(each.body)
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        for value in _added(statement.value, frozenset())
+        if isinstance(value, ast.Name) and value.id == each.args.args[0].arg
+    )
+
+
+def _added(call: ast.Call, adding: frozenset[str]) -> list[ast.expr]:
     match call:
+        case ast.Call(func=ast.Name(id=name), args=[folder]) if name in adding:
+            return [folder]
         case ast.Call(func=ast.Attribute(attr=method, value=owner), args=args):
             if ast.unparse(owner) != "sys.path":
                 return []

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from distlint.cli import main
-from distlint.launch.kinds import Kind
+from distlint.launch.kinds import Kind, is_of_launch, kind_of, may_be_of_launch
 from distlint.launch.project import LaunchFiles, TextFile, read_files
 from distlint.launch.quotes import open_quote
 
@@ -190,3 +190,145 @@ def test_a_launch_with_a_torch_that_has_no_torchrun_is_a_note(
     (tmp_path / "INSTALL.md").write_text(f"```\n{page}```\n")
     (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", ""))
     assert severities(tmp_path, monkeypatch) == {"DL805": severity}
+
+
+BOTH = 'parser.add_argument("--local_rank", "--local-rank", type=int, default=0)\nargs = parser.parse_args()\n'
+KNOWN = 'args, _ = parser.parse_known_args()\nrank = int(os.environ["RANK"])\n'
+ALONE = 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser.parse_args()\n'
+
+
+@pytest.mark.parametrize(
+    ("parses", "severity"),
+    [
+        (BOTH, "info"),
+        (KNOWN, "info"),
+        (ALONE.replace("_rank", "-rank") + 'os.environ["LOCAL_RANK"]\n', "info"),
+        (ALONE.replace("_rank", "-rank"), "warning"),
+        (KNOWN.replace('os.environ["RANK"]', "0"), "warning"),
+        ("", "warning"),
+    ],
+)
+@pytest.mark.parametrize("program", ["train.py", '$(dirname "$0")/train.py'])
+def test_a_launch_of_what_takes_any_rank_is_a_note(
+    program: str, parses: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text(f"import os\nimport torch.distributed\n{parses}")
+    (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", "").replace("train.py", program))
+    monkeypatch.chdir(tmp_path)
+    arguments = ["check", "--select", "DL805", "--output-format", "json", "--cache-dir", "cache"]
+    for _ in range(2):  # the second time from the cache
+        found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+        assert [f["severity"] for f in found if f["path"] == "run.sh"] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "older"),
+    [
+        (
+            "Dockerfile_gpu",
+            'ARG TORCH="1.8.0"\nFROM pytorch/pytorch:${TORCH}-cuda11.1-devel\n',
+            True,
+        ),
+        ("Dockerfile-gpu", "FROM pytorch/pytorch:1.8.0-cuda11.1-devel\n", True),
+        ("Dockerfile_gpu", 'ARG TORCH="1.13.0"\nFROM pytorch/pytorch:$TORCH\n', False),
+        ("Dockerfile_gpu", "ARG TORCH\nFROM pytorch/pytorch:$TORCH\n", False),
+        (
+            "README.md",
+            "-f https://download.openmmlab.com/mmcv/dist/cu111/torch1.8.0/index.html",
+            True,
+        ),
+        (
+            "README.md",
+            "-f https://download.openmmlab.com/mmcv/dist/cu113/torch1.10/index.html",
+            False,
+        ),
+    ],
+)
+def test_what_names_a_torch_before_torchrun(name: str, text: str, *, older: bool) -> None:
+    kind = Kind.GUIDE if name.endswith(".md") else Kind.DOCKERFILE
+    assert kind_of(name) is kind
+    assert may_be_of_launch(name)
+    assert is_of_launch(kind, text.encode())
+    assert read((name, kind, text)).older_than("torch", (1, 10), "train.py") is older
+
+
+@pytest.mark.parametrize(
+    ("page", "old"),
+    [
+        ("- [PyTorch](http://pytorch.org/) (currently tested on version 0.4 and 1.0)", True),
+        ("The code has been tested with PyTorch 1.7.1, CUDA 11.", True),
+        ("For the large model, we use PyTorch 1.1.0.", True),
+        ("The code has been tested with PyTorch 1.7.1 and 2.0.", False),
+        ("The code has been tested with PyTorch 1.7+.", False),
+        ("The code has been tested with PyTorch 2.1.", False),
+        ("pip install mmcv-full==1.3.0", True),
+        ("pip install mmcv-full==1.7.0", False),
+        ("pip install mmcv-full==1.3.0 torch==2.0.0", False),
+    ],
+)
+def test_what_was_tried_with_torch_1_is_older_than_torch_2(page: str, *, old: bool) -> None:
+    files = read(("README.md", Kind.GUIDE, page + "\n"))
+    assert files.older_than("torch", (2,), "train.py") is old
+    assert not files.older_than("torch", (1, 10), "train.py")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "--nproc_per_node=8 \\\n\t--use_env training/main.py\n",
+            "--nproc_per_node=8 \\\n\ttraining/main.py\n",
+        ),
+        (
+            "--nproc_per_node=8 \\\n  --use_env \\\n  train.py\n",
+            "--nproc_per_node=8 \\\n  train.py\n",
+        ),
+        ("--nproc_per_node=8 --use_env \\\n  train.py\n", "--nproc_per_node=8 \\\n  train.py\n"),
+    ],
+)
+def test_an_option_goes_with_its_blanks(
+    before: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sh").write_text(f"python -m torch.distributed.launch {before}")
+    CliRunner().invoke(main, ["fix", "--no-cache", "--select", "DL805", "--apply"])
+    assert (tmp_path / "run.sh").read_text() == f"torchrun {after}"
+
+
+def test_another_language_in_a_page_ends_no_launch() -> None:
+    page = "```\nfor x in y:\n    if x is None:\n        z(x)\n```\nthen\n```\ntorchrun train.py\n```\n"
+    ((_, launch),) = read(("README.md", Kind.GUIDE, page)).launches(told=True)
+    assert (launch.script and launch.script.text, launch.place.line) == ("train.py", 8)
+
+
+@pytest.mark.parametrize(
+    ("script", "tested"),
+    [
+        ("if [[ $N == 1 ]]; then\n torchrun train.py\nfi\n", {"N"}),
+        ('if [ "${N}" = 1 ]; then\n true\nelse\n torchrun train.py\nfi\n', {"N"}),
+        ("case $N in\n 1) torchrun train.py;;\nesac\n", {"N"}),
+        ("if python check.py $N; then\n torchrun train.py\nfi\n", set()),
+        ("if [[ $N == 1 ]]; then\n true\nfi\ntorchrun train.py\n", set()),
+    ],
+)
+def test_the_variables_that_tests_around_a_launch_ask_for(script: str, tested: set[str]) -> None:
+    ((_, launch),) = read(("run.sh", Kind.SHELL, script)).launches()
+    assert launch.tested == tested
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "$(dirname $0)",
+        '$(dirname "${BASH_SOURCE[0]}")',
+        '$(cd "$(dirname "$0")" && pwd)',
+        "$(realpath $(dirname $0))",
+    ],
+)
+def test_the_folder_of_a_script(folder: str) -> None:
+    script = f"torchrun {folder}/train.py\n"
+    ((_, launch),) = read(("tools/run.sh", Kind.SHELL, script)).launches()
+    assert launch.script is not None
+    assert launch.script.text == "./train.py"
+    files = read(("tools/run.sh", Kind.SHELL, script))
+    assert files.starting("tools/train.py")

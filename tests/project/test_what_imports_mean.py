@@ -157,6 +157,34 @@ def test_names_depend_on_neither_order_nor_start(tmp_path: Path) -> None:
 # Whole checks
 
 DIVERGES = "import torch.distributed as dist\nfrom {0} import wait\n\ndist.init_process_group()\nif dist.get_rank() == 0:\n    wait()\n"
+
+
+@pytest.mark.parametrize(
+    "adds",
+    [
+        "sys.path.insert(0, lib)\n",
+        "def add(path):\n    if path not in sys.path:\n        sys.path.insert(0, path)\n\nadd(lib)\n",
+    ],
+)
+def test_a_file_beside_a_script_adds_a_folder(
+    adds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = "import os.path as osp\nimport sys\nlib = osp.join(osp.dirname(__file__), '..', 'lib')\n"
+    texts = {
+        "tools/_init_paths.py": head + adds,
+        "lib/core/function.py": WAITS,
+        "tools/train.py": "import _init_paths\nfrom core.function import wait\n"
+        "import torch.distributed as dist\nif dist.get_rank() == 0:\n    wait()\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert any("DL101" in row for row in found(tmp_path))
+    (tmp_path / "tools" / "_init_paths.py").write_text("")
+    assert not found(tmp_path)
+
+
 WAITS = "import torch.distributed as dist\n\ndef wait():\n    dist.barrier()\n"
 CALM = "import torch.distributed as dist\n\ndef wait():\n    print(dist.get_rank())\n"
 

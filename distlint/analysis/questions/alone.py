@@ -7,17 +7,71 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.syntax import own_nodes
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
+
+_FIRST = frozenset({"rank", "local_rank", "global_rank", "gpu", "gpu_id", "process_index"})
+"""Names of what is 0 on the first rank of a machine, or of all."""
 
 
 def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
     """Whether rank 0 alone makes a call."""
     group = live.call_at(node)
     return group is not None and group.classes == {MAIN}
+
+
+def entered_by_main_alone(live: LiveProgram, function: Function) -> bool:
+    """Whether rank 0 alone comes into a function, from each place that calls it.
+
+    SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:213: `save()`, called under `if self.is_main`.
+    """
+    summaries = live.summaries_of(function)
+    return summaries is not None and set(summaries.classes) == {MAIN}
+
+
+def is_flag_of_main(live: LiveProgram, function: Function, test: ast.expr) -> bool:
+    """Whether a condition is an attribute that the constructor of the class, or of a base, clears on all other ranks.
+
+    VL-T5 (NVlabs/DoRA 7e2f10a) src/trainer_base.py:171: `if self.args.gpu != 0: self.verbose = False`.
+    """
+    match test:
+        case ast.Attribute(value=ast.Name(id="self"), attr=flag) if function.cls is not None:
+            pass
+        case _:
+            return False
+    makers = [
+        cls.methods["__init__"]
+        for cls in live.program.mro(function.cls)[0]
+        if "__init__" in cls.methods
+    ]
+    return any(
+        isinstance(outer, ast.If) and _asks_for_others(outer.test) and _clears(outer.body, flag)
+        for maker in makers
+        for outer in own_nodes(maker)
+    )
+
+
+def _asks_for_others(test: ast.expr) -> bool:
+    """Whether a condition asks for another rank than the first: `args.local_rank != 0`, `rank > 0`."""
+    match test:
+        case ast.Compare(
+            left=left, ops=[ast.NotEq() | ast.Gt()], comparators=[ast.Constant(value=0)]
+        ):
+            return last_name(left) in _FIRST
+    return False
+
+
+def _clears(body: list[ast.stmt], flag: str) -> bool:
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Constant)
+        and each.value.value is False
+        and any(last_name(target) == flag for target in each.targets)
+        for each in body
+    )
 
 
 def under_main_alone(live: LiveProgram, function: Function, node: ast.AST) -> bool:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Class, Definition, Function, dotted_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.knowledge.conventions import DEVICES, STARTS_RANKS
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Module
 
 TRAINER: Final = "lightning.pytorch.Trainer"
 SETUP_LOADERS: Final = "lightning.fabric.Fabric.setup_dataloaders"
@@ -134,6 +135,29 @@ def divided(live: LiveProgram, fit: CallSite) -> Iterator[Loader]:
             names = (name,) if name else ()
             for call, shuffles in _made_by(live, fit.function, value, {}, _DEPTH):
                 yield Loader(call, shuffles, names)
+
+
+def leaves_data_whole(module: Module) -> bool:
+    """Whether a file makes Trainers, and none that divides data: each rank goes over what its loaders have.
+
+    PRIMER 5acb5aa script/compared_model_main.py:485: `replace_sampler_ddp=False`, the name up to 1.9.5.
+    """
+    if not any(word in module.source.text for word in _OWN_SHARES):
+        return False
+    made = [
+        node
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call) and last_name(node) == "Trainer"
+    ]
+    return bool(made) and all(
+        any(
+            each.arg in _OWN_SHARES
+            and isinstance(each.value, ast.Constant)
+            and each.value.value is False
+            for each in call.keywords
+        )
+        for call in made
+    )
 
 
 def _made_by(

@@ -205,6 +205,27 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
     )
 
 
+def is_of_one_batch(function: Function, number: ast.expr) -> bool:
+    """Whether a number is what one batch gave that was drawn for it, and nothing was added to it: a look at a sample.
+
+    PaLM-rlhf-pytorch bd0d0f3 train.py:105: `loss = model(next(val_loader))`, printed every so often.
+    """
+    assigned = assignments(function)
+    added = {
+        last_name(node.target) for node in own_nodes(function) if isinstance(node, ast.AugAssign)
+    }
+    seen: set[str] = set()
+    waiting = [number]
+    drawn = False
+    while waiting:
+        for node in walk(waiting.pop()):
+            if isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                waiting += assigned.get(node.id, ())
+            drawn = drawn or (isinstance(node, ast.Call) and last_name(node) == "next")
+    return drawn and seen.isdisjoint(added)
+
+
 def shows_progress(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
     """Whether a loop over batches that trains nothing shows where it stands: on a bar, in a line every so many batches,
     or in one of each batch.

@@ -43,9 +43,11 @@ README that has one, where no script of the project has. Without a known launch,
 `LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
-`parse_known_args` passes over what it does not know, and who starts processes may number them. A warning where
-requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone; launches are
-information where that is torch below 1.10, which has no `torchrun`.
+Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
+found. Who starts processes may number them. A warning where
+requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
+of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, and
+where the script takes what any version passes: it declares both spellings, or reads the environment.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -91,7 +93,14 @@ LITERALS = (b"--local_rank", b"--local-rank")
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
 _READ = re.compile(r"(?<!-)\blocal_rank\b")
+_TAKEN = re.compile(r"\.local_rank\b(?!\s*=[^=])")
+_READ_ELSEWHERE = re.compile(
+    r"""["']LOCAL_RANK["']|\.local_rank\s*=[^=]|deepspeed|SLURM|accelerate|HfArgumentParser|\brank\s*%\s*\w*\.?cuda"""
+)
+"""What gives a rank its device, however it was started."""
 _USE_ENV = re.compile(r"--use[-_]env")
+_MMCV_1 = re.compile(r"\bmmcv\.(?:runner|parallel)\b")
+"""What mmcv 2.0.0 has no more. Vision-RWKV 0e0e38a classification/test.py:99."""
 _STARTS = re.compile(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
 
 
@@ -140,9 +149,11 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         (_, launch), *more = group
         # Nobody starts what is not there: what a vendored script was started with, nobody misses.
         # With timm 0.3.2 the code runs with no torch that deprecates the launcher, and a torch that is pinned below 1.10
-        # (MapTR a6872d8 docs/install.md:15) has no `torchrun`: a later pin alone is lifted any day.
+        # (MapTR a6872d8 docs/install.md:15) has no `torchrun`: a later pin alone is lifted any day. One that goes on with
+        # whatever is passed is told of the deprecation at each start, and nothing is lost (MDT 7d26c21 run.sh:12).
         of_its_time = all(
             is_dead(files, *e)
+            or (files.takes_any_rank(*e) and "use_env" not in e[1].options)
             or files.older_than("timm", (0, 3, 3), e[0].path)
             or _is_older(files, *e, _INSTEAD[0].since)
             for e in group
@@ -225,12 +236,25 @@ def _with_torchrun(script: Script, launch: Launch, runs: _Instead) -> Fix | None
     if len(written) < 2 or not _PLAIN.fullmatch(written[0]) or not _USE_ENV.fullmatch(written[1]):
         return None
     (start, flag) = (Span(at.line, at.column, at.end_line, at.end_column) for at in places)
-    before = replace(flag, column=max(flag.column - 1, 0))  # the blank before it
     instead = runs.command
     if instead != "torchrun":  # the interpreter stays as it is written
         instead = written[0].replace("torch.distributed.launch", "torch.distributed.run")
-    edits = (Replace(start, instead), Replace(before, ""))
+    edits = (Replace(start, instead), Replace(_with_blanks(flag, lines[flag.line - 1]), ""))
     return Fix(Applicability.SAFE, f"Start with `{runs.command}`", edits)
+
+
+def _with_blanks(flag: Span, line: str) -> Span:
+    """An option with the blanks that go with it: those behind it where it begins a line, whose indentation stays.
+
+    LLM2CLIP cba3b45 llm2clip/run.sh:4: a tab, `--use_env training/main.py`. A continued line without another word goes.
+    """
+    written = line.encode()
+    if written[: flag.column].strip():
+        return replace(flag, column=flag.column - 1)
+    rest = written[flag.end_column :]
+    if rest.strip() == b"\\":
+        return Span(flag.line, 0, flag.line + 1, 0)
+    return replace(flag, end_column=flag.end_column + len(rest) - len(rest.lstrip()))
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -249,6 +273,9 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         own, launched = declared[module.path], started[module.path]
         yield from _wanted(model, module, own)
+        if left_out := list(_left_out(model, module, own)):
+            yield from left_out
+            continue
         if own and "--local-rank" not in {name for _, names in own for name in names}:
             node = own[0][0]
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
@@ -310,6 +337,44 @@ def _wanted(
         (Related(launch.place, "started here"),),
         fix,
     )
+
+
+def _left_out(
+    model: Model, module: Module, own: list[tuple[ast.expr, list[str]]]
+) -> Iterator[Finding]:
+    """An argument that `parse_known_args` passes over as torch 2 spells it, and that devices are chosen by.
+
+    RepVGG eae7c52 main.py:63, which reads RANK from the environment, and its device from `args.local_rank`.
+    """
+    if len(own) != 1 or own[0][1] != ["--local_rank"] or not _leaves_the_rest(module):
+        return
+    launched = [
+        each
+        for each in _started(model, module)
+        if (number := each.number("nproc_per_node")) is None or number[0] > 1
+    ]
+    if (
+        launched
+        and isinstance(call := own[0][0], ast.Call)
+        and (texts := [each.source.text for each in imported_below(model.program, module)])
+        and any(_TAKEN.search(text) for text in texts)
+        and not any(_READ_ELSEWHERE.search(text) for text in texts)
+        and not model.launch.older_than("torch", (2,), module.path)
+    ):
+        advice = "Declare both spellings"
+        written = source(module.source.text, call.args[0])
+        both = written.replace("--local_rank", "--local-rank")
+        first = with_first(module.source.text, call, both)
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "Torch 2's old launcher passes `--local-rank`, and `parse_known_args` leaves it out: every rank goes on with "
+            f"the default, on the same device. {advice}.",
+            place_of(module, call),
+            tuple(Related(each.place, "started here") for each in launched[:_SHOWN]),
+            Fix(Applicability.SAFE, advice, (first,)),
+        )
 
 
 def _is_for_several(model: Model, module: Module) -> bool:
@@ -477,10 +542,11 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
         elif not started and read and (code := _reading(module, declared, first.code)) is not None:
             fix = Fix(Applicability.UNSAFE, advice, (replace(first, code=code), AddImport("os")))
     places = tuple(Related(launch.place, "started here") for launch in started[:_SHOWN])
-    # Up to torch 1.13 the launcher passes `--local_rank`.
-    fails = started and not model.launch.older_than("torch", (2,), module.source.path)
-    severity = Severity.ERROR if fails else SEVERITY
-    if _needs_old_torch(model, module):
+    # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 trains runs with little that is newer.
+    old = model.launch.older_than("torch", (2,), module.source.path)
+    of_mmcv_1 = _MMCV_1.search(module.source.text) is not None
+    severity = Severity.ERROR if started and not old and not of_mmcv_1 else SEVERITY
+    if _needs_old_torch(model, module) or (old and of_mmcv_1):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
 

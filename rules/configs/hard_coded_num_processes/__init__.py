@@ -134,7 +134,10 @@ def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuratio
 def _gpus(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:
     """How many GPUs of a machine the launch is given, in which words, and where."""
     visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None and visible.sure and visible.text:
+    # SLAM-LLM a68e78f examples/slam_aac/scripts/pretrain.sh:79: `if [[ $CUDA_VISIBLE_DEVICES != *","* ]]` starts one
+    # process, and whoever gets to the launch in its `else` has named several GPUs.
+    chosen = "CUDA_VISIBLE_DEVICES" in launch.tested
+    if visible is not None and visible.sure and visible.text and not chosen:
         count = _devices(visible.text)
         if count is not None:
             yield count, "`CUDA_VISIBLE_DEVICES` names", visible.place

@@ -27,7 +27,8 @@ os.environ["MASTER_PORT"] = "12345"
 No fix: any free port will do, and which is free a person knows. `torchrun --standalone` takes one by itself.
 
 ## Known limits
-Ports that come from variables are not followed. Whether a port is taken, `distlint doctor` looks up.
+Ports that come from variables are not followed. A number that is too large is a warning where the project asks for a
+torch before 1.10 alone, which drops what is above 16 bits. Whether a port is taken, `distlint doctor` looks up.
 
 Not proven: the socket refuses the number on one process as well.
 
@@ -57,6 +58,8 @@ LITERALS = (b"MASTER_PORT", b"master_port")
 _PLACEHOLDER = re.compile(r"<.*>|\{.*\}|[A-Z][A-Z_]*|None|null")
 """LoRA c4593f0 examples/NLU/examples/research_projects/distillation/README.md:153; ByteTrack d1bf019 yolox/core/launch.py:64,
 whose launcher sets the variable."""
+_REFUSED_SINCE = (1, 10)
+"""pytorch issue 67172: before, TCPStore took the port modulo 65536."""
 _WORDS = ("_port", "-port", "_PORT", "init_method")
 """What every name of a port ends with, and what is given its URL."""
 _URL = re.compile(r"tcp://(?:\[[^\]]*\]|[^:/\s]+):(\d+)")
@@ -69,18 +72,20 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if port is not None and not (isinstance(port, int) and 0 <= port <= 65535):
             yield _finding(str(port), configuration.place(("main_process_port",)))
     told: set[tuple[str, int]] = set()
-    for _, launch in files.launches():
+    for script, launch in files.launches():
+        # poolformer a075575 detection/dist_train.sh:8: 66667, with torch 1.8.0.
+        wraps = files.older_than("torch", _REFUSED_SINCE, script.path, launch.conda)
         for name in PORTS & launch.options.keys():
             option = launch.options[name]
             if option.value is not None and option.sure and not _is_port(option.value):
                 told.add((option.value, option.place.line))
-                yield _finding(option.value, option.place)
+                yield _finding(option.value, option.place, wraps=wraps)
         for name in PORT_VARIABLES & launch.environment.keys():
             word = launch.environment[name]
             said = (word.text or "", word.place.line)
             if word.text and word.sure and not _is_port(word.text) and said not in told:
                 told.add(said)
-                yield _finding(word.text, word.place)
+                yield _finding(word.text, word.place, wraps=wraps)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -96,7 +101,8 @@ def check(model: Model) -> Iterator[Finding]:
                     else:
                         port = str(value.value)
                     if not _is_port(port):
-                        yield _finding(port, place_of(module, value))
+                        wraps = model.launch.older_than("torch", _REFUSED_SINCE, module.path)
+                        yield _finding(port, place_of(module, value), wraps=wraps)
 
 
 def _ports(node: ast.AST) -> Iterator[ast.Constant]:
@@ -147,7 +153,13 @@ def _is_port(text: str) -> bool:
     return text.strip().isdecimal() and int(text) <= 65535
 
 
-def _finding(port: str, place: Place) -> Finding:
+def _finding(port: str, place: Place, *, wraps: bool = False) -> Finding:
+    if wraps and port.strip().isdecimal():
+        text = (
+            f"`{port}` is no port: torch before 1.10 listens at {int(port) % 65536} instead, and newer ones raise in "
+            "`init_process_group` on every rank. Use a number from 1024 to 65535."
+        )
+        return Finding(CODE, NAME, Severity.WARNING, text, place)
     text = (
         f"`{port}` is no port: rank 0 cannot listen there, and `init_process_group` raises on every "
         f"rank. Use a number from 1024 to 65535."

@@ -3,7 +3,7 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
 `--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
-in is there and holds files of the kind; and configurations of accelerate that name such a JSON of DeepSpeed.
+in is there and holds files of the kind; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
 Every rank ends as it starts. The file has been moved, renamed or never committed, so whoever follows the script has
@@ -29,7 +29,7 @@ torchrun --nproc_per_node=8 main/sd/train.py
 Shown only: which file is meant, a person has to say.
 
 ## Known limits
-Names without a folder say nothing: scripts are started in all places. Silent where a script fetches or copies files,
+Names without a folder say nothing: scripts are started in all places. A module in a package may be installed. Silent where a script fetches or copies files,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
 that the file may be in. Launches that miss the same file are one finding.
 
@@ -48,7 +48,7 @@ from dataclasses import dataclass
 
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.values import section_of
-from distlint.launch.absent import is_written_out, missing
+from distlint.launch.absent import is_written_out, missing, missing_modules
 from distlint.launch.project import Format, LaunchFiles
 from distlint.rule import Status
 
@@ -66,6 +66,7 @@ class _Missing:
     name: str
     place: Place
     reported: bool
+    is_module: bool = False
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
@@ -79,6 +80,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         elsewhere = _elsewhere(files, first.name)
         advice = f"Name `{elsewhere}`" if elsewhere else "Name a file that is there"
         text = f"`{first.name}` is not in the project: every rank ends as it starts. {advice}."
+        if first.is_module:
+            advice = "Start with `torchrun`"
+            text = f"The project has no module `{first.name}`: Python ends, and no rank starts. {advice}."
         if more:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} miss{'es' * (len(more) == 1)} it."
         places = tuple(Related(each.place, "and here") for each in more[:_SHOWN])
@@ -92,6 +96,10 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
         if not script.told or page.upper().startswith("README"):
             for name, place in missing(files, script, launch):
                 yield _Missing(name, place, script.reported and not script.told)
+    for script in files.scripts:
+        if not script.told:
+            for name, place in missing_modules(files, script):
+                yield _Missing(name, place, script.reported, is_module=True)
 
 
 def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:

@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.questions.alone import is_flag_of_main
 from distlint.analysis.questions.possible import is_used, possible
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import TRACKERS
@@ -79,6 +80,11 @@ def check(model: Model) -> Iterator[Finding]:
             keywords = {keyword.arg for keyword in call.site.node.keywords}
             joint_entry = model.joint_entry_at(call)
             if keywords & {*tracker.apart, None} or _differs(call):
+                continue
+            if any(
+                guard.taken and is_flag_of_main(model, call.site.function, guard.node)
+                for guard in call.site.guards
+            ):
                 continue
             if joint_entry is None:
                 told.discard(id(call.site.node))

@@ -166,3 +166,37 @@ def begun_by_rank_0(model, path, losses):
         for step, loss in enumerate(losses):
             first.add_scalar("loss", loss, step)
     return DDP(model)
+
+
+class Base:
+    def __init__(self, args):
+        self.args = args
+        self.verbose = True
+        self.loud = True
+        if args.distributed:
+            if args.gpu != 0:
+                self.verbose = False
+            if args.quiet != 0:
+                self.loud = False
+
+
+class OfItsBase(Base):
+    def __init__(self, args, model):
+        super().__init__(args)
+        dist.init_process_group("nccl")
+        self.model = DDP(model)
+
+    def train(self):
+        # VL-T5 (NVlabs/DoRA 7e2f10a) src/multitask.py:212
+        if self.verbose:
+            wandb.init(project="llm")
+
+    def train_loudly(self):
+        if self.loud:
+            wandb.init(project="llm")  # expect: DL704
+
+
+def of_its_base(args, model):
+    trainer = OfItsBase(args, model)
+    trainer.train()
+    trainer.train_loudly()

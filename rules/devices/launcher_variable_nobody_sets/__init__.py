@@ -135,7 +135,9 @@ def _is_for_others(access: Access) -> bool:
     for outer in (s for s in access.above if isinstance(s, ast.If)):
         test = ast.unparse(outer.test)
         in_else = any(id(each) in inside for each in outer.orelse)
-        if _ELSEWHERE.search(test) or access.name in test or (in_else and _LAUNCHED.search(test)):
+        # Vision-RWKV 0e0e38a classification_internimage/main.py:597 sets it where Slurm has not started it.
+        elsewhere = _ELSEWHERE.search(test) and not (in_else and access.use is Use.WRITE)
+        if elsewhere or access.name in test or (in_else and _LAUNCHED.search(test)):
             return True
     return any(
         isinstance(each, ast.IfExp) and any(part is access.node for part in walk(each))

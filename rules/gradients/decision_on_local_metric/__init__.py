@@ -68,12 +68,17 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.questions.alone import on_main_alone, under_main_alone
+from distlint.analysis.questions.alone import (
+    entered_by_main_alone,
+    on_main_alone,
+    under_main_alone,
+)
 from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.launched import stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
     is_evaluation,
+    is_of_one_batch,
     is_one_of_many,
     is_reduced_below,
     reports,
@@ -219,8 +224,11 @@ def _monitored(entry: Logged) -> Finding:
 def _decided(
     model: Model, function: Function, decision: Decision, began: tuple[Related, ...]
 ) -> Finding:
-    alone = under_main_alone(model, function, decision.node) or any(
-        on_main_alone(model, n) for n in walk(decision.node)
+    entered = entered_by_main_alone(model, function)
+    alone = (
+        entered
+        or under_main_alone(model, function, decision.node)
+        or any(on_main_alone(model, n) for n in walk(decision.node))
     )
     text = ast.unparse(decision.value)
     who = (
@@ -228,10 +236,12 @@ def _decided(
         if alone
         else f"`{text}` is of this rank's share of the data: the ranks disagree on {decision.aim.value}"
     )
+    # No other rank comes to a function that rank 0 alone enters: what could be reduced is further out.
+    loud = Severity.WARNING if alone else SEVERITY
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING if alone else SEVERITY,
+        Severity.INFO if entered else loud,
         f"{who}. Reduce it over the ranks first.",
         place_of(function.module, decision.node),
         began,
@@ -249,6 +259,7 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
             # One number of a line that is put together below makes the line one of progress.
             loud = (
                 loud
+                and not is_of_one_batch(function, number.node)
                 and not any(is_reduced_below(function, call, n.node) for n in numbers)
                 and not shows_progress(known, function, call, number.node)
                 and not is_one_of_many(known, function, call, number.node)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.analysis.questions.lightning import leaves_data_whole
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -52,10 +53,15 @@ def logged(model: Model) -> Iterator[Logged]:
             and "validation_epoch" not in module.source.text
         ):
             continue
+        if leaves_data_whole(module):
+            continue
+        # What the file's own Trainer watches counts, where it has one: asteroid 92c8d83
+        # egs/wsj0-mix-var/Multi-Decoder-DPRNN/train.py:85 watches another metric than the other recipes.
+        own = _watched_in(module)
         for cls in module.all_classes:
             if not any(base.endswith(MODULES) for base in model.program.mro(cls)[1]):
                 continue
-            watched = model.answer(_watched)
+            watched = own or model.answer(_watched)
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
                 yield from _of_method(model, cls, method, watched)
 
@@ -98,27 +104,31 @@ def _asks_for_both(call: ast.Call) -> bool:
 
 def _watched(live: LiveProgram) -> frozenset[str]:
     """The names that checkpoints and stoppers of the program watch, where they are written out."""
-    found = set()
-    for module in live.program.modules.values():
-        if "monitor" not in module.source.text:
-            continue
-        for node in walk(module.source.tree):
-            match node:
-                case ast.keyword(arg="monitor", value=ast.Constant(value=str() as name)):
-                    found.add(name)
-                case ast.Dict(keys=keys, values=values):
-                    found.update(
-                        value.value
-                        for key, value in zip(keys, values, strict=True)
-                        if isinstance(key, ast.Constant)
-                        and key.value == "monitor"
-                        and isinstance(value, ast.Constant)
-                        and isinstance(value.value, str)
-                    )
-        for function in module.all_functions:
-            match default_of(function, "monitor"):
-                case ast.Constant(value=str() as name):
-                    found.add(name)
+    return frozenset().union(*map(_watched_in, live.program.modules.values()))
+
+
+def _watched_in(module: Module) -> frozenset[str]:
+    """Those that are written out in one file."""
+    found: set[str] = set()
+    if "monitor" not in module.source.text:
+        return frozenset()
+    for node in walk(module.source.tree):
+        match node:
+            case ast.keyword(arg="monitor", value=ast.Constant(value=str() as name)):
+                found.add(name)
+            case ast.Dict(keys=keys, values=values):
+                found.update(
+                    value.value
+                    for key, value in zip(keys, values, strict=True)
+                    if isinstance(key, ast.Constant)
+                    and key.value == "monitor"
+                    and isinstance(value, ast.Constant)
+                    and isinstance(value.value, str)
+                )
+    for function in module.all_functions:
+        match default_of(function, "monitor"):
+            case ast.Constant(value=str() as name):
+                found.add(name)
     return frozenset(found)
 
 

@@ -99,7 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
         known = model.answer(shares)
         held = known.of(site.node.args[0])
         loop = _loop(known, site.function, site.node) if _is_padded(held) else None
-        if loop is None or _trains(model, loop) or _cuts(site.function):
+        if loop is None or _trains(model, loop) or _cuts(site.function) or _leaves_early(loop):
             continue
         right = f"{source_of(site.module, site.node.func.value)}.gather_for_metrics"
         if _is_of_batch(site.function, site.node):
@@ -215,6 +215,29 @@ def _trains(model: Model, loop: ast.For) -> bool:
     calls = map(model.call_at, made)
     callees = (call.site.callee for call in calls if call is not None)
     return any(callee is not None and goes_backward(callee.node) for callee in callees)
+
+
+def _leaves_early(loop: ast.For) -> bool:
+    """Whether a loop is left after so many batches, whatever is in them: the last one is not what it is for.
+
+    RoboticsDiffusionTransformer deb71d8 train/sample.py:24: `if step >= args.num_sample_batches: break`.
+    """
+    counted = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)}
+    counted &= set() if last_name(loop.iter) != "enumerate" else counted
+    counted |= {
+        n.target.id
+        for n in walk(loop)
+        if isinstance(n, ast.AugAssign)
+        and isinstance(n.target, ast.Name)
+        and isinstance(n.value, ast.Constant)
+    }
+    return any(
+        isinstance(node, ast.If)
+        and any(isinstance(each, ast.Break) for each in node.body)
+        and isinstance(node.test, ast.Compare)
+        and any(isinstance(n, ast.Name) and n.id in counted for n in walk(node.test))
+        for node in walk(loop)
+    )
 
 
 def _cuts(function: Function) -> bool:

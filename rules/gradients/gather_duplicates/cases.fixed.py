@@ -286,3 +286,15 @@ class Counting(Trainer):
             # LLaVA-NeXT df17966 llava/train/llava_trainer.py:1019: what all have trained on
             self.seen += accelerator.gather(batch["ids"]).numel()
             self.training_step(model, batch)
+
+
+def the_first_batches(model, data, wanted):
+    # RoboticsDiffusionTransformer deb71d8 train/sample.py:24: the last batch is not what it is for.
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8, shuffle=True))
+    total = 0
+    for step, batch in enumerate(loader):
+        if step >= wanted:
+            break
+        total += accelerator.gather(model(batch).eq(batch["labels"])).sum().item()
+    return total

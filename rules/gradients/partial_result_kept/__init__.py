@@ -49,19 +49,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.reported import writes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .gathered import Gathered, gathered_of_main
 from .unshared import Unshared, gone_through_by_main
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.questions.shares.values import Held
 
 CODE = "DL611"
@@ -90,6 +91,8 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if isinstance(written, ast.Call) and last_name(written) == "state_dict":
                 continue  # of a scheduler that counts its share's batches: EleutherAI/sparsify 9d3b136 trainer.py:663
+            if _is_checkpoint(function, written):
+                continue
             text = ast.unparse(written)
             yield Finding(
                 CODE,
@@ -126,6 +129,21 @@ def _unshared(module: Module, found: Unshared) -> Finding:
         "all of the data, or let every rank do its part and put the results together.",
         place_of(module, found.loop.iter),
         found.held.began,
+    )
+
+
+def _is_checkpoint(function: Function, written: ast.expr) -> bool:
+    """Whether what is written holds states, beside which one number is of the share.
+
+    SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:241: `best_dev_mel_loss` in the checkpoint.
+    """
+    made = [written]
+    if isinstance(written, ast.Name):
+        made += assignments(function).get(written.id, ())
+    return any(
+        isinstance(node, ast.Call) and last_name(node).endswith("state_dict")
+        for each in made
+        for node in walk(each)
     )
 
 

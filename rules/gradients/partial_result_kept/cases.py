@@ -316,3 +316,25 @@ def features_by_name(model, data):
         for part in every[1:]:
             features.update(part)
     return features
+
+
+def the_first_pictures(model, data, log, number):
+    # ml-4m cda590f run_training_divae.py:1592: of all that is kept, the first are shown.
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    if dist.get_rank() == 0:
+        before, after = [], []
+        for batch in loader:
+            before.extend(batch)
+            after.extend(model(batch))
+        if len(before) > 0:
+            log({"before": before[:number], "after": after[:number]})
+
+
+def checkpoint_with_the_best_score(model, optimizer, data, path):
+    # SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:241
+    errors = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        errors += model(batch).item()
+    if dist.get_rank() == 0:
+        package = dict(model=model.state_dict(), optimizer=optimizer.state_dict(), best=errors)
+        torch.save(package, path)

@@ -39,6 +39,8 @@ def gone_through_by_main(model: Model, known: Shares, function: Function) -> Ite
         held = next((h for h in _loaders(known, loop.iter) if h.is_share), None)
         if held is None or not _collects(loop) or any(isinstance(n, ast.Break) for n in walk(loop)):
             continue
+        if _takes_examples(function, loop):
+            continue
         groups = [model.call_at(n) for n in walk(loop) if isinstance(n, ast.Call)]
         ranks = {rank for group in groups if group is not None for rank in group.classes}
         if ranks and all(rank.local_rank == 0 for rank in ranks):
@@ -49,6 +51,48 @@ def _loaders(known: Shares, iterable: ast.expr) -> Iterator[Held]:
     for part in walk(iterable):
         if isinstance(part, ast.expr) and known.of(part).kind is Kind.LOADER:
             yield known.of(part)
+
+
+def _takes_examples(function: Function, loop: ast.For) -> bool:
+    """Whether a loop only puts samples into lists of which the first ones are taken: pictures to look at.
+
+    ml-4m cda590f run_training_divae.py:1592: `wandb.Image(make_grid(gt_imgs[:num_logged_images]))`.
+    """
+    inside = set(map(id, walk(loop)))
+    kept = {
+        node.func.value.id
+        for node in walk(loop)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and last_name(node) in KEEPS
+    }
+    outside = [n for n in own_nodes(function) if id(n) not in inside]
+    first = {
+        id(n.value)
+        for n in outside
+        if isinstance(n, ast.Subscript)
+        and isinstance(n.slice, ast.Slice)
+        and n.slice.lower is None
+        and n.slice.upper is not None
+    }
+    counted = {
+        id(each)
+        for n in outside
+        if isinstance(n, ast.Call) and last_name(n) == "len"
+        for each in n.args
+    }
+    read = [
+        n
+        for n in outside
+        if isinstance(n, ast.Name) and n.id in kept and isinstance(n.ctx, ast.Load)
+    ]
+    return (
+        bool(kept)
+        and any(id(n) in first for n in read)
+        and all(id(n) in first or id(n) in counted for n in read)
+        and not any(isinstance(n, ast.AugAssign) for n in walk(loop))
+    )
 
 
 def _collects(loop: ast.For) -> bool:

@@ -189,6 +189,20 @@ class Flow:
                 left, right = self.variables[name].const, self.value(other).const
                 if type(left) is int and type(right) is int:
                     return holds(left, operator, right)
+            case ast.Name(id=name) if name in self.variables:
+                # What a caller says of this call: CLIP-ViL (NVlabs/DoRA 7e2f10a) src/tasks/gqa.py:78 makes the loader of
+                # the evaluation with `distributed=False`.
+                if isinstance(said := self.variables[name].const, bool):
+                    return said
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                found = self._decided(operand)
+                return None if found is None else not found
+            case ast.BoolOp(op=joint, values=values):
+                parts = [self._decided(each) for each in values]
+                deciding = isinstance(joint, ast.Or)
+                if deciding in parts:
+                    return deciding
+                return not deciding if None not in parts else None
         return where_distributed(test, self.shares.shared)
 
     def _ways(self, bodies: list[list[ast.stmt]]) -> bool:

@@ -180,8 +180,12 @@ class Shares:
             self._finals[function] = {}
             if function in self._running:
                 return {}
-            # Who calls it may give it another number of ranks than its default.
-            given = {name: ALIKE for name in function.parameters if name in tables.WORLD_NAMES}
+            # Who calls it may give it another number of ranks than its default, or say that there are several.
+            given = {
+                name: ALIKE
+                for name, default in _defaults(function).items()
+                if name in tables.WORLD_NAMES or isinstance(default.const, bool)
+            }
             _, self._finals[function] = self._flow(function, self._start(function, given))
         return self._finals[function]
 
