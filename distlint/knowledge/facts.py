@@ -63,6 +63,8 @@ _DATA_WORDS: Final = (
     "sched",
     "dataset",
     "sampler",
+    # llama-cookbook faae2fd getting-started/inference/local_inference/multi_modal_infer.py:61: `prepare(model, processor)`.
+    "processor",
     "scaler",
     "tokenizer",
     "data",

@@ -214,6 +214,8 @@ CANONICAL: dict[str, str] = {
     "megatron.training.utils.common_utils": "megatron.training.utils",
     "colossalai.cluster.dist_coordinator": "colossalai.cluster",
     "timm.utils.distributed": "timm.utils",
+    # fairseq 0.12.2 fairseq/__init__.py:24: the old place of the module, under which most projects import it.
+    "fairseq.distributed_utils": "fairseq.distributed.utils",
 }
 """Public name by defining name, for modules, classes and functions; applies to what is below too."""
 

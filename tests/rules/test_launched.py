@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from distlint.cli import main
-from tests.rules.checked import lines_of
+from tests.rules.checked import findings_in, lines_of
 
 _LOADS = """\
 import os
@@ -234,3 +234,22 @@ def test_what_a_resize_gives_and_whose_configuration_it_is(
         main(["check", "--no-cache", "--select", "DL210", "--output-format", "json", str(tmp_path)])
     found = json.loads(capsys.readouterr().out)["findings"]
     assert [finding["line"] for finding in found] == lines
+
+
+RANKED = """
+import torch
+import torch.distributed as dist
+
+def start(args):
+    dist.init_process_group("nccl", rank={rank}, world_size=args.world_size)
+    torch.cuda.set_device(dist.get_rank())
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(("rank", "found"), [("args.local_rank", 0), ("args.rank", 1)])
+def test_a_group_of_local_ranks_is_of_one_machine(
+    rank: str, found: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": RANKED.format(rank=rank)}
+    assert len(findings_in("DL504", tmp_path, files, capsys)) == found

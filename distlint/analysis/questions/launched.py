@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.linked import importers, roots_of
+from distlint.analysis.program.linked import importers, linked, roots_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     asks_if_missing,
@@ -184,6 +184,24 @@ def on_one_machine(live: LiveProgram, module: Module) -> bool:
         _says_one_machine(live, module)
         or (bool(leading) and all(_says_one_machine(live, m) for m in leading))
         or _groups_meet_here(live, module)
+        or _groups_by_local_rank(live, module)
+    )
+
+
+def _groups_by_local_rank(live: LiveProgram, module: Module) -> bool:
+    """Whether all groups of the files around are made with the local rank as the rank: two machines would share numbers.
+
+    openseg.pytorch aefc755 lib/utils/distributed.py:63: `init_process_group("nccl", rank=args.local_rank)`.
+    """
+    ranks = [
+        next((k.value for k in node.keywords if k.arg == "rank"), None)
+        for each in linked(live.program, module)
+        if "init_process_group" in each.source.text
+        for node in walk(each.source.tree)
+        if isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
+    ]
+    return bool(ranks) and all(
+        rank is not None and last_name(rank) == "local_rank" for rank in ranks
     )
 
 

@@ -56,12 +56,14 @@ from distlint.analysis.questions.wrapped import (
 )
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.wrappers import WRAPPERS
 from distlint.repairs.unwrapping import asked_for_its_class
 from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite
     from distlint.analysis.interpreter.ranks import RankClass
+    from distlint.analysis.interpreter.values import Wrap
 
 CODE = "DL204"
 NAME = "hard-coded-module"
@@ -85,7 +87,7 @@ def check(model: Model) -> Iterator[Finding]:
         if site is None:
             continue
         wrap = site.receiver.wraps[-1]
-        if wrap.kind in _WHERE_THERE_IS_ONE:
+        if wrap.kind in _WHERE_THERE_IS_ONE or _is_inside(site.receiver.wraps):
             continue
         sometimes = wrap.kind in BY_LAUNCH or under_condition(
             call_of_wrap(model, site), site, of_launch=True
@@ -98,6 +100,18 @@ def check(model: Model) -> Iterator[Finding]:
             and not module_on_every_path(model, call_of_wrap(model, site))
         ):
             yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))
+
+
+def _is_inside(wraps: tuple[Wrap, ...]) -> bool:
+    """Whether a layer further in, put on whatever the launch, has the model in `module`.
+
+    LightningDiT 2725fed train.py:180 prepares what line 103 has put into DDP; its resume reads the keys that one of
+    the two layers leaves.
+    """
+    return any(
+        wrap.always and wrap.kind not in BY_LAUNCH and "module" in WRAPPERS[wrap.kind].inner
+        for wrap in wraps[:-1]
+    )
 
 
 def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankClass]) -> bool:

@@ -336,3 +336,11 @@ class FlagAtTheCalls:
 
 def forward_of(net, batch):
     return net.module(batch)
+
+
+def prepared_behind_the_wrap(net, path):
+    accelerator = Accelerator()
+    net = DDP(net.cuda())
+    net = accelerator.prepare(net)
+    if accelerator.is_main_process:
+        torch.save(net.module.state_dict(), path)
