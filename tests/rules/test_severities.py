@@ -1071,3 +1071,38 @@ def test_ranks_that_end_with_an_error_end_the_job(
 ) -> None:
     found = severities(tmp_path, "DL101", ENDS_ALONE.format(leaves=leaves))
     assert found == [severity]
+
+
+SHARDED_SOMETIMES = """
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def keep(model, path):
+    state = model.state_dict()
+    torch.save(state, path)
+
+def main(args, model):
+    if args.sharded:
+        dist.init_process_group("nccl")
+    {wrap}
+    train(model)
+    {save}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrap", "save", "found"),
+    [
+        (
+            "if args.sharded:\n        model = FSDP(model)",
+            'if not args.sharded:\n        keep(model, "last.pt")',
+            [],
+        ),
+        ("model = FSDP(model)", 'keep(model, "last.pt")', ["error"]),
+    ],
+)
+def test_a_state_that_only_some_launches_shard_is_no_evidence(
+    wrap: str, save: str, found: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL301", SHARDED_SOMETIMES.format(wrap=wrap, save=save)) == found

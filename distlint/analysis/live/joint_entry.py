@@ -19,6 +19,7 @@ from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
+from distlint.analysis.live.modes import never_both
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.several import (
     is_one_kernel,
@@ -282,6 +283,8 @@ def _lead_further(
                         # A condition may hang on what the collective's function gave back (mosaicml
                         # 0.32.1 composer/callbacks/checkpoint_saver.py: `if not saved_path: return`).
                         continue
+                    if reason.starts and _of_another_mode(summaries, site):
+                        continue
                     # Below what a setup's caller calls, a condition may be one of the rank that nobody sees.
                     inside = reason.inside or (
                         reason.starts
@@ -290,6 +293,18 @@ def _lead_further(
                     )
                     found[callee] = replace(reason, call=reason.call or site, inside=inside)
                     work.append(callee)
+
+
+def _of_another_mode(summaries: Together, call: CallSite) -> bool:
+    """Whether an option keeps a call from each run in which the function makes the process group.
+
+    llama-cookbook faae2fd src/llama_cookbook/utils/train_utils.py:248: `if not train_config.enable_fsdp:`, and the group is
+    made `if train_config.enable_fsdp:`.
+    """
+    starts = [
+        each for _, run in summaries for each in run.calls if each.name in PROCESS_GROUP_STARTS
+    ]
+    return bool(starts) and all(never_both(each, call) for each in starts)
 
 
 @remembered
@@ -478,7 +493,14 @@ def together(summaries: Together) -> list[CallSite]:
 
 
 def _is_collective(site: CallSite) -> bool:
-    """A collective in every mode, or a project's own barrier by one of the usual names."""
+    """A collective in every mode, or a project's own barrier by one of the usual names.
+
+    A method of a model that only some launches shard is none in the others (llama-cookbook faae2fd
+    src/llama_cookbook/model_checkpointing/checkpoint_handler.py:287: `state_dict()` in a function for one device).
+    """
+    wraps = site.receiver.wraps if site.receiver is not None else ()
+    if wraps and not any(wrap.always for wrap in wraps):
+        return False
     return site.method in BARRIERS or any(row.effect is Effect.COLLECTIVE for row in site.rows)
 
 

@@ -59,7 +59,7 @@ from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.machines import on_one_machine
-from distlint.analysis.questions.modes import never_both
+from distlint.analysis.live.modes import never_both
 from distlint.analysis.questions.paths import Parts, may_be_named, parts_of
 from distlint.analysis.questions.reported import evaluates
 from distlint.findings import Applicability, Finding, Fix, Severity
