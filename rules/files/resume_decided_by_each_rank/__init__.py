@@ -50,6 +50,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
+from distlint.analysis.live.modes import never_both
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.handed import argument_of
@@ -59,7 +60,6 @@ from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.machines import on_one_machine
-from distlint.analysis.live.modes import never_both
 from distlint.analysis.questions.paths import Parts, may_be_named, parts_of
 from distlint.analysis.questions.reported import evaluates
 from distlint.findings import Applicability, Finding, Fix, Severity
