@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from distlint.cli import main
+from tests.rules.checked import severities
 
 CASES = Path(__file__).parents[2] / "rules/gradients/decision_on_local_metric/cases"
 
@@ -21,3 +22,32 @@ def test_severity(case: str, severity: str) -> None:
     arguments = ["check", "--no-cache", "--preview", "--select", "DL601", "--output-format", "json"]
     found = json.loads(CliRunner().invoke(main, [*arguments, str(CASES / case)]).stdout)["findings"]
     assert {row["severity"] for row in found} == {severity}
+
+
+COUNTED = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def train(net, data, optimizer, steps):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for step, batch in enumerate({given}, start=4):
+        loss = net(batch).mean()
+        loss.backward()
+        optimizer.step()
+        if {stops}:
+            break
+"""
+
+
+@pytest.mark.parametrize("given", ["loader", "iterable=loader"])
+@pytest.mark.parametrize(
+    ("stops", "found"), [("(step + 1) // 4 >= steps", 0), ("loss.item() < 0.1", 1)]
+)
+def test_the_index_of_a_loop_is_no_share(
+    given: str, stops: str, found: int, tmp_path: Path
+) -> None:
+    text = COUNTED.format(given=given, stops=stops)
+    assert severities(tmp_path, "DL601", text) == ["warning"] * found

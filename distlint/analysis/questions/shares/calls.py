@@ -385,8 +385,10 @@ def _of_unknown(
 ) -> Held:
     name = last_name(node)
     given = [*args, *keywords.values()]
-    if name in ("enumerate", "zip") and args:
-        return _pairs(name, args)
+    # OpenDiloco a5b7236 open_diloco/train_fsdp.py:361: `enumerate(iterable=loader, start=…)`, whose index is no share.
+    counted = [keywords["iterable"]] if name == "enumerate" and "iterable" in keywords else args
+    if name in ("enumerate", "zip") and counted:
+        return _pairs(name, counted)
     if name == "next" and args:
         if under_main_alone(flow.shares.live, flow.function, node):
             # A sample that rank 0 draws for itself is nobody's part of a pass over the data, and no rank is there
