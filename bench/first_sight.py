@@ -32,8 +32,7 @@ def share(rows: list[Row], severity: str, *, preview: bool = True) -> str:
         for r in rows
         if r["severity"] == severity and r["truth"] != "unclear" and (preview or "preview" not in r)
     ]
-    true = sum(r["truth"] == "bug" for r in decided)
-    return f"{true} of {len(decided)} ({true / len(decided):.0%})" if decided else "–"
+    return true_of(decided)
 
 
 def reported(rows: list[Row], grade: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -77,7 +76,7 @@ class Pairing:
 
     def _count(self, run: Summary, op: str) -> int:
         contents = Comparison(self._graphs, Layer.ALWAYS).contents(self._graphs.root(run))
-        return Counter(contents.events.values())[op]
+        return list(contents.events.values()).count(op)
 
     def _met(
         self,

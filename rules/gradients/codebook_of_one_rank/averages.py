@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes, target_names
-from distlint.nodes import last_name, walk
+from distlint.nodes import is_false, last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -74,14 +74,10 @@ def _buffers(cls: Class) -> frozenset[str]:
                 found.add(f"self.{name}")
             case ast.Assign(targets=[target], value=ast.Call(func=func, keywords=keywords)) if (
                 last_name(func) == "Parameter"
-                and any(k.arg == "requires_grad" and _is_false(k.value) for k in keywords)
+                and any(k.arg == "requires_grad" and is_false(k.value) for k in keywords)
             ):
                 found.update(target_names(target))
     return frozenset(found)
-
-
-def _is_false(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is False
 
 
 def _over_ranks(model: Model, function: Function) -> bool:

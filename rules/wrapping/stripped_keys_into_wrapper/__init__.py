@@ -51,7 +51,7 @@ from distlint.analysis.program.environment import own_statements
 from distlint.analysis.program.syntax import target_names
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.nodes import walk
+from distlint.nodes import is_false, walk
 from distlint.repairs import guarding
 from distlint.rule import Status
 
@@ -154,7 +154,7 @@ def _finding(call: CallGroup, wrap: Wrap, stripped: ast.AST) -> Finding:
     assert isinstance(site.node.func, ast.Attribute)
     owner = site.node.func.value
     text = ast.unparse(owner)
-    silent = _is_false(site.argument_node(1, "strict"))
+    silent = is_false(site.argument_node(1, "strict"))
     what = (
         "and `strict=False` says nothing: no weight is loaded"
         if silent
@@ -174,7 +174,3 @@ def _finding(call: CallGroup, wrap: Wrap, stripped: ast.AST) -> Finding:
         ),
         Fix(Applicability.SAFE, f"Load into `unwrap({text})`", (Replace(span_of(owner), code),)),
     )
-
-
-def _is_false(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is False
