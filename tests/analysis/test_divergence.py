@@ -1034,6 +1034,17 @@ WRONG = {
                     if stopper(epoch=epoch):
                         break
         """,
+    "prepared loader of the main process, counted by keyword": """
+        from accelerate import Accelerator
+        from torch.utils.data import DataLoader
+
+        def main(data):
+            accelerator = Accelerator()
+            loader = accelerator.prepare(DataLoader(data, shuffle=True))
+            if accelerator.is_main_process:
+                for step, batch in enumerate(iterable=loader):  # parts: rank
+                    print(step)
+        """,
     "raise as a guard": """
         def main():
             try:

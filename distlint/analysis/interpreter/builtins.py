@@ -115,14 +115,15 @@ def builtin(
             models = Value((name, "models"), items=tuple(args))
             key = (name, *(a.key for a in args))
             return Value(key, UNKNOWN, variance, origin, tags=tags | {"zip"}, receiver=models)
-        if name == "enumerate" and args:
+        counted = args[0] if args else keywords.get("iterable")
+        if name == "enumerate" and counted is not None:
             return Value(
-                (name, args[0].key),
+                (name, counted.key),
                 UNKNOWN,
                 variance,
                 origin,
                 tags=tags | {"enumerate"},
-                receiver=args[0],
+                receiver=counted,
             )
     if name in _COMPUTED and args and len(args) == 1:
         return Value((name, args[0].key), UNKNOWN, variance, origin, tags=tags)

@@ -153,7 +153,7 @@ def argument_of(call: ast.Call, function: Function, parameter: str) -> ast.expr 
 def _calls(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
     """The calls of a file by the last name of what is called, each with the function that makes it."""
     found: dict[str, list[tuple[Function, ast.Call]]] = {}
-    for function in (module.body, *module.all_functions):
+    for function in module.all_functions:
         for node in own_nodes(function):
             if isinstance(node, ast.Call) and (node.args or node.keywords):
                 found.setdefault(last_name(node.func), []).append((function, node))

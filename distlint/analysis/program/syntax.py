@@ -231,7 +231,7 @@ def _spawned(module: Module) -> frozenset[Function]:
         return frozenset()
     return frozenset(
         worker
-        for function in (module.body, *module.all_functions)
+        for function in module.all_functions
         for node in own_nodes(function)
         if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
         for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))

@@ -194,11 +194,9 @@ def _groups_by_local_rank(live: LiveProgram, module: Module) -> bool:
     openseg.pytorch aefc755 lib/utils/distributed.py:63: `init_process_group("nccl", rank=args.local_rank)`.
     """
     ranks = [
-        next((k.value for k in node.keywords if k.arg == "rank"), None)
+        next((k.value for k in call.keywords if k.arg == "rank"), None)
         for each in linked(live.program, module)
-        if "init_process_group" in each.source.text
-        for node in walk(each.source.tree)
-        if isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
+        for _, call in groups_made(each)
     ]
     return bool(ranks) and all(
         rank is not None and last_name(rank) == "local_rank" for rank in ranks
@@ -224,21 +222,20 @@ def _makes_group(module: Module) -> bool:
 
 def _all_meet_here(live: LiveProgram) -> bool:
     """Whether a program calls `init_process_group`, and wherever it does the processes meet on this machine."""
-    making = _making_groups(live)
+    making = {function for m in live.program.modules.values() for function, _ in groups_made(m)}
     return bool(making) and all(map(_meets_here, making))
 
 
-def _making_groups(live: LiveProgram) -> list[Function]:
-    """The functions of a program that call `init_process_group`."""
+@remembered
+def groups_made(module: Module) -> list[tuple[Function, ast.Call]]:
+    """The calls of `init_process_group` in a file, each with the function that makes it."""
+    if "init_process_group" not in module.source.text:
+        return []
     return [
-        function
-        for each in live.program.modules.values()
-        if "init_process_group" in each.source.text
-        for function in each.all_functions
-        if any(
-            isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
-            for node in own_nodes(function)
-        )
+        (function, node)
+        for function in module.all_functions
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
     ]
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
-from distlint.analysis.questions.launched import on_one_machine, refuses_machines
+from distlint.analysis.questions.launched import groups_made, on_one_machine, refuses_machines
 from distlint.knowledge.ranks import DEALT_TO
-from distlint.nodes import last_name, walk
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -153,21 +153,13 @@ def _ranks_a_group(model: Model, module: Module, origin: Origin) -> bool:
     On two machines no launch gets to the parts: the group waits for ranks that nobody is (alpaca_farm 30717dd
     src/alpaca_farm/distributed_utils.py:34, `rank = get_local_rank()`).
     """
-    for each in linked(model.program, module):
-        if "init_process_group" not in each.source.text:
-            continue
-        for function in each.all_functions:
-            for node in own_nodes(function):
-                if isinstance(node, ast.Call) and last_name(node.func) == "init_process_group":
-                    given = [k.value for k in node.keywords if k.arg == "rank"]
-                    values = [
-                        value
-                        for rank in given
-                        for value in (rank, *assignments(function).get(ast.unparse(rank), ()))
-                    ]
-                    if any(_asks_there(model, each, value, origin) for value in values):
-                        return True
-    return False
+    return any(
+        _asks_there(model, each, value, origin)
+        for each in linked(model.program, module)
+        for function, call in groups_made(each)
+        for rank in (k.value for k in call.keywords if k.arg == "rank")
+        for value in (rank, *assignments(function).get(ast.unparse(rank), ()))
+    )
 
 
 def _asks_there(model: Model, module: Module, value: ast.expr, origin: Origin) -> bool:
