@@ -19,12 +19,10 @@ from distlint.analysis.questions.sections import in_turn
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Replace
 from distlint.nodes import walk
+from distlint.repairs.asking_all import FLAGS, free_name
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import LEAVES, dedented, source
 from distlint.repairs.premises import meetings_in, ranked_callers
-
-_NAMES = ("failed", "has_failed", "failed_here")
-"""What the variable may be called that says whether this rank failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def agreed(model: Model, divergence: Divergence) -> tuple[Edit, ...] | None:
         return None
     if any(guard.value.variance is not Variance.UNIFORM for guard in site.guards):
         return None
-    statement, name = site.tries[-1], _free_name(function)
+    statement, name = site.tries[-1], free_name(function, FLAGS)
     block = block_with(function, statement)
     if statement.orelse or statement.finalbody or block is None or name is None:
         return None
@@ -92,13 +90,6 @@ def _all_come(model: Model, function: Function) -> bool:
         return False
     plain = isinstance(function.node, ast.FunctionDef | ast.Module) and not function.is_generator
     return plain and not ranked_callers(model, function)
-
-
-def _free_name(function: Function) -> str | None:
-    """A name that the function does not know."""
-    used = {n.id for n in walk(function.node) if isinstance(n, ast.Name)}
-    used |= {n.arg for n in walk(function.node) if isinstance(n, ast.arg)}
-    return next((name for name in _NAMES if name not in used), None)
 
 
 def _behind(statement: ast.Try, failing: ast.Call, anchor: ast.AST) -> Sequence[ast.stmt] | None:

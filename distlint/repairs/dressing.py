@@ -20,6 +20,7 @@ from distlint.edits import Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.findings import Applicability, Finding, Fix
 from distlint.knowledge.versions import SINCE
 from distlint.nodes import walk
+from distlint.repairs.asking_all import asked_of_all
 from distlint.repairs.blocks import block_with
 from distlint.repairs.ending import ends_program
 from distlint.repairs.group import group_at
@@ -427,7 +428,11 @@ def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
             return _in_turn(edit, place)
         case Replace() | Insert() if names <= _EXPRESSIONS.keys():
             code = _expression(edit.code, place)
-            return None if code is None else ("", (replace(edit, code=code),))
+            if code is not None:
+                return "", (replace(edit, code=code),)
+            if names <= {"any_rank", "all_ranks"} and (group := place.scope.distributed):
+                asked = asked_of_all(place.model, place.function, edit, group)
+                return None if asked is None else ("", asked)
         case Replace() if names in ({"run_on_main"}, {"save"}):
             return _on_main(edit, place)
     return None

@@ -16,10 +16,13 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.analysis.questions.launched import started_by
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
 from distlint.knowledge import facts
+from distlint.knowledge.configuration.launchers import SET_BY
 from distlint.knowledge.conventions import NAMED_RANKS
 from distlint.knowledge.versions import TRAINER_WITH_ACCELERATOR
 from distlint.nodes import walk
@@ -81,10 +84,15 @@ _ACCELERATOR: Final = {
 """What `accelerate.Accelerator` has (1.15.0 accelerator.py)."""
 
 _OF_TRAINER: Final = {
-    "main": "{}.is_world_process_zero()",
-    "barrier": "{}.accelerator.wait_for_everyone()",
+    # 5.0.0 trainer.py
+    "transformers.Trainer": {
+        "main": "{}.is_world_process_zero()",
+        "barrier": "{}.accelerator.wait_for_everyone()",
+    },
+    # lightning 2.5 pytorch/trainer/trainer.py; asteroid 0.6 egs/librimix/ConvTasNet/train.py:111, behind `fit`
+    "lightning.pytorch.Trainer": {"main": "{}.is_global_zero"},
 }
-"""What an object of `transformers.Trainer` has (5.0.0 trainer.py)."""
+"""What an object of a framework's trainer has."""
 
 _GROUP: Final = {
     "main": "{}.get_rank() == 0",
@@ -140,9 +148,14 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
     _add(found, _ranks_of_class(model, function))
     _add(found, {"accelerator": _accelerator_of_class(model, function)})
     _add(found, {"accelerator": _accelerator_of_module(model, function)})
-    accelerator, trainer = found.get("accelerator", ""), found.pop("trainer", "")
+    accelerator = found.get("accelerator", "")
     own = _of_framework(model, function)
-    of_trainer = {key: text.format(trainer) for key, text in _OF_TRAINER.items() if trainer}
+    of_trainer = {
+        key: text.format(trainer)
+        for base, row in _OF_TRAINER.items()
+        if (trainer := found.pop(base, ""))
+        for key, text in row.items()
+    }
     if model.launch.older_than(*TRAINER_WITH_ACCELERATOR, function.module.path):
         own.pop("barrier", None)
         of_trainer.pop("barrier", None)
@@ -165,6 +178,8 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         _add(found, {"main": f"{_in_or(without)} or {_GROUP['main'].format(name)}"})
         if "barrier" not in found:
             _add(found, {"barrier": _GROUP["barrier"].format(name), "barrier_if": under})
+    if with_group and "local_rank" not in found:
+        _add(found, {"local_rank": _set_by_launcher(model, function, line)})
     ddp = _read_in_ddp(model, function, line)
     return Scope(
         **found,
@@ -518,6 +533,23 @@ def _local_rank_read(module: Module) -> str:
     return ""
 
 
+def _set_by_launcher(model: Model, function: Function, line: int) -> str:
+    """A read of the local rank, where all launches that lead to a file set the variable, and nothing spawns ranks.
+
+    Without a launcher it reads 0. Sa2VA 9832e1a projects/sa2va/evaluation/utils/dist.py: under Slurm the program sets it.
+    """
+    if visible_imports(function, line).get("os") != "os":
+        return ""
+    module = function.module
+    if any("spawn(" in each.source.text for each in linked(model.program, module)):
+        return ""
+    launches = [
+        launch for path in started_by(model, module) for _, launch in model.launch.starting(path)
+    ]
+    known = bool(launches) and all("LOCAL_RANK" in SET_BY[each.launcher] for each in launches)
+    return 'int(os.environ.get("LOCAL_RANK", 0))' if known else ""
+
+
 def _variable_read(node: ast.expr) -> str:
     """The launcher's variable that an expression reads as a number, and no other; else empty."""
     match = _FROM_ENVIRONMENT.fullmatch(ast.unparse(node)) if isinstance(node, ast.Call) else None
@@ -579,11 +611,9 @@ def _facts_of(values: list[tuple[RankClass, Value]], module: Module) -> Iterator
     """The fields of `Scope` that a name can stand for."""
     if all(value.type == "accelerate.Accelerator" for _, value in values):
         yield "accelerator"
-    if all(
-        value.type and "transformers.Trainer" in facts.with_bases([value.type])
-        for _, value in values
-    ):
-        yield "trainer"
+    for base in _OF_TRAINER:
+        if all(value.type and base in facts.with_bases([value.type]) for _, value in values):
+            yield base
     if len({rank for rank, _ in values}) < 2:
         return
     # Called with a 0 in it, a function runs on one process: `run_training(0, 1, …)` in lightweight-gan efbec45

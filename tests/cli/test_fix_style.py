@@ -180,6 +180,97 @@ def test_an_answer_of_all_through_the_accelerator(distlint: Program, tmp_path: P
     assert f"+        if {agreed.format('failed')}.any():" in written
 
 
+STOPS = MADE + "    for step in range(10):\n        dist.all_reduce(torch.ones(1))\n"
+BY_CLOCK = STOPS + "        if time.perf_counter() > 3600:\n            break\n"
+FAILS = STOPS + (
+    "        try:\n            print(open(path).read())\n        except OSError:\n            break\n"
+    "        dist.barrier()\n"
+)
+
+
+def test_an_answer_of_all_by_the_process_group(distlint: Program, tmp_path: Path) -> None:
+    head = HEAD.replace("import os\n", "import os\nimport time\n")
+    asked = [
+        "+        answers = [None] * dist.get_world_size()",
+        "+        dist.all_gather_object(answers, {})",
+        "+        if any(answers):",
+    ]
+    assert fixed(distlint, tmp_path, BY_CLOCK, *NATIVE, head=head) == [
+        "-        if time.perf_counter() > 3600:",
+        *(line.format("bool(time.perf_counter() > 3600)") for line in asked),
+    ]
+    assert fixed(distlint, tmp_path, FAILS, *NATIVE, head=head) == [
+        "+        failed = False",
+        "+            failed = True",
+        *(line.format("failed") for line in asked),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(
+            STOPS + "        if step > 20:\n            pass\n"
+            "        elif time.perf_counter() > 3600:\n            break\n",
+            id="elif: nothing can stand in front of it",
+        ),
+        pytest.param(
+            STOPS.replace("for step in range(10)", "while time.perf_counter() < 3600"),
+            id="the test of a loop is asked again each turn",
+        ),
+        pytest.param(
+            BY_CLOCK.replace("'gloo'", "'nccl'"), id="over NCCL without a device of its own"
+        ),
+        pytest.param(
+            BY_CLOCK.replace(MADE, "    dist.get_rank = print\n"), id="no group on every way"
+        ),
+    ],
+)
+def test_no_answer_of_all_where_it_cannot_be_asked(
+    distlint: Program, tmp_path: Path, body: str
+) -> None:
+    head = HEAD.replace("import os\n", "import os\nimport time\n")
+    assert fixed(distlint, tmp_path, body, *NATIVE, head=head) == []
+
+
+@pytest.mark.parametrize(
+    ("launch", "spawns", "wanted"),
+    [
+        ("torchrun --nnodes 2 --nproc_per_node 8 train.py", "", True),
+        ("accelerate launch --multi_gpu train.py", "", True),
+        ("python train.py", "", False),
+        ("torchrun --nproc_per_node 8 other.py", "", False),
+        ("torchrun --nproc_per_node 8 train.py", "    torch.multiprocessing.spawn(print)\n", False),
+    ],
+)
+def test_the_local_rank_of_the_launcher(
+    distlint: Program, tmp_path: Path, launch: str, spawns: str, *, wanted: bool
+) -> None:
+    (tmp_path / "run.sh").write_text(f"{launch}\n")
+    body = MADE + "    torch.cuda.set_device(dist.get_rank())\n" + spawns
+    assert (
+        fixed(distlint, tmp_path, body, *NATIVE)
+        == [
+            "-    torch.cuda.set_device(dist.get_rank())",
+            '+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))',
+        ]
+        * wanted
+    )
+
+
+def test_rank_0_of_a_trainer_of_lightning(distlint: Program, tmp_path: Path) -> None:
+    head = "import torch\nimport pytorch_lightning as pl\n\n\ndef main(path):\n"
+    body = (
+        "    trainer = pl.Trainer(devices=2, strategy='ddp')\n    trainer.fit(torch.nn.Linear(2, 2))\n"
+        "    torch.save(torch.rand(3), path)\n"
+    )
+    assert fixed(distlint, tmp_path, body, *NATIVE, head=head) == [
+        "-    torch.save(torch.rand(3), path)",
+        "+    if trainer.is_global_zero:",
+        "+        torch.save(torch.rand(3), path)",
+    ]
+
+
 def test_without_a_native_form_the_fix_is_shown_with_what_to_do(
     distlint: Program, tmp_path: Path
 ) -> None:

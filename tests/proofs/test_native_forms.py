@@ -14,6 +14,7 @@ from tests.in_this_process import distlint
 HEAD = """\
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -47,6 +48,29 @@ if __name__ == "__main__":
 WRITES = "    torch.save(Told(), path)\n    seen = torch.load(path, weights_only=False)\n"
 WRITES_ONCE = "    if not os.path.exists(path):\n        torch.save(Told(), path)\n    seen = torch.load(path, weights_only=False)\n"
 
+LATE = """\
+    seen, started = 0, time.monotonic()
+    for turn in range(3):
+        if rank == 1:
+            time.sleep(1)
+        if time.monotonic() - started > 0.8:
+            break
+        dist.barrier()
+        seen = turn + 1
+"""
+FAILS = """\
+    seen = 0
+    if rank == 0:
+        open(f"{path}.part{rank}", "w").close()
+    for turn in range(3):
+        try:
+            open(f"{path}.part{rank}").close()
+        except OSError:
+            break
+        dist.barrier()
+        seen = turn + 1
+"""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -62,6 +86,8 @@ WRITES_ONCE = "    if not os.path.exists(path):\n        torch.save(Told(), path
             "with accelerator.main_process_first():",
             id="main first: accelerator",
         ),
+        pytest.param(GROUP + LATE, "if any(answers):", id="any rank: a clock of each"),
+        pytest.param(GROUP + FAILS, "if any(answers):", id="any rank: a failure of one"),
         pytest.param(
             GROUP + "    model = DDP(Net(2, 2))\n    seen = model.config\n",
             "model.module.config",
