@@ -34,6 +34,8 @@ from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
+from distlint.analysis.questions.unset_options import is_for_unset_option
+from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
@@ -68,9 +70,21 @@ class Model(LiveProgram):
         return self.read_launch()
 
     def is_left_over(self, path: str, line: int) -> bool:
-        """Whether a place is in a function that no program calls: what goes wrong there, nobody meets."""
+        """Whether no program comes to a place: to its function, by an option that none sets, or with an old library."""
         return any(
-            is_left_over(self, module, line) for module in self.modules if module.path == path
+            is_left_over(self, module, line)
+            or is_for_unset_option(self, module, line)
+            or self._is_for_old_version(module, line)
+            for module in self.modules
+            if module.path == path
+        )
+
+    def _is_for_old_version(self, module: Module, line: int) -> bool:
+        """Whether a place is in a branch for a library older than what the project asks for."""
+        return any(
+            arm.first <= line <= arm.last
+            and not self.launch.older_than(arm.package, arm.version, module.path)
+            for arm in arms_for_old_versions(module)
         )
 
     def starts_several(self, module: Module) -> bool:

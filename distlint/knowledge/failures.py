@@ -203,7 +203,6 @@ FAILURES: dict[str, str] = {
     "subprocess.check_output": "process",
     "subprocess.call": "process",
     "subprocess.Popen": "process",
-    "os.system": "process",
     "torch.hub.load": "network",
     "torch.hub.load_state_dict_from_url": "network",
     "torch.hub.download_url_to_file": "network",

@@ -51,6 +51,8 @@ class Launch:
     """Whether every word in front of the script is known: all options of the launcher are seen."""
     conda: str = ""
     """The environment of conda that is activated where it stands; empty where nobody says."""
+    sought: frozenset[str] = frozenset()
+    """The programs for which tests of the script around it look."""
     tested: frozenset[str] = frozenset()
     """The variables that tests of the script around it ask for."""
 
@@ -109,7 +111,7 @@ def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) 
             row, length = _launcher_at(command.words, index)
             if row is not None:
                 launch = _launch(command, index, row, length)
-                yield replace(launch, conda=conda, tested=command.tested)
+                yield replace(launch, conda=conda, tested=command.tested, sought=command.sought)
                 break
 
 

@@ -29,6 +29,8 @@ mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirna
 """
 _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
 _VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
+_SEEKS: Final = re.compile(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([\w.+-]+)")
+"""How scripts ask whether a program is there."""
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
 
 
@@ -62,6 +64,8 @@ class Command:
     """The function of the script in whose body it stands."""
     tested: frozenset[str] = frozenset()
     """The variables that tests around it ask for: in its arm they may be something else than what is written above."""
+    sought: frozenset[str] = frozenset()
+    """The programs for which tests around it look: `if command -v torchrun`."""
 
 
 @cache
@@ -102,6 +106,7 @@ class _Around:
     repeated: bool = False
     function: str = ""
     tested: frozenset[str] = frozenset()
+    sought: frozenset[str] = frozenset()
 
 
 class _Script:
@@ -200,6 +205,7 @@ class _Script:
                 around.repeated,
                 around.function,
                 around.tested,
+                around.sought,
             )
         )
 
@@ -328,7 +334,12 @@ def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
         name = node.child_by_field_name("name")
         around = replace(around, function=_text(name) if name is not None else "")
     elif node.type in _TESTS:
-        around = replace(around, tested=around.tested | _asked_for(node))
+        test = _text(node.named_children[0]) if node.named_children else ""
+        around = replace(
+            around,
+            tested=around.tested | _asked_for(node),
+            sought=around.sought | set(_SEEKS.findall(test)),
+        )
     children = node.children
     after = [each.type == "&" for each in (*children[1:], *children[-1:])]
     return [

@@ -1034,6 +1034,23 @@ WRONG = {
                     if stopper(epoch=epoch):
                         break
         """,
+    "in front of the process group, which is then made": """
+        def start(config):
+            if dist.is_initialized():
+                print("again")
+            else:
+                dist.init_process_group("nccl")
+                if dist.get_rank() == 0:
+                    dist.barrier()  # parts: rank
+        """,
+    "below a return where the process group is there": """
+        def start(config):
+            if dist.is_available() and dist.is_initialized():
+                return
+            dist.init_process_group("nccl")
+            if dist.get_rank() == 0:
+                dist.barrier()  # parts: rank
+        """,
     "prepared loader of the main process, counted by keyword": """
         from accelerate import Accelerator
         from torch.utils.data import DataLoader

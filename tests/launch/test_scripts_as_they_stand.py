@@ -159,6 +159,7 @@ dist.init_process_group("nccl")
         ("import timm", "timm==0.3.2\ntorch>=2.0\n", "info"),
         ("import timm", "timm==0.9.2\n", "error"),
         ("from torch._six import container_abcs", "numpy\n", "info"),
+        ("from torch._six import inf", "numpy\n", "info"),
         ("import timm", "torch==1.12.0\n", "warning"),
     ],
 )
@@ -173,6 +174,25 @@ def test_an_old_launcher_of_its_time_is_a_note(
     (tmp_path / "requirements.txt").write_text(requirements)
     (tmp_path / "README.md").write_text(f"```\n{OLD.replace(' --use_env', '')}```\n")
     assert severities(tmp_path, monkeypatch) == {"DL805": severity}
+
+
+@pytest.mark.parametrize(
+    ("test", "codes"),
+    [
+        ("if command -v torchrun &> /dev/null", set()),
+        ("if ! which torchrun >/dev/null 2>&1", set()),
+        ("if command -v nvidia-smi", {"DL805"}),
+        ('if [ "$LAUNCHER" = torchrun ]', {"DL805"}),
+    ],
+)
+def test_the_old_launcher_where_torchrun_is_missing(
+    test: str, codes: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sa2VA 9832e1a tools/dist.sh:29."""
+    script = f"{test}; then\n  torchrun train.py\nelse\n  python -m torch.distributed.launch train.py\nfi\n"
+    (tmp_path / "run.sh").write_text(script)
+    (tmp_path / "train.py").write_text("import torch.distributed as dist\n")
+    assert set(severities(tmp_path, monkeypatch)) == codes
 
 
 @pytest.mark.parametrize(

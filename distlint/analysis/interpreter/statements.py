@@ -37,10 +37,9 @@ from distlint.analysis.program.definitions import (
     Definition,
     Function,
     dotted_name,
-    last_name,
 )
-from distlint.analysis.program.syntax import assignments, ends_process, is_way_out
-from distlint.nodes import children
+from distlint.analysis.program.syntax import assignments, ends_process, is_way_out, own_nodes
+from distlint.nodes import children, last_name, walk
 
 
 def start(frame: Frame) -> None:
@@ -105,6 +104,11 @@ def _if(frame: Frame, statement: ast.If) -> bool:
     taken, other = statement.body, statement.orelse
     if not truth:
         taken, other = other, taken
+    if "initialized" in test.tags and (
+        _makes_group(other)
+        or (_leaves(frame, taken) and _makes_group(_below(frame.function, statement)))
+    ):
+        return _fork(frame, statement, test.replace(const=UNKNOWN))
     scope = frame.scope.under(frame.guard(statement.test, test, truth))
     if test.variance is Variance.RANK_DEPENDENT:
         scope = scope.controlled_by(test)
@@ -113,6 +117,27 @@ def _if(frame: Frame, statement: ast.If) -> bool:
     if alive and _leaves(frame, other):
         frame.scope = frame.scope.under(frame.guard(statement.test, test, truth, exits=True))
     return alive
+
+
+def _below(function: Function, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements of a function that stand below another, whichever blocks they are in."""
+    return [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.stmt) and node.lineno > (statement.end_lineno or 0)
+    ]
+
+
+def _makes_group(block: list[ast.stmt]) -> bool:
+    """Whether statements make the process group: the first time that all ranks come there, it is missing.
+
+    UniSpeech 40d3227 src/fairseq/distributed/utils.py:262: a warning if it is there already, else it is made, and tried.
+    """
+    return any(
+        isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
+        for statement in block
+        for node in walk(statement)
+    )
 
 
 def _asks_for_presence(frame: Frame, node: ast.expr, test: Value) -> bool:

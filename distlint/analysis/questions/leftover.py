@@ -58,15 +58,21 @@ def is_left_over(live: LiveProgram, module: Module, line: int) -> bool:
 
 
 @remembered
-def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]:
-    """The first and last lines of such functions."""
+def started_by_scripts(live: LiveProgram, module: Module) -> bool:
+    """Whether scripts alone lead to a file, and all who call its functions name them in code."""
     starting = live.answer(roots)[module]
-    users = importers(live.program, module)
-    known = (
+    return (
         bool(starting)
         and all(root.is_script for root in starting)
-        and not any(_looks_up(live, user, module) for user in users)
+        and not any(_looks_up(live, user, module) for user in importers(live.program, module))
     )
+
+
+@remembered
+def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]:
+    """The first and last lines of such functions."""
+    users = importers(live.program, module)
+    known = started_by_scripts(live, module)
     if not known and not _left_out(users):
         return ()
     return tuple(
@@ -74,7 +80,7 @@ def _left_over(live: LiveProgram, module: Module) -> tuple[tuple[int, int], ...]
         for node in (*module.source.tree.body, *_methods(live, module))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (known or node.name in _left_out(users))
-        and all(_is_plain(each) for each in node.decorator_list)
+        and all(is_plain(each) for each in node.decorator_list)
         and not _OF_PYTEST.match(node.name)
         and not any(_uses(live, each, module, node.name) for each in _near(live, module, users))
     )
@@ -93,7 +99,7 @@ def _calls_in_comments(module: Module) -> frozenset[str]:
     return frozenset(_IN_COMMENT.findall(module.source.text))
 
 
-def _is_plain(decorator: ast.expr) -> bool:
+def is_plain(decorator: ast.expr) -> bool:
     """Whether a decorator only changes how a function runs: `@torch.no_grad()`."""
     return last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) in _PLAIN
 

@@ -120,8 +120,6 @@ _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
 )
-_GONE = frozenset({"container_abcs", "int_classes"})
-"""What torch 1.9.0 has no more in `torch._six`."""
 _SHOWN = 5
 """So many other launches of a script are shown beside the first: the rest are counted."""
 
@@ -139,6 +137,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         runs = _runs(files, script, launch)
         if runs is None and "use_env" in launch.options:
             continue  # the launcher of its time
+        if "torchrun" in launch.sought:
+            continue  # for a torch without it: Sa2VA 9832e1a tools/dist.sh:29, behind `if command -v torchrun`
         if runs is not None and (fix := _with_torchrun(script, launch, runs)) is not None:
             severity = Severity.INFO if is_dead(files, script, launch) else SEVERITY
             yield Finding(CODE, NAME, severity, _does_the_same(runs), launch.place, (), fix)
@@ -552,15 +552,13 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
 
 
 def _needs_old_torch(model: Model, module: Module) -> bool:
-    """Whether a script, or what it imports, ends before it parses anything with each torch that deprecates the launcher.
+    """Whether a script, or what it imports, ends before it parses anything with each torch that spells it with a hyphen.
 
-    esvit 2d6becd models/cvt_v4_transformer.py:7: `from torch._six import container_abcs`, as does timm 0.3.2,
-    which it pins. What else is in `torch._six` is there until torch 2.0 (SatMAE e31c11f util/misc.py:17).
+    Siamese-Image-Modeling bbdec30 util/misc.py:24: `from torch._six import inf`, a module that torch 2.0 has no more;
+    timm 0.3.2 takes from it what torch 1.9 has no more.
     """
     return model.launch.older_than("timm", (0, 3, 3), module.path) or any(
-        isinstance(statement, ast.ImportFrom)
-        and statement.module == "torch._six"
-        and not _GONE.isdisjoint(alias.name for alias in statement.names)
+        isinstance(statement, ast.ImportFrom) and statement.module == "torch._six"
         for each in imported_below(model.program, module)
         if "torch._six" in each.source.text
         for statement in each.source.tree.body

@@ -1,0 +1,219 @@
+"""Code for an option that no part of the program sets: a parameter which every call leaves at its default."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.analysis.questions.leftover import is_plain, started_by_scripts
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
+
+_UNKNOWN: Final = object()
+_MAX_CALLERS: Final = 4
+_COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+}
+_ASKS_KIND: Final = frozenset({"isinstance", "issubclass", "super", "type"})
+
+
+def is_for_unset_option(live: LiveProgram, module: Module, line: int) -> bool:
+    """Whether a line runs only where a parameter has another value than its default, and no call gives it one.
+
+    Asked of scripts and of what they alone import: whoever takes a library may set what he likes.
+
+    MeMOTR 7de13f4 models/runtime_tracker.py:98: `if self.visualize:`, False in the constructor, as it is in that of the
+    one that makes the object, whom nobody tells otherwise.
+    """
+    if not started_by_scripts(live, module):
+        return False
+    return any(
+        first <= line <= last
+        for function in module.all_functions
+        if isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and function.node.lineno <= line <= (function.node.end_lineno or 0)
+        for first, last in _never_run(live.program, function)
+    )
+
+
+@remembered
+def _never_run(program: Program, function: Function) -> tuple[tuple[int, int], ...]:
+    """The first and last lines of the parts of a function that no call of the program comes to."""
+    return tuple(_parts(program, function, function.body))
+
+
+def _parts(
+    program: Program, function: Function, block: list[ast.stmt]
+) -> Iterator[tuple[int, int]]:
+    for number, statement in enumerate(block):
+        if isinstance(statement, ast.If):
+            holds = settled(program, function, statement.test)
+            if holds is not _UNKNOWN:
+                taken, other = statement.body, statement.orelse
+                if not holds:
+                    taken, other = other, taken
+                if other:
+                    yield other[0].lineno, other[-1].end_lineno or other[-1].lineno
+                rest = block[number + 1 :]
+                if rest and taken and isinstance(taken[-1], ast.Return | ast.Raise):
+                    yield rest[0].lineno, rest[-1].end_lineno or rest[-1].lineno
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for name in ("body", "orelse", "finalbody"):
+                yield from _parts(program, function, getattr(statement, name, []))
+
+
+def is_settled(program: Program, function: Function, node: ast.expr, value: object) -> bool:
+    """Whether an expression has one value in every call that the program makes of a function, and it is this one."""
+    found = settled(program, function, node)
+    return found is not _UNKNOWN and type(found) is type(value) and found == value
+
+
+def settled(
+    program: Program, function: Function, node: ast.expr, depth: int = _MAX_CALLERS
+) -> object:
+    """The constant that an expression comes out as in every call that the program makes of a function.
+
+    Only what depends on a parameter that has a constant as its default counts.
+    """
+    match node:
+        case ast.Name(id=name):
+            return _given(program, function, name, depth)
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+            return _kept(program, function, attr, depth)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            value = settled(program, function, operand, depth)
+            return _UNKNOWN if value is _UNKNOWN else not value
+        case ast.BoolOp(op=op, values=values):
+            known = [settled(program, function, each, depth) for each in values]
+            decides = isinstance(op, ast.Or)
+            if any(each is not _UNKNOWN and bool(each) is decides for each in known):
+                return decides
+            return _UNKNOWN if _UNKNOWN in known else not decides
+        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=right)]):
+            value, compare = settled(program, function, left, depth), _COMPARED.get(type(op))
+            if value is _UNKNOWN or compare is None:
+                return _UNKNOWN
+            try:
+                return compare(value, right)
+            except TypeError:
+                return _UNKNOWN
+    return _UNKNOWN
+
+
+@remembered
+def _given(program: Program, function: Function, name: str, depth: int) -> object:
+    """The constant that a parameter is in every call."""
+    default = default_of(function, name) if name in function.parameters else None
+    if (
+        not isinstance(default, ast.Constant)
+        or name in _stored(function)
+        or not all(map(is_plain, function.decorators))
+        or depth == 0
+    ):
+        return _UNKNOWN
+    callers = callers_by_name(program, function)
+    if not callers or _is_handed_on(program, function):
+        return _UNKNOWN
+    for user, call in callers:
+        if any(isinstance(each, ast.Starred) for each in call.args) or any(
+            keyword.arg is None for keyword in call.keywords
+        ):
+            return _UNKNOWN
+        argument = argument_of(call, function, name)
+        match argument:
+            case None:
+                value: object = default.value
+            case ast.Constant():
+                value = argument.value
+            case _:
+                value = settled(program, user, argument, depth - 1)
+        if value is _UNKNOWN or type(value) is not type(default.value) or value != default.value:
+            return _UNKNOWN
+    return default.value
+
+
+@remembered
+def _stored(function: Function) -> frozenset[str]:
+    """The names that a function itself gives a value."""
+    return frozenset(
+        node.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    )
+
+
+@remembered
+def _kept(program: Program, function: Function, attr: str, depth: int) -> object:
+    """The constant that the constructor puts into an attribute which nothing else sets."""
+    method = next((each for each in function.outward() if each.cls is not None), None)
+    if method is None or method.cls is None:
+        return _UNKNOWN
+    own, _ = program.mro(method.cls)
+    makers = [maker for cls in own for maker in cls.self_assigned.get(attr, ())]
+    if len(makers) != 1 or makers[0].name != "__init__" or _times_set(program, attr) != 1:
+        return _UNKNOWN
+    match assignments(makers[0]).get(f"self.{attr}", []):
+        case [value]:
+            return settled(program, makers[0], value, depth)
+    return _UNKNOWN
+
+
+@remembered
+def _times_set(program: Program, attr: str) -> int:
+    """How often the program sets an attribute of this name, of whatever object; by a text once more."""
+    word = re.compile(
+        rf"\.{re.escape(attr)}\s*(?::[^=\n]+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)|[\"']{re.escape(attr)}[\"']"
+    )
+    return sum(
+        len(word.findall(module.source.text))
+        for module in program.modules.values()
+        if attr in module.source.text
+    )
+
+
+def _is_handed_on(program: Program, function: Function) -> bool:
+    """Whether something gets the function, or its class, and may call it with what it likes."""
+    name = function.cls.name if function.name == "__init__" and function.cls else function.name
+    return any(
+        name in _names_handed_on(module)
+        for module in program.modules.values()
+        if name in module.source.text
+    )
+
+
+@remembered
+def _names_handed_on(module: Module) -> frozenset[str]:
+    """The names that a file hands to calls, keeps in containers, gives back or has other names for."""
+    found: list[ast.expr | None] = []
+    for node in walk(module.source.tree):
+        match node:
+            case ast.Call(func=func, args=args, keywords=keywords):
+                if last_name(func) not in _ASKS_KIND:
+                    found += [*args, *(keyword.value for keyword in keywords)]
+            case ast.Dict(values=values) | ast.List(elts=values) | ast.Tuple(elts=values):
+                found += values
+            case ast.Assign(value=value) | ast.Return(value=value) | ast.Lambda(body=value):
+                found.append(value)
+            case ast.IfExp(body=body, orelse=orelse):
+                found += [body, orelse]
+    return frozenset(
+        last_name(each) for each in found if isinstance(each, ast.Name | ast.Attribute)
+    )

@@ -1,0 +1,129 @@
+"""Code for an option that nobody sets, or for an old library: what is found there is information."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import severities_in
+
+TRACKS = """
+import functools
+import torch
+import torch.distributed as dist
+
+class Tracker:
+    def __init__(self, size, visualize=False, name=None):
+        self.visualize = visualize
+        self.name = name
+
+    def run(self, x):
+        if {test}:
+            torch.save(x, "seen.pt")
+
+class Submitter:
+    def __init__(self, size, visualize: bool = False):
+        self.tracker = Tracker(size, {handed})
+
+def main():
+    dist.init_process_group("nccl")
+    submitter = {made}
+    x = torch.ones(1)
+    {more}
+    submitter.tracker.run(x)
+    dist.all_reduce(x)
+    print(torch.load("seen.pt"))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "severity"),
+    [
+        pytest.param({}, "info", id="nobody sets it"),
+        pytest.param({"made": "Submitter(3, visualize=False)"}, "info", id="its default is passed"),
+        pytest.param({"test": "not self.visualize"}, "error", id="its default lets in"),
+        pytest.param({"test": "self.visualize and x is not None"}, "info", id="and: one is enough"),
+        pytest.param({"test": "self.visualize or x is not None"}, "error", id="or: not known"),
+        pytest.param({"test": "self.name is not None"}, "info", id="no name is given"),
+        pytest.param({"test": "self.name is None"}, "error", id="no name is asked for"),
+        pytest.param({"made": "Submitter(3, True)"}, "error", id="set by place"),
+        pytest.param(
+            {"made": "Submitter(3, visualize=dist.is_nccl_available())"}, "error", id="set"
+        ),
+        pytest.param({"made": "Submitter(**dict(size=3))"}, "error", id="handed in a dict"),
+        pytest.param({"made": "functools.partial(Submitter, 3)()"}, "error", id="handed on"),
+        pytest.param({"more": "submitter.tracker.visualize = True"}, "error", id="set later"),
+        pytest.param({"more": "setattr(submitter.tracker, 'visualize', 1)"}, "error", id="by name"),
+        pytest.param({"handed": ""}, "info", id="the inner one is not told"),
+        pytest.param({"handed": "visualize=True"}, "error", id="the inner one is told"),
+    ],
+)
+def test_an_option_that_no_call_sets(
+    given: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MeMOTR 7de13f4 models/runtime_tracker.py:98."""
+    parts = {
+        "test": "self.visualize",
+        "handed": "visualize=visualize",
+        "made": "Submitter(3)",
+        "more": "print(x)",
+    }
+    text = TRACKS.format(**{**parts, **given})
+    assert severities_in("DL301", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+def test_an_option_of_a_library_may_be_set_by_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = {"test": "self.visualize", "handed": "visualize=visualize", "made": "Submitter(3)"}
+    text = TRACKS.format(**parts, more="print(x)").partition("\nif __name__")[0]
+    assert severities_in("DL301", tmp_path, {"library.py": text}, capsys) == ["error"]
+
+
+WRITES = """
+import torch
+import torch.distributed as dist
+from packaging import version
+from accelerate.utils import is_torch_version
+
+def main():
+    dist.init_process_group("nccl")
+    x = torch.ones(1)
+    if {test}:
+        dist.all_reduce(x)
+    else:
+        torch.save(x, "seen.pt")
+    dist.all_reduce(x)
+    print(torch.load("seen.pt"))
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "requirements", "severity"),
+    [
+        ('is_torch_version(">=", "1.11.0")', "torch==2.2.2\n", "info"),
+        ('is_torch_version(">=", "1.11.0")', "", "info"),
+        ('is_torch_version(">=", "1.11.0")', "torch==1.10.0\n", "error"),
+        ('is_torch_version("<", "1.11.0")', "torch==2.2.2\n", "error"),
+        ('version.parse(torch.__version__) >= version.parse("1.11")', "torch==2.2.2\n", "info"),
+        ('torch.__version__ > "1.11"', "torch==2.2.2\n", "info"),
+        ('torch.__version__ == "1.11"', "torch==2.2.2\n", "error"),
+        ("torch.cuda.is_available()", "torch==2.2.2\n", "error"),
+    ],
+)
+def test_an_arm_for_old_versions(
+    test: str,
+    requirements: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """hallo 8fd7c57 hallo/models/unet_2d_blocks.py:933."""
+    files = {"train.py": WRITES.format(test=test), "requirements.txt": requirements}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
