@@ -270,10 +270,12 @@ def default_of(function: Function, name: str) -> ast.expr | None:
 
 
 def element_names(function: Function) -> set[str]:
-    """The names that hold an element of some collection; counters and written-out lists give none."""
+    """The names that hold an element of some collection; counters, written-out lists and merged settings give none."""
     found: set[str] = set()
     for node in own_nodes(function):
         match node:
+            case ast.For() if _merges_settings(node):
+                continue
             case (
                 ast.For(target=target, iter=iterable)
                 | ast.AsyncFor(target=target, iter=iterable)
@@ -281,6 +283,40 @@ def element_names(function: Function) -> set[str]:
             ):
                 found.update(_elements(function, target, iterable))
     return found
+
+
+def _merges_settings(loop: ast.For) -> bool:
+    """Whether a loop only puts the entries of a dict into other settings, under their keys.
+
+    VGen 4014d1f tools/train/train_t2v_enterance.py:38: `cfg[k] = v`, or `cfg[k].update(v)`.
+    """
+    match loop:
+        case ast.For(
+            target=ast.Tuple(elts=[ast.Name(id=key), ast.Name()]),
+            iter=ast.Call(func=ast.Attribute(attr="items")),
+            body=body,
+        ):
+            return all(_puts_under(statement, key) for statement in body)
+    return False
+
+
+def _puts_under(statement: ast.stmt, key: str) -> bool:
+    match statement:
+        case ast.If(body=body, orelse=orelse):
+            return all(_puts_under(each, key) for each in (*body, *orelse))
+        case (
+            ast.Assign(targets=[ast.Subscript(slice=ast.Name(id=name))])
+            | ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(
+                        value=ast.Subscript(slice=ast.Name(id=name)), attr="update" | "append"
+                    )
+                )
+            )
+            | ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Name(id=name), _]))
+        ):
+            return name == key
+    return False
 
 
 def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Iterator[str]:

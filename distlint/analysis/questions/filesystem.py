@@ -830,7 +830,8 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
                 names.add(name)
                 if name in elements or name.rpartition(".")[0] in batches:
                     return set(), True
-                stack.extend(assigned.get(name, ()))
+                if not _is_progress(name):
+                    stack.extend(assigned.get(name, ()))
     return names & set(function.parameters), False
 
 
