@@ -39,7 +39,7 @@ from distlint.analysis.program.definitions import (
     dotted_name,
     last_name,
 )
-from distlint.analysis.program.syntax import assignments, ends_process, is_way_out
+from distlint.analysis.program.syntax import assignments, ends_process, is_way_out, mentions_rank
 from distlint.nodes import children
 
 
@@ -295,6 +295,15 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> bool:
     load = _as_load(statement.target)
     old = frame.evaluate(load)
     value = binary(old, frame.evaluate(statement.value), statement.op)
+    if (
+        isinstance(statement.op, ast.BitAnd)
+        and value.variance is Variance.UNIFORM
+        and not value.known
+        and mentions_rank(statement.value)
+    ):
+        # FoundationVision/Infinity 4c27bbb infinity/utils/arg_util.py:432: a rank that a file keeps in a variable of its
+        # own is not followed.
+        value = value.replace(tags=value.tags | {"rank"})
     assign(frame, statement.target, value)
     return True
 

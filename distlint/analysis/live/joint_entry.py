@@ -70,7 +70,7 @@ _MAKES_RANKS: Final = re.compile(
 )
 """Names of what makes ranks of processes, or hands them on, where a collective waits to be told that there are any."""
 _ASKS_IF_SEVERAL: Final = re.compile(
-    r"is_(?:\w*_)?initialized|is_dist|is_(?:\w+_)?distributed|is_multi|(?:is|use|using)_ddp|world_size|num_processes"
+    r"(?<![a-z])initialized|is_dist|is_(?:\w+_)?distributed|is_multi|(?:is|use|using)_ddp|world_size|num_processes"
 )
 """What asks whether there are other processes at all."""
 _SPAWNS: Final = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
@@ -228,11 +228,23 @@ class _Origins:
         if not function.is_module_body or not module.is_script:
             return True
         if function not in self._of_body:
-            runs = [s for (f, _), each in self._groups.items() if f is function for s in each]
-            self._of_body[function] = importers(self._program, module) != {module} or _calls_any(
-                (summary for _, summary in runs), _MAKES_RANKS
+            runs = [s for (f, _), each in self._groups.items() if f is function for _, s in each]
+            self._of_body[function] = _calls_any(runs, _MAKES_RANKS) or (
+                importers(self._program, module) != {module} and not all(map(_only_as_script, runs))
             )
         return self._of_body[function]
+
+
+def _only_as_script(body: Summary) -> bool:
+    """Whether the body of a file calls what the program has only where it is run itself: who imports it does it not.
+
+    FoundationVision/Infinity 4c27bbb tools/run_infinity.py:397, which other scripts take functions from.
+    """
+    return all(
+        any(_asks_for_script(guard.node) for guard in site.guards)
+        for site in body.calls
+        if site.callee is not None
+    )
 
 
 def _built_by_name(
@@ -639,7 +651,12 @@ def _only_if_any(program: Program, site: CallSite, summaries: Together) -> bool:
         for each in child.calls
         if _is_collective(each)
     ]
-    return bool(inner) and all(_only_if_any(program, each, Together(())) for each in inner)
+    return bool(inner) and all(
+        _only_if_any(program, each, Together(()))
+        # Infinity 4c27bbb infinity/utils/dist.py:126: `if __initialized:`, which the file's own start of the group sets.
+        or any(_asks_if_several(program, guard) for guard in each.guards)
+        for each in inner
+    )
 
 
 def ranked(site: CallSite) -> bool:
