@@ -572,9 +572,12 @@ def _read(live: LiveProgram, found: FileCall) -> bool:
         (found.path, found.function, found.site.node)
     ]
     if isinstance(found.path, ast.Name) and found.path.id in found.function.parameters:
+        # A method has many namesakes: what is called as `save_pretrained()` in a copy of transformers (CodeRL ec3c526).
+        known = live.callers.get(found.function, ()) if found.function.cls is not None else ()
+        callers = [(site.function, site.node) for site in known]
         named += [
             (given, user, call)
-            for user, call in callers_by_name(live.program, found.function)
+            for user, call in callers or callers_by_name(live.program, found.function)
             if (given := argument_of(call, found.function, found.path.id)) is not None
         ]
     return any(_read_as(live, found, *each) for each in named)
