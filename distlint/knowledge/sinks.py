@@ -1444,6 +1444,9 @@ SAME_FROM_SAME: Final = frozenset({
 })  # fmt: skip
 """Functions and methods, by their last names, that give the same where they are given the same."""
 
+PARSES_OPTIONS: Final = frozenset({"parse_args", "parse_known_args", "get_args", "get_parser_args"})
+"""Methods and functions, by their last names, that return the options of the command line (python 3.11 argparse)."""
+
 READ_BY_LIBRARIES: Final = frozenset({"deepspeed_config"})
 """Attributes of the arguments under which a library looks for a file (deepspeed 0.18.0 deepspeed/__init__.py:
 `initialize(args)`)."""

@@ -108,6 +108,7 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         alike.holds(each, found.function, seen=told)
         or _is_prose(found, each)
         or _marks_an_end(found, each)
+        or _is_pickle_of_options(live.program, found, each)
         for each in given
     ) and not _read(live, found)
 
@@ -149,6 +150,42 @@ def _is_prose(found: FileCall, written: ast.expr) -> bool:
             for part in walk(written)
             if isinstance(part, ast.Name | ast.Attribute)
         )
+    )
+
+
+def _is_pickle_of_options(program: Program, found: FileCall, written: ast.expr) -> bool:
+    """Whether the options of the command line are pickled, as they are: what differs is which rank wrote them.
+
+    People read a text in which one rank stands for all, and no pickle. salesforce/CodeRL ec3c526
+    transformers/examples/research_projects/bertology/run_prune_gpt.py:364: `torch.save(args, …)`; XLM cd281d3
+    xlm/utils.py:55: `pickle.dump(params, open(…, "wb"))`.
+    """
+    mode = found.site.argument(1, "mode") if found.site.name in sinks.OPENS else None
+    binary = mode is not None and isinstance(mode.const, str) and "b" in mode.const
+    return (binary or found.site.name == "torch.save") and _are_options(
+        program, written, found.function, _MAX_CALLERS
+    )
+
+
+def _are_options(program: Program, node: ast.expr, function: Function, depth: int) -> bool:
+    """Whether a variable holds what a parser of the command line has returned."""
+    match node:
+        case ast.Call(func=called):
+            return last_name(called) in sinks.PARSES_OPTIONS
+        case ast.Name(id=name):
+            pass
+        case _:
+            return False
+    made = assignments(function).get(name, ())
+    if made:
+        return all(_are_options(program, each, function, depth) for each in made)
+    given = [
+        (argument, user)
+        for user, call in callers_by_name(program, function)
+        if (argument := argument_of(call, function, name)) is not None
+    ]
+    return bool(given and depth) and all(
+        _are_options(program, each, user, depth - 1) for each, user in given
     )
 
 
