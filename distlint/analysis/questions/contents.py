@@ -31,6 +31,8 @@ from distlint.analysis.questions.filesystem import (
 )
 from distlint.analysis.questions.launched import roots
 from distlint.analysis.questions.paths import Parts, holds, parts_of
+from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.shares.values import Part
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import children, walk
@@ -55,6 +57,8 @@ _SMALL: Final = re.compile(
     r"__file__|conf|cfg|ya?ml|\.(?:py|json|toml|ini|txt|md|sh|gin)['\"]", re.IGNORECASE
 )
 _LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
+_ON_ALL: Final = re.compile(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
+"""Names of what gives every rank the shares of all."""
 _WORD: Final = re.compile(r"[\"'][a-z]+[\"']")
 _LARGE_FROM: Final = re.compile(r"(?:torch|np|numpy)\.")
 _DATA_MODULE: Final = "lightning.pytorch.LightningDataModule"
@@ -109,6 +113,7 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         or _is_prose(found, each)
         or _marks_an_end(found, each)
         or _is_pickle_of_options(live.program, found, each)
+        or _is_put_together(live, each)
         for each in given
     ) and not _read(live, found)
 
@@ -164,6 +169,19 @@ def _is_pickle_of_options(program: Program, found: FileCall, written: ast.expr) 
     binary = mode is not None and isinstance(mode.const, str) and "b" in mode.const
     return (binary or found.site.name == "torch.save") and _are_options(
         program, written, found.function, _MAX_CALLERS
+    )
+
+
+def _is_put_together(live: LiveProgram, written: ast.expr) -> bool:
+    """Whether what is written is made of what every rank got when the ranks put their shares together.
+
+    facebookresearch/multimodal 3c2a85a examples/albef/finetune_retrieval.py:396: ranks of scores behind `all_reduce()`.
+    """
+    held = live.answer(shares).of(written)
+    return (
+        held.part is Part.WHOLE
+        and isinstance(held.ended, ast.Call)
+        and _ON_ALL.search(last_name(held.ended.func)) is not None
     )
 
 
