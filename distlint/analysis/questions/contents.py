@@ -247,7 +247,7 @@ def _goes_to_hub(site: CallSite) -> bool:
 
 def _as_given(found: FileCall, node: ast.expr) -> ast.expr:
     """What a variable or attribute was assigned further up in the same block as the write, or around it."""
-    name = "" if _is_settings(node) else dotted_name(node)
+    name = "" if is_settings(node) else dotted_name(node)
     block, statement = found.function.body, found.site.statement
     last = node
     while name and block:
@@ -289,7 +289,7 @@ def _written(found: FileCall) -> list[ast.expr] | None:
         if site.method == "save_pretrained" and is_small_object(owner):
             small = _is_loaded(owner, site) and not _goes_to_hub(site)
             return [owner] if small else None
-        if _is_settings(owner):
+        if is_settings(owner):
             return [owner]
     if site.name in sinks.WRITE_FIRST:
         given = site.argument_node(0, sinks.WRITE_FIRST[site.name])
@@ -380,7 +380,8 @@ def _names_of(path: ast.expr, function: Function) -> Iterator[str]:
                 stack += assigned.get(node.id, ())
 
 
-def _is_settings(node: ast.expr) -> bool:
+def is_settings(node: ast.expr) -> bool:
+    """Whether an expression names what the command line and the configuration say: `args`, `cfg.model_args`."""
     return isinstance(node, ast.Name | ast.Attribute) and bool(_SETTINGS.search(last_name(node)))
 
 
@@ -407,7 +408,7 @@ class _Alike:
             case ast.Attribute(value=value, attr=attr):
                 if _SETTINGS.search(attr):
                     return not _filled_by_rank(self.live.program, attr)
-                if attr != "__dict__" and _is_settings(value):
+                if attr != "__dict__" and is_settings(value):
                     return _OF_RANK.search(attr) is None
                 if dotted_name(node) == "sys.argv":
                     return True
