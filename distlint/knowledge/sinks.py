@@ -1389,6 +1389,12 @@ RENAMES: Final = frozenset(
 )
 """Moves that put one file in the place of another in one step (POSIX `rename`; python 3.11 os, pathlib)."""
 
+FILLS_FOLDERS: Final = frozenset(
+    {"extractall", "unpack_archive", "copytree", "extract_archive", "snapshot_download"}
+)
+"""Methods and functions that make a folder first and then put one file after the other into it (python 3.11 shutil,
+tarfile, zipfile; torchvision 0.29.2 torchvision/datasets/utils.py)."""
+
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
 

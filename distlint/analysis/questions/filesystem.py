@@ -41,7 +41,7 @@ from distlint.analysis.program.syntax import (
     statement_with_test,
     target_names,
 )
-from distlint.analysis.questions.commands import made_by_command
+from distlint.analysis.questions.commands import command_of, made_by_command
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.held_by_main import fails_on_others
 from distlint.analysis.questions.paths import holds, parts_of, readable
@@ -252,7 +252,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     if (
         site.name in sinks.COMMANDS
         and any(asked_paths(guard.node) for guard in site.guards)
-        and (made := made_by_command(site.node)) is not None
+        and (command := command_of(site.node, site.function)) is not None
+        and (made := made_by_command(command)) is not None
     ):
         yield made[0], Row(site.name, made[0]), made[1]
     for row in site.rows:
