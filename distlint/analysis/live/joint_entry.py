@@ -22,6 +22,7 @@ from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
 from distlint.analysis.live.modes import never_both
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.several import (
+    asks_if_sharded,
     is_one_kernel,
     never_launched,
     says_nothing,
@@ -513,7 +514,11 @@ def _is_collective(site: CallSite) -> bool:
     wraps = site.receiver.wraps if site.receiver is not None else ()
     if wraps and not any(wrap.always for wrap in wraps):
         return False
-    return site.method in BARRIERS or any(row.effect is Effect.COLLECTIVE for row in site.rows)
+    sharded = any(guard.taken and asks_if_sharded(guard.node) for guard in site.guards)
+    return site.method in BARRIERS or any(
+        row.effect is Effect.COLLECTIVE or (sharded and row.effect is Effect.SHARDED_COLLECTIVE)
+        for row in site.rows
+    )
 
 
 def _always_collective(site: CallSite) -> bool:
