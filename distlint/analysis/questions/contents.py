@@ -59,6 +59,7 @@ _SMALL: Final = re.compile(
 _LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
 _ON_ALL: Final = re.compile(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
 """Names of what gives every rank the shares of all."""
+_ENDED: Final = frozenset({Part.WHOLE, Part.PADDED, Part.SUM})
 _WORD: Final = re.compile(r"[\"'][a-z]+[\"']")
 _LARGE_FROM: Final = re.compile(r"(?:torch|np|numpy)\.")
 _DATA_MODULE: Final = "lightning.pytorch.LightningDataModule"
@@ -113,7 +114,7 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         or _is_prose(found, each)
         or _marks_an_end(found, each)
         or _is_pickle_of_options(live.program, found, each)
-        or _is_put_together(live, each)
+        or _is_put_together(live, each, found.function)
         for each in given
     ) and not _read(live, found)
 
@@ -172,14 +173,23 @@ def _is_pickle_of_options(program: Program, found: FileCall, written: ast.expr) 
     )
 
 
-def _is_put_together(live: LiveProgram, written: ast.expr) -> bool:
-    """Whether what is written is made of what every rank got when the ranks put their shares together.
+def _is_put_together(
+    live: LiveProgram, written: ast.expr, function: Function, depth: int = _MAX_CALLERS
+) -> bool:
+    """Whether what is written is what every rank has got when the ranks put their shares together, and nothing besides.
 
     facebookresearch/multimodal 3c2a85a examples/albef/finetune_retrieval.py:396: ranks of scores behind `all_reduce()`.
     """
+    made = assignments(function).get(dotted_name(written), ()) if not is_settings(written) else ()
+    match [*made] or [written]:
+        case [ast.Dict(values=values)]:
+            # Beside the state of a model it is one: `{"model": model.state_dict(), "score": total}`.
+            return bool(values and depth) and all(
+                _is_put_together(live, value, function, depth - 1) for value in values
+            )
     held = live.answer(shares).of(written)
     return (
-        held.part is Part.WHOLE
+        held.part in _ENDED
         and isinstance(held.ended, ast.Call)
         and _ON_ALL.search(last_name(held.ended.func)) is not None
     )
