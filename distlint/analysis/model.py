@@ -12,6 +12,7 @@ for rank 0 alone.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property
@@ -22,6 +23,7 @@ from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -120,6 +122,18 @@ class Model(LiveProgram):
                 for each in above
             )
         )
+
+    def is_before(self, package: str, version: tuple[int, ...], module: Module) -> bool:
+        """Whether a file runs with an older version of a package: with the program's own copy, or by what is asked for.
+
+        salesforce/CodeRL ec3c526 has transformers 4.16.1 in the folder `transformers`.
+        """
+        own = self.program.modules.get(package)
+        written = assignments(own.body).get("__version__", ()) if own is not None else ()
+        match written:
+            case [ast.Constant(value=str() as text)]:
+                return tuple(int(part) for part in re.findall(r"\d+", text)[:3]) < version
+        return self.launch.older_than(package, version, module.path)
 
     def starts_in_engine(self, module: Module) -> bool:
         """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""

@@ -160,6 +160,7 @@ LOCAL_CALLS: dict[str, LocalValue] = {
 """By qualified name. Without a generator, random draws are local too: `knowledge.randomness`."""
 
 LOCAL_METHODS: dict[str, LocalValue] = {
+    "_sorted_checkpoints": _FILE,  # transformers 4.28.1 trainer.py:2843, `glob` of `checkpoint-*`
     "item": _NUMBER,
     "tolist": _NUMBER,
     "isnan": _NUMBER,

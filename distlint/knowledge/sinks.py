@@ -1389,6 +1389,12 @@ RENAMES: Final = frozenset(
 )
 """Moves that put one file in the place of another in one step (POSIX `rename`; python 3.11 os, pathlib)."""
 
+FILLS_FOLDERS: Final = frozenset(
+    {"extractall", "unpack_archive", "copytree", "extract_archive", "snapshot_download"}
+)
+"""Methods and functions that make a folder first and then put one file after the other into it (python 3.11 shutil,
+tarfile, zipfile; torchvision 0.29.2 torchvision/datasets/utils.py)."""
+
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
 
@@ -1443,6 +1449,9 @@ SAME_FROM_SAME: Final = frozenset({
     "vars", "zip",
 })  # fmt: skip
 """Functions and methods, by their last names, that give the same where they are given the same."""
+
+PARSES_OPTIONS: Final = frozenset({"parse_args", "parse_known_args", "get_args", "get_parser_args"})
+"""Methods and functions, by their last names, that return the options of the command line (python 3.11 argparse)."""
 
 READ_BY_LIBRARIES: Final = frozenset({"deepspeed_config"})
 """Attributes of the arguments under which a library looks for a file (deepspeed 0.18.0 deepspeed/__init__.py:

@@ -25,3 +25,10 @@ SINCE: Final = (
 
 TRAINER_WITH_ACCELERATOR: Final = "transformers", (4, 30)
 """transformers 4.30.0 trainer.py: the first `Trainer` that has an Accelerator."""
+
+SAVES_BY_FUNCTION: Final = "transformers", (4, 35)
+"""transformers 4.16.1 modeling_utils.py:1062: `save_function(state_dict, output_model_file)` writes the weights. From 4.35.0 on
+`save_pretrained` writes safetensors by default (mosaicml/composer pull request 2684), by no function of the caller's;
+5.23.0 has the argument no more."""
+WRITES_ON_MAIN: Final = frozenset({"torch_xla.core.xla_model.save"})
+"""Functions to hand to it that write on one rank alone; so does the method `save` of an Accelerator (sinks)."""

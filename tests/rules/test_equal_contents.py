@@ -51,12 +51,19 @@ SAME = {
     "all options among the settings": "cfg.update(vars(args))\n    OmegaConf.save(cfg, out)",
     "a kind of device among the settings": "from mmseg.utils import get_device\n    cfg.device = args.device or get_device()\n    OmegaConf.save(cfg, out)",
     "a device without a number": "cfg.device = 'cuda'\n    OmegaConf.save(cfg, out)",
+    "pickled options": "options = argparse.ArgumentParser().parse_args()\n    options.rank = dist.get_rank()\n    torch.save(options, os.path.join(args.out, 'options.bin'))",
+    "options in a pickle": "options, _ = argparse.ArgumentParser().parse_known_args()\n    options.gpu = dist.get_rank()\n    pickle.dump(options, open(os.path.join(args.out, 'options.pkl'), 'wb'))",
+    "sums of all ranks": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    dist.all_reduce(total)\n    torch.save({'total': total}, out)",
     "what the path is made of": "url, tag = fetch(args)\n    with open(f'{args.out}/{url}-{tag}.json', 'w') as f:\n        json.dump({'url': url, 'tag': tag}, f)",
 }
 
 OTHER = {
     "scores": "scores = model(data)\n    with open(out, 'w') as f:\n        json.dump(scores, f)",
     "scores beside it": "kept = {'cfg': dict(cfg)}\n    kept['loss'] = model(data)\n    json.dump(kept, open(out, 'w'))",
+    "pickled options that are read": "options = argparse.ArgumentParser().parse_args()\n    options.rank = dist.get_rank()\n    torch.save(options, out)\n    options = torch.load(out)",
+    "options in words": "options = argparse.ArgumentParser().parse_args()\n    options.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(options), f)",
+    "sums beside a state": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    dist.all_reduce(total)\n    torch.save({'total': total, 'model': model.state_dict()}, out)",
+    "sums of its own": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    torch.save({'total': total}, out)",
     "tensors": "torch.save(model.state_dict(), out)",
     "its rank": "args.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(args), f)",
     "its number among the settings": "cfg['gpu'] = args.gpu\n    OmegaConf.save(cfg, out)",

@@ -128,6 +128,8 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
             return constant(function(left.const, right.const), variance, origin, tags)
         except (TypeError, ValueError, ArithmeticError):
             pass  # the program would fail here: the result stays unknown
+    if isinstance(op, ast.BitAnd) and (told := _refused_by_rank(left, right)) is not None:
+        return constant(False, told.variance, told.origin, tags)
     items = None
     if isinstance(op, ast.Add) and left.items is not None and right.items is not None:
         items = left.items + right.items
@@ -149,6 +151,21 @@ def binary(left: Value, right: Value, op: ast.operator) -> Value:
         type=_PATH if joined else None,
         tags=tags - {"world_size"} if not left.known or not right.known else tags,
         items=items,
+    )
+
+
+def _refused_by_rank(left: Value, right: Value) -> Value | None:
+    """The operand of `&` that is False because of the rank: so is the whole, whatever the other one says.
+
+    FoundationVision/Infinity 4c27bbb infinity/utils/arg_util.py:432: `args.dbg_ks &= dist.is_local_master()`.
+    """
+    return next(
+        (
+            each
+            for each in (left, right)
+            if each.const is False and each.variance is Variance.RANK_DEPENDENT
+        ),
+        None,
     )
 
 

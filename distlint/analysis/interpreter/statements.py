@@ -38,7 +38,13 @@ from distlint.analysis.program.definitions import (
     Function,
     dotted_name,
 )
-from distlint.analysis.program.syntax import assignments, ends_process, is_way_out, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    ends_process,
+    is_way_out,
+    mentions_rank,
+    own_nodes,
+)
 from distlint.nodes import children, last_name, walk
 
 
@@ -320,6 +326,15 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> bool:
     load = _as_load(statement.target)
     old = frame.evaluate(load)
     value = binary(old, frame.evaluate(statement.value), statement.op)
+    if (
+        isinstance(statement.op, ast.BitAnd)
+        and value.variance is Variance.UNIFORM
+        and not value.known
+        and mentions_rank(statement.value)
+    ):
+        # FoundationVision/Infinity 4c27bbb infinity/utils/arg_util.py:432: a rank that a file keeps in a variable of its
+        # own is not followed.
+        value = value.replace(tags=value.tags | {"rank"})
     assign(frame, statement.target, value)
     return True
 

@@ -22,6 +22,7 @@ from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
 from distlint.analysis.live.modes import never_both
 from distlint.analysis.live.processes import runs_alone
 from distlint.analysis.live.several import (
+    asks_if_sharded,
     is_one_kernel,
     never_launched,
     says_nothing,
@@ -70,7 +71,7 @@ _MAKES_RANKS: Final = re.compile(
 )
 """Names of what makes ranks of processes, or hands them on, where a collective waits to be told that there are any."""
 _ASKS_IF_SEVERAL: Final = re.compile(
-    r"is_(?:\w*_)?initialized|is_dist|is_(?:\w+_)?distributed|is_multi|(?:is|use|using)_ddp|world_size|num_processes"
+    r"(?<![a-z])initialized|is_dist|is_(?:\w+_)?distributed|is_multi|(?:is|use|using)_ddp|world_size|num_processes"
 )
 """What asks whether there are other processes at all."""
 _SPAWNS: Final = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
@@ -228,11 +229,23 @@ class _Origins:
         if not function.is_module_body or not module.is_script:
             return True
         if function not in self._of_body:
-            runs = [s for (f, _), each in self._groups.items() if f is function for s in each]
-            self._of_body[function] = importers(self._program, module) != {module} or _calls_any(
-                (summary for _, summary in runs), _MAKES_RANKS
+            runs = [s for (f, _), each in self._groups.items() if f is function for _, s in each]
+            self._of_body[function] = _calls_any(runs, _MAKES_RANKS) or (
+                importers(self._program, module) != {module} and not all(map(_only_as_script, runs))
             )
         return self._of_body[function]
+
+
+def _only_as_script(body: Summary) -> bool:
+    """Whether the body of a file calls what the program has only where it is run itself: who imports it does it not.
+
+    FoundationVision/Infinity 4c27bbb tools/run_infinity.py:397, which other scripts take functions from.
+    """
+    return all(
+        any(_asks_for_script(guard.node) for guard in site.guards)
+        for site in body.calls
+        if site.callee is not None
+    )
 
 
 def _built_by_name(
@@ -501,7 +514,11 @@ def _is_collective(site: CallSite) -> bool:
     wraps = site.receiver.wraps if site.receiver is not None else ()
     if wraps and not any(wrap.always for wrap in wraps):
         return False
-    return site.method in BARRIERS or any(row.effect is Effect.COLLECTIVE for row in site.rows)
+    sharded = any(guard.taken and asks_if_sharded(guard.node) for guard in site.guards)
+    return site.method in BARRIERS or any(
+        row.effect is Effect.COLLECTIVE or (sharded and row.effect is Effect.SHARDED_COLLECTIVE)
+        for row in site.rows
+    )
 
 
 def _always_collective(site: CallSite) -> bool:
@@ -639,7 +656,12 @@ def _only_if_any(program: Program, site: CallSite, summaries: Together) -> bool:
         for each in child.calls
         if _is_collective(each)
     ]
-    return bool(inner) and all(_only_if_any(program, each, Together(())) for each in inner)
+    return bool(inner) and all(
+        _only_if_any(program, each, Together(()))
+        # Infinity 4c27bbb infinity/utils/dist.py:126: `if __initialized:`, which the file's own start of the group sets.
+        or any(_asks_if_several(program, guard) for guard in each.guards)
+        for each in inner
+    )
 
 
 def ranked(site: CallSite) -> bool:

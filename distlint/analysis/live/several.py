@@ -35,6 +35,8 @@ _MEETS: Final = re.compile(
     r"|reduce|gather|broadcast|barrier|horovod|hvd|[lL]ightning|fairscale|apex|mmcv|mmengine|[sS]ync|\bwrap"
 )
 """What a file has in which ranks exchange anything: gradients, results, or that they are there."""
+_SHARDS: Final = frozenset({"FSDP", "FullyShardedDataParallel", "FSDPModule"})
+"""Classes of models that are cut into shards (torch 2.13.0 distributed/fsdp), by their usual names."""
 _ONE_PROCESS: Final = frozenset({"jax", "flax"})
 _MAKES_RANKS: Final = re.compile(
     r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
@@ -87,7 +89,21 @@ def works_alone(site: CallSite) -> bool:
     """
     if site.method in _FIRST:
         return not site.name.startswith("accelerate.")
-    return site.name.startswith("torch.distributed.checkpoint.")
+    return site.name.startswith("torch.distributed.checkpoint.") and not any(
+        guard.taken and asks_if_sharded(guard.node) for guard in site.guards
+    )
+
+
+def asks_if_sharded(test: ast.expr) -> bool:
+    """Whether a condition is that a model is in FSDP, which there is not without a process group.
+
+    llama-recipes faae2fd src/llama_cookbook/model_checkpointing/checkpoint_handler.py:275: `if isinstance(model, FSDP):`,
+    and below it `get_model_state_dict(model, …)`.
+    """
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, kind]):
+            return last_name(kind) in _SHARDS
+    return False
 
 
 @remembered

@@ -123,6 +123,25 @@ def _found_callers(program: Program, function: Function) -> Iterator[tuple[Funct
             yield from calls_of.get(name, ())
 
 
+def started_with(
+    program: Program, function: Function, parameter: str
+) -> Iterator[tuple[Function, ast.expr]]:
+    """What is handed to a parameter where a function is run as a process: `Process(target=work, args=(rank, path))`."""
+    for module in program.modules.values():
+        if function.name not in module.source.text or "Process" not in module.source.text:
+            continue
+        for user, call in _calls(module).get("Process", ()):
+            given = {keyword.arg: keyword.value for keyword in call.keywords}
+            target, arguments = given.get("target"), given.get("args")
+            if target is None or last_name(target) != function.name:
+                continue
+            handed = ast.Call(
+                target, arguments.elts if isinstance(arguments, ast.Tuple | ast.List) else [], []
+            )
+            if (argument := argument_of(handed, function, parameter)) is not None:
+                yield user, argument
+
+
 def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -> bool:
     """Whether an argument is a test of the rank, or what its function was handed as one."""
     if mentions_rank(argument):

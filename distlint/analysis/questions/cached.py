@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.live.joint_entry import groups_of
-from distlint.analysis.questions.filesystem import asked_paths
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import literals, mentions_rank, statement_with_test
+from distlint.analysis.questions.filesystem import FileCall, asked_paths
 from distlint.analysis.questions.ordering import Race, Step, Traces, by_rank
-from distlint.analysis.questions.paths import holds, parts_of
+from distlint.analysis.questions.paths import Parts, holds, parts_of
 from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge.schema import Effect
+from distlint.knowledge.sinks import COMMANDS, FILLS_FOLDERS
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -62,4 +69,84 @@ def _is_read_where_found(used: Step, made: Step) -> bool:
             for asked in asked_paths(guard.node)
         )
         for guard in used.outer.guards
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filled:
+    """A folder for whose existence every rank asks, and which one of them then fills while those that came in time wait."""
+
+    asked: Guard
+    filled: CallSite
+    waiting: ast.While
+
+
+def filled_while_asked(calls: Iterable[FileCall]) -> Iterator[Filled]:
+    """Folders that are there as soon as the first rank begins to fill them: who asks then goes on with a part of it.
+
+    suncet 731547d src/data_manager.py:1092: `if not os.path.exists(data_path):`, and below it local rank 0 unpacks an
+    archive there, while the others wait for a file that says it is done. None where that file is what all ask for.
+    """
+    known = list(calls)
+    for found in known:
+        site = found.site
+        if (
+            found.effect not in (Effect.WRITE, Effect.DOWNLOAD)
+            or found.path is None
+            or not _fills(site)
+        ):
+            continue
+        folder = parts_of(found.path, found.function)
+        for place, asked in enumerate(site.guards):
+            missing = [
+                parts_of(path, found.function)
+                for part, holds_there in literals(asked.node, asked.taken)
+                if not holds_there
+                for path in asked_paths(part)
+            ]
+            below = [path for path in missing if holds(folder, path)]
+            waiting = next(
+                (
+                    loop
+                    for inner in site.guards[place + 1 :]
+                    if mentions_rank(inner.node)
+                    and (loop := _waits_on_other_arm(found.function, inner)) is not None
+                ),
+                None,
+            )
+            if below and waiting is not None and not _is_put_there(known, found, below):
+                yield Filled(asked, site, waiting)
+                break
+
+
+def _fills(site: CallSite) -> bool:
+    return site.name in COMMANDS or site.method in FILLS_FOLDERS
+
+
+def _waits_on_other_arm(function: Function, guard: Guard) -> ast.While | None:
+    """The loop that asks for a file until it is there, on the arm of a condition that is not taken."""
+    statement = statement_with_test(function, guard.node)
+    if statement is None:
+        return None
+    arm = statement.orelse if guard.taken else statement.body
+    return next(
+        (
+            node
+            for each in arm
+            for node in walk(each)
+            if isinstance(node, ast.While) and asked_paths(node.test)
+        ),
+        None,
+    )
+
+
+def _is_put_there(calls: list[FileCall], filled: FileCall, asked: list[Parts]) -> bool:
+    """Whether what is asked for is made by another call: it says that the folder is full."""
+    return any(
+        other.function is filled.function
+        and other.site is not filled.site
+        and other.effect in (Effect.WRITE, Effect.CREATE_DIR)
+        and other.path is not None
+        and parts_of(other.path, other.function) in asked
+        for other in calls
     )

@@ -7,20 +7,53 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.memory import remembered_of_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 
 _PLACEHOLDER: Final = re.compile(r"%s|\{\w*\}")
 
 
+def command_of(call: ast.Call, function: Function) -> ast.expr | None:
+    """The command that a call runs, be it the one in a list that a loop goes through; None where it is not written out.
+
+    suncet 731547d src/data_manager.py:1093: `commands = [["tar", "-xf", …]]`, `for cmnd in commands: subprocess.run(cmnd)`.
+    """
+    given = call.args[0] if call.args else None
+    if not isinstance(given, ast.Name):
+        return given
+    looped = any(
+        isinstance(node, ast.For)
+        and isinstance(node.target, ast.Name)
+        and node.target.id == given.id
+        for node in own_nodes(function)
+    )
+    # Of a loop's variable, what it goes through counts as assigned, once for the name and once for the loop.
+    values = {ast.unparse(value): value for value in assignments(function).get(given.id, ())}
+    if looped and len(values) == 1:
+        (value,) = values.values()
+        values = (
+            {ast.unparse(each): each for each in assignments(function).get(value.id, ())}
+            if isinstance(value, ast.Name)
+            else values
+        )
+    match list(values.values()):
+        case [ast.List(elts=[command])] if looped:
+            return command
+        case [ast.List() | ast.JoinedStr() | ast.Constant() as command] if not looped:
+            return command
+    return None
+
+
 @remembered_of_nodes
-def made_by_command(call: ast.Call) -> tuple[Effect, ast.expr] | None:
+def made_by_command(command: ast.expr) -> tuple[Effect, ast.expr] | None:
     """What a command does to which path: the value of the option that says where to; None where none is written out.
 
     Of several commands in one text, the first counts.
     """
-    words = _words(call.args[0]) if call.args else []
+    words = _words(command)
     program = words[0] if words else None
     tool = sinks.FETCHING.get(program) if isinstance(program, str) else None
     if tool is None or (tool.only and not any(_is_mode(word, tool.only) for word in words[1:2])):

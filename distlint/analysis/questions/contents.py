@@ -31,6 +31,8 @@ from distlint.analysis.questions.filesystem import (
 )
 from distlint.analysis.questions.launched import roots
 from distlint.analysis.questions.paths import Parts, holds, parts_of
+from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.shares.values import Part
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import children, walk
@@ -55,6 +57,9 @@ _SMALL: Final = re.compile(
     r"__file__|conf|cfg|ya?ml|\.(?:py|json|toml|ini|txt|md|sh|gin)['\"]", re.IGNORECASE
 )
 _LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
+_ON_ALL: Final = re.compile(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
+"""Names of what gives every rank the shares of all."""
+_ENDED: Final = frozenset({Part.WHOLE, Part.PADDED, Part.SUM})
 _WORD: Final = re.compile(r"[\"'][a-z]+[\"']")
 _LARGE_FROM: Final = re.compile(r"(?:torch|np|numpy)\.")
 _DATA_MODULE: Final = "lightning.pytorch.LightningDataModule"
@@ -108,6 +113,8 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         alike.holds(each, found.function, seen=told)
         or _is_prose(found, each)
         or _marks_an_end(found, each)
+        or _is_pickle_of_options(live.program, found, each)
+        or _is_put_together(live, each, found.function)
         for each in given
     ) and not _read(live, found)
 
@@ -152,6 +159,64 @@ def _is_prose(found: FileCall, written: ast.expr) -> bool:
     )
 
 
+def _is_pickle_of_options(program: Program, found: FileCall, written: ast.expr) -> bool:
+    """Whether the options of the command line are pickled, as they are: what differs is which rank wrote them.
+
+    People read a text in which one rank stands for all, and no pickle. salesforce/CodeRL ec3c526
+    transformers/examples/research_projects/bertology/run_prune_gpt.py:364: `torch.save(args, …)`; XLM cd281d3
+    xlm/utils.py:55: `pickle.dump(params, open(…, "wb"))`.
+    """
+    mode = found.site.argument(1, "mode") if found.site.name in sinks.OPENS else None
+    binary = mode is not None and isinstance(mode.const, str) and "b" in mode.const
+    return (binary or found.site.name == "torch.save") and _are_options(
+        program, written, found.function, _MAX_CALLERS
+    )
+
+
+def _is_put_together(
+    live: LiveProgram, written: ast.expr, function: Function, depth: int = _MAX_CALLERS
+) -> bool:
+    """Whether what is written is what every rank has got when the ranks put their shares together, and nothing besides.
+
+    facebookresearch/multimodal 3c2a85a examples/albef/finetune_retrieval.py:396: ranks of scores behind `all_reduce()`.
+    """
+    made = assignments(function).get(dotted_name(written), ()) if not is_settings(written) else ()
+    match [*made] or [written]:
+        case [ast.Dict(values=values)]:
+            # Beside the state of a model it is one: `{"model": model.state_dict(), "score": total}`.
+            return bool(values and depth) and all(
+                _is_put_together(live, value, function, depth - 1) for value in values
+            )
+    held = live.answer(shares).of(written)
+    return (
+        held.part in _ENDED
+        and isinstance(held.ended, ast.Call)
+        and _ON_ALL.search(last_name(held.ended.func)) is not None
+    )
+
+
+def _are_options(program: Program, node: ast.expr, function: Function, depth: int) -> bool:
+    """Whether a variable holds what a parser of the command line has returned."""
+    match node:
+        case ast.Call(func=called):
+            return last_name(called) in sinks.PARSES_OPTIONS
+        case ast.Name(id=name):
+            pass
+        case _:
+            return False
+    made = assignments(function).get(name, ())
+    if made:
+        return all(_are_options(program, each, function, depth) for each in made)
+    given = [
+        (argument, user)
+        for user, call in callers_by_name(program, function)
+        if (argument := argument_of(call, function, name)) is not None
+    ]
+    return bool(given and depth) and all(
+        _are_options(program, each, user, depth - 1) for each, user in given
+    )
+
+
 def is_small_object(node: ast.expr) -> bool:
     """Whether an expression names what is saved in a few small files: a tokenizer, a processor, a configuration."""
     match node:
@@ -192,7 +257,7 @@ def _goes_to_hub(site: CallSite) -> bool:
 
 def _as_given(found: FileCall, node: ast.expr) -> ast.expr:
     """What a variable or attribute was assigned further up in the same block as the write, or around it."""
-    name = "" if _is_settings(node) else dotted_name(node)
+    name = "" if is_settings(node) else dotted_name(node)
     block, statement = found.function.body, found.site.statement
     last = node
     while name and block:
@@ -234,7 +299,7 @@ def _written(found: FileCall) -> list[ast.expr] | None:
         if site.method == "save_pretrained" and is_small_object(owner):
             small = _is_loaded(owner, site) and not _goes_to_hub(site)
             return [owner] if small else None
-        if _is_settings(owner):
+        if is_settings(owner):
             return [owner]
     if site.name in sinks.WRITE_FIRST:
         given = site.argument_node(0, sinks.WRITE_FIRST[site.name])
@@ -325,7 +390,8 @@ def _names_of(path: ast.expr, function: Function) -> Iterator[str]:
                 stack += assigned.get(node.id, ())
 
 
-def _is_settings(node: ast.expr) -> bool:
+def is_settings(node: ast.expr) -> bool:
+    """Whether an expression names what the command line and the configuration say: `args`, `cfg.model_args`."""
     return isinstance(node, ast.Name | ast.Attribute) and bool(_SETTINGS.search(last_name(node)))
 
 
@@ -352,7 +418,7 @@ class _Alike:
             case ast.Attribute(value=value, attr=attr):
                 if _SETTINGS.search(attr):
                     return not _filled_by_rank(self.live.program, attr)
-                if attr != "__dict__" and _is_settings(value):
+                if attr != "__dict__" and is_settings(value):
                     return _OF_RANK.search(attr) is None
                 if dotted_name(node) == "sys.argv":
                     return True
@@ -572,9 +638,12 @@ def _read(live: LiveProgram, found: FileCall) -> bool:
         (found.path, found.function, found.site.node)
     ]
     if isinstance(found.path, ast.Name) and found.path.id in found.function.parameters:
+        # A method has many namesakes: what is called as `save_pretrained()` in a copy of transformers (CodeRL ec3c526).
+        known = live.callers.get(found.function, ()) if found.function.cls is not None else ()
+        callers = [(site.function, site.node) for site in known]
         named += [
             (given, user, call)
-            for user, call in callers_by_name(live.program, found.function)
+            for user, call in callers or callers_by_name(live.program, found.function)
             if (given := argument_of(call, found.function, found.path.id)) is not None
         ]
     return any(_read_as(live, found, *each) for each in named)

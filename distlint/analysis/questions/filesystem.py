@@ -22,7 +22,12 @@ from distlint.analysis.live.joint_entry import (
     maybe_guarded,
 )
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
-from distlint.analysis.program.handed import always_told_rank, argument_of, callers_by_name
+from distlint.analysis.program.handed import (
+    always_told_rank,
+    argument_of,
+    callers_by_name,
+    started_with,
+)
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -36,7 +41,7 @@ from distlint.analysis.program.syntax import (
     statement_with_test,
     target_names,
 )
-from distlint.analysis.questions.commands import made_by_command
+from distlint.analysis.questions.commands import command_of, made_by_command
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.held_by_main import fails_on_others
 from distlint.analysis.questions.paths import holds, parts_of, readable
@@ -247,7 +252,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     if (
         site.name in sinks.COMMANDS
         and any(asked_paths(guard.node) for guard in site.guards)
-        and (made := made_by_command(site.node)) is not None
+        and (command := command_of(site.node, site.function)) is not None
+        and (made := made_by_command(command)) is not None
     ):
         yield made[0], Row(site.name, made[0]), made[1]
     for row in site.rows:
@@ -471,6 +477,8 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
         names_a_part(found.path, found.function)
         or _kept_apart(live.program, found.path, found.function)
     ):
+        return False
+    if _handed_apart(live.program, found.path, found.function):
         return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
         return True
@@ -779,6 +787,19 @@ def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:
     return False
 
 
+def _handed_apart(program: Program, node: ast.expr, function: Function) -> bool:
+    """Whether a path is handed to a function, and who starts it as processes makes one for each of them.
+
+    llama-recipes faae2fd end-to-end-use-cases/Multi-Modal-RAG/scripts/label_script.py:138: `for rank in range(…):`, with
+    `Process(target=process_images, args=(…, f"captions_gpu_{rank}.csv"))` in it.
+    """
+    return any(
+        names_a_part(given, user) or sources_of(given, user)[1]
+        for name in sources_of(node, function)[0]
+        for user, given in started_with(program, function, name)
+    )
+
+
 def _arguments_shared(
     site: CallSite,
     asked: set[str],
@@ -873,9 +894,31 @@ def check_before(found: FileCall) -> Guard | None:
             continue
         for test in asked_paths(guard.node):
             asked = parts_of(test, found.function)
+            if asked == path and _makes_folder(found) and _asks_for_file(guard.node, test):
+                continue
             if holds(asked, path) or holds(path, asked):
                 return guard
     return None
+
+
+def _makes_folder(found: FileCall) -> bool:
+    return found.effect is Effect.CREATE_DIR or found.site.method in sinks.MAKE_FOLDER
+
+
+def _asks_for_file(condition: ast.expr, path: ast.expr) -> bool:
+    """Whether a condition asks if a path is a file: one that becomes a folder is none before nor after.
+
+    transformers 4.16.1 src/transformers/modeling_utils.py:1035: `if os.path.isfile(save_directory):` refuses, and behind
+    it the folder is made with `exist_ok=True` and filled.
+    """
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) in ("isfile", "is_file")
+        and (
+            path in node.args or (isinstance(node.func, ast.Attribute) and node.func.value is path)
+        )
+        for node in walk(condition)
+    )
 
 
 def _finds_it(guard: Guard) -> bool:

@@ -18,6 +18,7 @@ from distlint.analysis.questions.carried import left_to_main
 from distlint.analysis.questions.filesystem import (
     asks_existence,
     effects_of,
+    on_the_other_arm,
     read_by,
     written_by_one,
 )
@@ -211,6 +212,7 @@ def folders_of_main(live: LiveProgram) -> Iterator[Race]:
                     step.effect is not Effect.CREATE_DIR
                     or id(step.site.node) in made
                     or not _names_main(step)
+                    or _made_on_each_machine(step, others)
                 ):
                     continue
                 steps = traces.of(runs[OTHER])
@@ -222,6 +224,19 @@ def folders_of_main(live: LiveProgram) -> Iterator[Race]:
                 if race is not None and (key not in found or race.calls < found[key].calls):
                     found[key] = race
     yield from found.values()
+
+
+def _made_on_each_machine(folder: Step, others: list[list[Step]]) -> bool:
+    """Whether some other rank makes the folder in another place: the first of its machine, where it asks for that.
+
+    LightningDiT 2725fed inference.py:126: `if rank == 0: os.makedirs(…)`, by `local_process_index`, behind a first try by
+    `process_index`.
+    """
+    return any(
+        step.effect is Effect.CREATE_DIR and step.path == folder.path
+        for steps in others
+        for step in steps
+    )
 
 
 def _names_main(step: Step) -> bool:
@@ -371,10 +386,26 @@ def _unordered(
                 waiting.append(step)
             continue
         for prepared in waiting:
-            if _conflict(prepared, step) and not any(map(left_to_main, step.sites)):
+            if (
+                _conflict(prepared, step)
+                and not any(map(left_to_main, step.sites))
+                and not _on_other_arms(prepared, step)
+            ):
                 yield prepared, theirs[_way(step)]
                 waiting.remove(prepared)
                 break
+
+
+def _on_other_arms(prepared: Step, used: Step) -> bool:
+    """Whether the calls that lead to two steps stand on arms of one condition that exclude each other.
+
+    MM-Interleaved ac539d0 mm_interleaved/engine/lmm_trainer.py:1495 and 1516: `if … == "generate_texts":` collects the
+    files of all ranks and removes them, `elif … == "generate_images":` writes others.
+    """
+    return any(
+        first.function is second.function and on_the_other_arm(second, first)
+        for first, second in zip(reversed(prepared.sites), reversed(used.sites), strict=False)
+    )
 
 
 def _way(step: Step) -> tuple[int, ...]:

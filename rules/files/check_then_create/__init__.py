@@ -124,6 +124,9 @@ def _found(model: Model) -> Iterator[Finding]:
             or does is None
             or (guard is None and found.effect is not Effect.CREATE_DIR)
             or found.row.locked
+            # gdown moves what it has fetched into place: each rank finds nothing, or all of it (VideoGPT 733d2b1
+            # videogpt/download.py:18).
+            or (found.effect is Effect.DOWNLOAD and found.row.atomic)
             or not found.by_several
             or files.tolerated(found.site)
             or files.moves_its_own(found)

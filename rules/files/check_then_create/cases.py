@@ -9,6 +9,7 @@ import urllib.request
 from multiprocessing import Process
 from pathlib import Path
 
+import gdown
 import six
 import torch
 import torch.distributed as dist
@@ -866,3 +867,49 @@ def kept_elsewhere(path, state):
     if not os.path.exists(folder):
         os.makedirs(folder)  # expect: DL305
     return folder, state
+
+
+def refuses_a_file(model, folder):
+    # transformers 4.16.1 src/transformers/modeling_utils.py:1035: a folder is no file, before or after
+    dist.barrier()
+    if os.path.isfile(folder):
+        print("not a folder")
+        return
+    os.makedirs(folder, exist_ok=True)
+    model.save_pretrained(folder, is_main_process=dist.get_rank() == 0)
+
+
+def makes_what_is_no_file(folder):
+    dist.barrier()
+    if not os.path.isfile(folder):
+        os.makedirs(folder, exist_ok=True)
+
+
+def makes_where_no_file_is(folder):
+    dist.barrier()
+    if not os.path.isdir(folder):
+        os.makedirs(folder)  # expect: DL305
+
+
+def fetches_into_place(key, path):
+    # gdown moves the whole file to its name: VideoGPT 733d2b1 videogpt/download.py:18
+    dist.barrier()
+    if os.path.exists(path):
+        return path
+    gdown.download(id=key, output=path, quiet=False)
+    return path
+
+
+def fetches_in_place(url, path):
+    dist.barrier()
+    if os.path.exists(path):
+        return path
+    urllib.request.urlretrieve(url, path)  # expect: DL305
+    return path
+
+
+def fetches_by_a_command(url, path):
+    dist.barrier()
+    command = f"wget {url} -O {path}"
+    if not os.path.exists(path):
+        os.system(command)  # expect: DL305

@@ -433,3 +433,14 @@ def made_for_what_comes_last(args, model, epochs):
         os.makedirs(last, exist_ok=True)  # expect: DL310
     dist.barrier()
     torch.save(model, os.path.join(last, f"{dist.get_rank()}.pt"))
+
+
+def made_again_on_each_machine(accelerator, images, folder):
+    # LightningDiT 2725fed inference.py:57
+    if accelerator.process_index == 0:
+        os.makedirs(folder, exist_ok=True)
+    if accelerator.local_process_index == 0:
+        os.makedirs(folder, exist_ok=True)
+    accelerator.wait_for_everyone()
+    for number, image in enumerate(images):
+        save_image(image, os.path.join(folder, f"{accelerator.process_index}-{number}.png"))

@@ -4,7 +4,8 @@
 Reports a file or directory that rank 0 alone writes, creates, downloads or deletes, under a test of the
 rank or in a call that chooses the writer itself (`accelerator.save`), and that the other ranks then read or write, where no collective stands between the two. Calls are followed: the writing and
 the reading may stand in functions that one function calls one after the other. Also a cache that all ranks load where
-it exists, and that rank 0 alone writes where it does not.
+it exists, and that rank 0 alone writes where it does not; and a folder which one rank fills while those that found it
+missing wait for a file that says it is full: who asks a little later finds the folder, and waits for nothing.
 
 ## Why it is bad
 The other ranks skip the guarded block and come to the use at once. They find no file, half of one, or the
@@ -57,7 +58,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
-from distlint.analysis.questions.cached import half_written
+from distlint.analysis.questions.cached import filled_while_asked, half_written
 from distlint.analysis.questions.ordering import Race, races
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -132,6 +133,24 @@ def check(model: Model) -> Iterator[Finding]:
                 related(
                     cache.prepared.site.module, cache.prepared.site.node, "only rank 0 writes it"
                 ),
+            ),
+            Fix(Applicability.DISPLAY, advice),
+        )
+    for folder in filled_while_asked(model.file_calls):
+        module, advice = (
+            folder.filled.module,
+            "Ask for what is written last, once the folder is full",
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"a rank that asks while another one still fills the folder (line {folder.filled.node.lineno}) finds it, "
+            f"does not wait with the others, and goes on with the part that is there. {advice}.",
+            place_of(module, folder.asked.node),
+            (
+                related(module, folder.filled.node, "one rank fills it"),
+                related(module, folder.waiting, "the others wait, if they have found nothing"),
             ),
             Fix(Applicability.DISPLAY, advice),
         )

@@ -3,6 +3,8 @@
 import glob
 import json
 import os
+import time
+import subprocess
 import shutil
 from pathlib import Path
 
@@ -413,3 +415,63 @@ def looks_for_checkpoints(model, out):
     if dist.get_rank() == 0:
         model.save_pretrained(out)
     return sorted(Path(out).glob("checkpoint-*"))
+
+
+def unpacked_while_others_ask(source, target, local_rank):
+    # suncet 731547d src/data_manager.py:1092: the folder is there as soon as tar has begun
+    images = os.path.join(target, "images")
+    done = os.path.join(target, "done.txt")
+    if not os.path.exists(images):  # expect: DL302
+        if local_rank == 0:
+            commands = [["tar", "-xf", source, "-C", target]]
+            for command in commands:
+                subprocess.run(command)
+            with open(done, "w") as file:
+                print("done", file=file)
+        else:
+            while not os.path.exists(done):
+                time.sleep(60)
+    return images
+
+
+def copied_while_others_ask(source, target, local_rank):
+    if not os.path.exists(target):  # expect: DL302
+        if local_rank != 0:
+            while not os.path.exists(target + ".done"):
+                time.sleep(1)
+        else:
+            shutil.copytree(source, target)
+            Path(target + ".done").touch()
+    return target
+
+
+def unpacked_before_it_says_so(source, target, local_rank):
+    # suncet 731547d src/data_manager.py:1141: all ask for the file that is written last
+    done = os.path.join(target, "done.txt")
+    if not os.path.exists(done):
+        if local_rank == 0:
+            subprocess.run(["tar", "-xf", source, "-C", target])
+            with open(done, "w") as file:
+                print("done", file=file)
+        else:
+            while not os.path.exists(done):
+                time.sleep(60)
+    return os.path.join(target, "images")
+
+
+def collected(results, folder, name):
+    mine = os.path.join(folder, f"{name}_{dist.get_rank()}.json")
+    with open(mine, "w") as file:
+        json.dump(results, file)
+    dist.barrier()
+    if dist.get_rank() == 0:
+        for rank in range(dist.get_world_size()):
+            os.remove(os.path.join(folder, f"{name}_{rank}.json"))
+
+
+def collected_by_kind(results, folder, kind):
+    # MM-Interleaved ac539d0 mm_interleaved/engine/lmm_trainer.py:1516: one of the two, never both
+    if kind == "texts":
+        collected(results, folder, "texts")
+    elif kind == "images":
+        collected(results, folder, "images")

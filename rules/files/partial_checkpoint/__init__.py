@@ -193,11 +193,11 @@ def _saved_states(model: Model) -> set[int]:
 
 
 def _dict_of(call: CallGroup, argument: ast.expr) -> list[ast.expr]:
-    """The dict that a variable holds which is written."""
+    """The dict that a variable holds which is written, or the state: phenaki-pytorch 9415d4e cvivit_trainer.py:333."""
     if not isinstance(argument, ast.Name):
         return []
     values = assignments(call.site.function).get(argument.id, [])
-    return [v for v in values if isinstance(v, ast.Dict)] if len(values) == 1 else []
+    return [v for v in values if isinstance(v, ast.Dict | ast.Call)] if len(values) == 1 else []
 
 
 @remembered

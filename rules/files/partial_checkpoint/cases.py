@@ -105,3 +105,17 @@ def with_a_wrapper_or_without_in_blocks(net, gpus, path):
         torch.save(net.module.state_dict(), path)
     else:
         torch.save(net.state_dict(), path)
+
+
+def of_a_variable(net, path):
+    # phenaki-pytorch 9415d4e phenaki_pytorch/cvivit_trainer.py:333
+    model = DistributedDataParallel(net)
+    state = model.state_dict()  # expect: DL307
+    if dist.get_rank() == 0:
+        torch.save(state, path)
+
+
+def of_a_variable_that_nobody_saves(net):
+    model = DistributedDataParallel(net)
+    state = model.state_dict()
+    return len(state)

@@ -156,3 +156,19 @@ def whole_before_it_has_its_name(data, folder, name):
     with open(part, "wb") as file:
         file.write(data)
     os.replace(part, os.path.join(folder, name))
+
+
+class LinesLogger:
+    def __init__(self, path):
+        self.file = open(path, "w")
+
+    def write(self, values):
+        self.file.write(str(values))
+
+
+def make_logger(folder):
+    # MDT 7d26c21 masked_diffusion/logger.py:100: each process has its log
+    dist.barrier()
+    folder = folder or os.path.join(tempfile.gettempdir(), f"run-{datetime.now():%H-%M-%S}")
+    os.makedirs(folder, exist_ok=True)
+    return LinesLogger(os.path.join(folder, "progress.txt"))

@@ -57,6 +57,7 @@ from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.questions.contents import is_settings
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.machines import on_one_machine
@@ -270,7 +271,9 @@ def _saves_of_main(model: Model) -> tuple[list[CallSite], set[Module]]:
         elif site.name in _SAVES:
             if NODE_MAIN in call.classes and OTHER not in call.classes:
                 return [], set()  # the first rank of each machine: each machine has the file
-            if call.classes == {MAIN}:
+            # MeZO 39c1c74 medium_models/run.py:1026: `torch.save(model_args, …)`, from which nothing goes on.
+            saved = site.argument_node(0, "obj")
+            if call.classes == {MAIN} and not (saved is not None and is_settings(saved)):
                 found.append(site)
         elif site.callee is not None and _saves(site.callee) and _is_for_main(site):
             if is_first_of_machine(site):

@@ -97,11 +97,13 @@ from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.terminals import never_answered
+from distlint.analysis.questions.written_by_main import leaves_to_main
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import KEEPS_WHAT_IS_THERE
+from distlint.knowledge.versions import SAVES_BY_FUNCTION
 from distlint.nodes import last_name, walk
 from distlint.repairs import downloads, guarding
 from distlint.repairs.premises import (
@@ -176,6 +178,10 @@ def _found(model: Model) -> Iterator[Finding]:
             or not files.same_path(model, found)
             or fetched_for_training(model, found)
             or model.starts_one(found.site.module)
+            or (
+                leaves_to_main(found.site)
+                and model.is_before(*SAVES_BY_FUNCTION, found.site.module)
+            )
         ):
             continue
         node, module = found.site.node, found.site.module

@@ -1,0 +1,250 @@
+"""What shows that several ranks come to a file, and whether what they do there does any harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import findings_in, severities_in
+
+GROUP = """
+import os
+import torch.distributed as dist
+
+_local, _initialized = 0, False
+
+
+def start():
+    global _local, _initialized
+    if "RANK" not in os.environ:
+        return
+    dist.init_process_group("nccl")
+    _local = dist.get_rank() % 8
+    _initialized = True
+
+
+def is_local_master():
+    return _local == 0
+
+
+def barrier():
+    if _initialized:
+        dist.barrier()
+"""
+
+MODEL = """
+import group
+
+
+class Model:
+    def __init__(self):
+        group.barrier()
+"""
+
+INFER = """
+import os
+import torch.distributed
+
+import group
+from model import Model
+
+
+def load(path):
+    model = Model()
+    os.remove(path)
+    return model
+
+
+if __name__ == "__main__":
+    {first}
+    model = load("slim.pt")
+    with open("out.txt", "w") as f:
+        f.write(str(model))
+"""
+
+OTHER = """
+from infer import load
+
+if __name__ == "__main__":
+    load("other.pt")
+"""
+
+
+def test_a_barrier_that_waits_for_a_group_shows_nothing_of_scripts_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # FoundationVision/Infinity 4c27bbb tools/run_infinity.py:306
+    files = {"group.py": GROUP, "model.py": MODEL, "infer.py": INFER.format(first="pass")}
+    files["other.py"] = OTHER
+    assert findings_in("DL303", tmp_path, files, capsys) == []
+    assert findings_in("DL301", tmp_path, files, capsys) == []
+
+
+def test_a_barrier_that_waits_for_a_group_shows_ranks_where_one_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"group.py": GROUP, "model.py": MODEL}
+    files["infer.py"] = INFER.format(first="group.init_distributed_mode()")
+    files["group.py"] += "\n\ndef init_distributed_mode():\n    start()\n"
+    assert findings_in("DL303", tmp_path, files, capsys) == [("infer.py", 11)]
+
+
+DEBUGS = """
+import torch.distributed as dist
+
+import group
+
+
+def options(args):
+    dist.barrier()
+    args.debug {flag}
+    if args.debug:
+        args.log = open(args.out + "/debug.txt", "w")
+        args.log.write(args.items[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "found"),
+    [
+        ("&= group.is_local_master()", []),
+        ("&= dist.get_rank() == 0", []),
+        ("&= args.verbose", [("debugs.py", 11)]),
+    ],
+)
+def test_a_flag_that_is_taken_from_the_other_ranks(
+    flag: str, found: list[tuple[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"group.py": GROUP, "debugs.py": DEBUGS.format(flag=flag)}
+    assert findings_in("DL301", tmp_path, files, capsys) == found
+
+
+SAVES = """
+from accelerate import Accelerator
+
+
+def main(model, out, **kwargs):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    accelerator.wait_for_everyone()
+    inner = accelerator.unwrap_model(model)
+    inner.save_pretrained(out, {arguments})
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked", "found"),
+    [
+        ("save_function=accelerator.save", "transformers==4.16.2", 0),
+        ("save_function=accelerator.save", "transformers<4.35", 0),
+        ("save_function=accelerator.save, safe_serialization=True", "transformers==4.16.2", 1),
+        ("save_function=write", "transformers==4.16.2", 1),
+        ("save_function=accelerator.save", "transformers==4.35.0", 1),
+        ("save_function=accelerator.save", "transformers", 1),
+    ],
+)
+def test_weights_that_a_library_hands_to_the_accelerator(
+    arguments: str,
+    asked: str,
+    found: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text(f"{asked}\n", encoding="utf-8")
+    files = {"train.py": SAVES.format(arguments=arguments)}
+    assert len(severities_in("DL301", tmp_path, files, capsys)) == found
+
+
+def test_weights_that_the_copy_of_a_library_hands_to_the_accelerator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "train.py": f"import transformers\n{SAVES.format(arguments='save_function=accelerator.save')}"
+    }
+    folder = tmp_path / "transformers"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("import torch.distributed\n\n__version__ = '4.16.1'\n")
+    assert severities_in("DL301", tmp_path, files, capsys) == []
+
+
+PROCESSES = """
+import csv
+import os
+import torch.distributed as dist
+from torch.multiprocessing import Process
+
+
+def label(rank, world_size, names, out):
+    dist.barrier()
+    last = rank + 1 if rank < world_size - 1 else len(names)
+    with open(out, "w") as f:
+        csv.writer(f).writerows(names[rank:last])
+
+
+def main(names, folder, count):
+    for rank in range(count):
+        out = os.path.join(folder, {name})
+        Process(target=label, args=(rank, count, names, out)).start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [('f"labels_{rank}.csv"', []), ('"labels.csv"', [("label.py", 11)])]
+)
+def test_a_path_that_each_process_is_handed(
+    name: str, found: list[tuple[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # llama-recipes faae2fd end-to-end-use-cases/Multi-Modal-RAG/scripts/label_script.py:105
+    files = {"label.py": PROCESSES.format(name=name)}
+    assert findings_in("DL301", tmp_path, files, capsys) == found
+
+
+ADAPTER = """
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+
+def keep(model, out):
+    if {test}:
+        state = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))
+        model.save_pretrained(out, state_dict=state)
+    else:
+        model.save_pretrained(out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "found"), [("isinstance(model, FSDP)", [("keep.py", 9)]), ("model.is_ready", [])]
+)
+def test_a_model_in_fsdp_is_on_several_ranks(
+    test: str, found: list[tuple[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # llama-recipes faae2fd src/llama_cookbook/model_checkpointing/checkpoint_handler.py:277
+    files = {"keep.py": ADAPTER.format(test=test)}
+    assert findings_in("DL301", tmp_path, files, capsys) == found
+
+
+ROTATES = """
+import shutil
+from transformers import Trainer
+
+
+class Own(Trainer):
+    def _inner_training_loop(self, **kwargs):
+        for checkpoint in self._sorted_checkpoints(output_dir=self.args.output_dir):
+            if checkpoint != self.state.best_model_checkpoint{guard}:
+                shutil.rmtree(checkpoint)
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "found"), [("", [("own.py", 10)]), (" and self.args.should_save", [])]
+)
+def test_checkpoints_that_every_rank_finds_and_removes(
+    guard: str, found: list[tuple[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # MeZO 552cb1b large_models/trainer.py:689
+    assert findings_in("DL303", tmp_path, {"own.py": ROTATES.format(guard=guard)}, capsys) == found
