@@ -226,7 +226,7 @@ def _sampler(model: Model, module: Module, call: CallGroup) -> Finding | None:
         CODE,
         NAME,
         Severity.WARNING,
-        f"the seed that `{source_of(where, draw)}` draws is another one in every process, and {_OVERLAP}. "
+        f"the seed that `{source_of(where, draw)}` gives is another one in every process, and {_OVERLAP}. "
         "Draw it on rank 0, and broadcast it.",
         place_of(module, call.site.node),
         (related(where, draw, "drawn by each process"),),
