@@ -32,7 +32,7 @@ Shown only: whether every rank can read the file is for a person to say. Where r
 with `broadcast_object_list`.
 
 ## Known limits
-By the name of the optimizer. Silent in files that send states on (`broadcast…`, `scatter…`) or shard them.
+By the name of the optimizer, in the files that one script leads to. Silent in files that send states on (`broadcast…`, `scatter…`) or shard them.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: DDP synchronises parameters and buffers of the module
