@@ -80,8 +80,8 @@ fit(Codec(), ())
         ({"train.py": TRAINS.format(then="codec.eval()", net="other")}, []),
         ({"train.py": TRAINS.format(then="codec.requires_grad_(False)", net="other")}, []),
         ({"look.py": LOOKS}, []),
-        ({"fitting.py": FITS, "train_codec.py": STARTS}, [("codes.py", 13)]),
-        ({"fitting.py": FITS, "use_codec.py": STARTS}, []),
+        # SwissArmyTransformer imports its frozen tokenizer in a script that leads to a training, examples/cogview/pretrain_gpt2.py.
+        ({"fitting.py": FITS, "train_codec.py": STARTS}, []),
     ],
 )
 def test_who_trains_the_model_of_a_codebook(

@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.linked import imported_below, importers
+from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.built import classes_of, parts
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -83,7 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _is_trained(model: Model, cls: Class) -> bool:
     """Whether files that import a class train, and none freezes a model that it is a part of."""
     above = importers(model.program, cls.module)
-    if not any(_TRAINS.search(m.source.text) or _starts_training(model, m) for m in above):
+    if not any(_TRAINS.search(module.source.text) for module in above):
         return False
     holders = {each for m in above for each in m.all_classes if cls in parts(model, each)[0]}
     return not any(
@@ -93,13 +93,6 @@ def _is_trained(model: Model, cls: Class) -> bool:
         for path in _made(model, function, holders)
         # What is local to a file that does not train is made to be looked at (WavTokenizer decoder/pretrained.py:113).
         if path.startswith("self.") or _TRAINS.search(module.source.text)
-    )
-
-
-def _starts_training(model: Model, module: Module) -> bool:
-    """Whether a file is called after a training, and leads to one: FunCodec's bin/codec_train.py to train/trainer.py."""
-    return "train" in module.path.rpartition("/")[2] and any(
-        _TRAINS.search(each.source.text) for each in imported_below(model.program, module)
     )
 
 
