@@ -31,7 +31,7 @@ facebookresearch/multimodal 3c2a85a examples/albef/finetune_retrieval.py:45 goes
 `datamodule.train_dataloader()` itself.
 """
 _RUNS_LOADERS: Final = re.compile(r"Trainer|Fabric|LightningCLI|LightningModule")
-_DIVIDES: Final = re.compile(r"Accelerator|prepare|Trainer")
+_DIVIDES: Final = re.compile(r"\bAccelerator\(|\.prepare\(|prepare_data_loader|Trainer\(")
 """What has accelerate divide data; llama-recipes faae2fd src/llama_cookbook/utils/train_utils.py asks it for `is_xpu_available()`."""
 _HIDES_SAMPLER: Final = frozenset({"webdataset.WebLoader"})
 """Loaders without an attribute `sampler`: nobody who is given one finds whom to tell the epoch.
