@@ -53,6 +53,22 @@ def load():
 """
 
 
+FITS = """
+import torch.distributed as dist
+
+def fit(net, loader):
+    for batch in loader:
+        net(batch).mean().backward()
+"""
+STARTS = """
+import torch.distributed as dist
+from codes import Codec
+from fitting import fit
+dist.init_process_group("nccl")
+fit(Codec(), ())
+"""
+
+
 @pytest.mark.parametrize(
     ("files", "found"),
     [
@@ -64,6 +80,8 @@ def load():
         ({"train.py": TRAINS.format(then="codec.eval()", net="other")}, []),
         ({"train.py": TRAINS.format(then="codec.requires_grad_(False)", net="other")}, []),
         ({"look.py": LOOKS}, []),
+        # SwissArmyTransformer imports its frozen tokenizer in a script that leads to a training, examples/cogview/pretrain_gpt2.py.
+        ({"fitting.py": FITS, "train_codec.py": STARTS}, []),
     ],
 )
 def test_who_trains_the_model_of_a_codebook(

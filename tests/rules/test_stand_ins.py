@@ -123,6 +123,22 @@ def in_parts_or_in_a_shell(net, distributed, gpus):
     else:
         net = Shell(net)
     return net.module.config
+
+
+class Scattered(nn.DataParallel):
+    def scatter(self, inputs, kwargs, device_ids):
+        return inputs, kwargs
+
+
+def by_a_class_of_torch(net, distributed):
+    # openseg.pytorch aefc755 segmentor/tools/module_runner.py:74
+    if distributed:
+        return DDP(net)
+    return Scattered(net)
+
+
+def of_a_class_of_torch(net, distributed):
+    return by_a_class_of_torch(net, distributed).module.config
 """
 
 

@@ -976,3 +976,132 @@ def test_a_flag_is_never_above_one(
     text = FLAG.format(first=first, then=then, limit=limit)
     found = findings_in("DL403", tmp_path, {"script.py": text}, capsys)
     assert [line for _, line in found] == lines
+
+
+_SETTINGS = """
+from torch.utils.data import DistributedSampler
+
+
+def loader_settings(dataset, mode):
+    settings = {}
+    settings["sampler"] = DistributedSampler(dataset, shuffle=mode == "train")  # line 7
+    return settings
+"""
+_GOES_THROUGH = """
+import torch
+from settings import loader_settings
+from accelerate.utils import is_xpu_available
+
+
+def main(model, dataset, epochs):
+    loader = torch.utils.data.DataLoader(dataset, **loader_settings(dataset, "train"))
+    print(is_xpu_available())
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("divides", [False, True])
+def test_what_asks_accelerate_for_a_device_tells_no_epoch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], divides: bool
+) -> None:
+    # llama-recipes faae2fd src/llama_cookbook/utils/config_utils.py:95
+    script = _GOES_THROUGH
+    if divides:
+        script = script.replace("is_xpu_available", "Accelerator").replace(
+            "accelerate.utils", "accelerate"
+        )
+        script = script.replace(
+            "    for epoch", "    loader = Accelerator().prepare(loader)\n    for epoch"
+        )
+    found = findings_in("DL403", tmp_path, {"settings.py": _SETTINGS, "train.py": script}, capsys)
+    assert found == ([] if divides else [("settings.py", 7)])
+
+
+_DATA_MODULE = """
+from pytorch_lightning import LightningDataModule
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Pairs(LightningDataModule):
+    def sampler_for(self, dataset, shuffle):
+        return DistributedSampler(dataset, shuffle=shuffle)  # line 8
+
+    def train_dataloader(self):
+        return DataLoader(self.pairs, sampler=self.sampler_for(self.pairs, True))
+"""
+_BY_HAND = """
+import torch.distributed as dist
+from pairs import Pairs
+
+
+def main(model, epochs):
+    pairs = Pairs()
+    loader = pairs.train_dataloader()
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+"""
+_BY_TRAINER = """
+from lightning import Trainer
+from pairs import Pairs
+
+
+def main(model):
+    Trainer(devices=2).fit(model, Pairs())
+"""
+
+
+def test_a_data_module_without_a_trainer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # facebookresearch/multimodal 3c2a85a examples/albef/finetune_retrieval.py:54
+    files = {"pairs.py": _DATA_MODULE, "train.py": _BY_HAND}
+    assert findings_in("DL403", tmp_path, files, capsys) == [("pairs.py", 8)]
+    files["fit.py"] = _BY_TRAINER
+    assert findings_in("DL403", tmp_path, files, capsys) == []
+
+
+_FOREVER = """
+import torch.distributed as dist
+
+
+class Forever:
+    def __init__(self, iterable):
+        self.iterable = iterable
+        self.batches = iter(iterable)
+
+    def __iter__(self):
+        while True:
+            try:
+                batch = next(self.batches)
+            except StopIteration:
+                self.batches = iter(self.iterable)
+                batch = next(self.batches)
+            yield batch
+"""
+_STEPS = """
+from forever import Forever
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def main(model, dataset, names):
+    sampler = DistributedSampler(dataset)  # line 7
+    train_loader = DataLoader(dataset, sampler=sampler)
+    for batch in Forever({given}):
+        model(batch).sum().backward()
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize("given", ["train_loader", "names"])
+def test_an_iterator_that_begins_what_it_was_given_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str
+) -> None:
+    # ALPRO 4ff6163 src/datasets/dataloader.py:163
+    files = {"forever.py": _FOREVER, "train.py": _STEPS.format(given=given)}
+    found = findings_in("DL403", tmp_path, files, capsys)
+    assert found == ([("train.py", 7)] if given == "train_loader" else [])

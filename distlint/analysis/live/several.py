@@ -38,8 +38,10 @@ _MEETS: Final = re.compile(
 _SHARDS: Final = frozenset({"FSDP", "FullyShardedDataParallel", "FSDPModule"})
 """Classes of models that are cut into shards (torch 2.13.0 distributed/fsdp), by their usual names."""
 _ONE_PROCESS: Final = frozenset({"jax", "flax"})
+_OF_TENSORFLOW: Final = frozenset({"tensorflow", "keras"})
+"""Their process drives all devices of a machine, too; files of torch read data or write logs by them."""
 _MAKES_RANKS: Final = re.compile(
-    r"torch\.distributed|init_process_group|Accelerator\(|Trainer\(|torchrun"
+    r"torch\.distributed|init_process_group|Accelerator\(|(?<!TF)Trainer\(|torchrun"
 )
 _MAKES_GROUP: Final = re.compile(
     r"(?i:init\w*_?(?:process_group|dist|ddp|device_mesh|parallel)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?(?:init|set_?up))"
@@ -213,10 +215,16 @@ def ranks_meet(program: Program, module: Module) -> bool:
 
 @remembered
 def has_no_ranks(module: Module) -> bool:
-    """Whether a file is written for JAX, where one process drives all devices of a machine, and for nothing else."""
-    return any(target.partition(".")[0] in _ONE_PROCESS for target in module.imports.values()) and (
-        not _MAKES_RANKS.search(module.source.text)
+    """Whether a file is written for JAX or TensorFlow, where one process drives all devices of a machine, and for
+    nothing else.
+
+    CodeRL ec3c526 transformers/examples/legacy/text-classification/run_tf_text_classification.py: `strategy.scope()`.
+    """
+    used = {target.partition(".")[0] for target in module.imports.values()}
+    of_one = not used.isdisjoint(_ONE_PROCESS) or (
+        not used.isdisjoint(_OF_TENSORFLOW) and "torch" not in used
     )
+    return of_one and not _MAKES_RANKS.search(module.source.text)
 
 
 @remembered

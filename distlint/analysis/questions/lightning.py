@@ -126,15 +126,21 @@ def divided(live: LiveProgram, fit: CallSite) -> Iterator[Loader]:
     # By text: what `**` hands over is put together anywhere.
     if any(word in fit.module.source.text for word in _OWN_SHARES):
         return
+    for name, value in given_to(fit):
+        names = (name,) if name else ()
+        for call, shuffles in _made_by(live, fit.function, value, {}, _DEPTH):
+            yield Loader(call, shuffles, names)
+
+
+def given_to(fit: CallSite) -> Iterator[tuple[str, ast.expr]]:
+    """What `fit` is handed that may make loaders: its name where it has one, and each value that it may be."""
     given = [*fit.node.args, *(k.value for k in fit.node.keywords if k.arg in _LOADERS)]
     if fit.name != SETUP_LOADERS:
         given = [*fit.node.args[:2], *given[len(fit.node.args) :]]
     for node in given:
         name = dotted_name(node)
         for value in assignments(fit.function).get(name, [node]):
-            names = (name,) if name else ()
-            for call, shuffles in _made_by(live, fit.function, value, {}, _DEPTH):
-                yield Loader(call, shuffles, names)
+            yield name, value
 
 
 def leaves_data_whole(module: Module) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import randomness
 from distlint.knowledge.assumed import WORLD_SIZES
 from distlint.knowledge.randomness import Draw, Seeding
@@ -179,6 +179,52 @@ def moves_weights(function: Function, draw: ast.AST) -> bool:
                 if any(inner is draw or ast.unparse(inner) in names for inner in walk(value)):
                     return True
     return False
+
+
+def is_sent_to_all(live: LiveProgram, function: Function, draw: ast.AST) -> bool:
+    """Whether one rank's draw is broadcast, by the function or by all that call it: that ranks draw alike harms nothing.
+
+    VideoGPT 733d2b1 videogpt/vqvae.py:141: `_tile()` adds noise to what its callers hand to `dist.broadcast(_k_rand, 0)`.
+    """
+    drawn = _made_of(function, draw)
+    if _broadcasts(function, drawn):
+        return True
+    given_back = any(
+        isinstance(node, ast.Return) and node.value is not None and _holds(node.value, draw, drawn)
+        for node in own_nodes(function)
+    )
+    callers = callers_by_name(live.program, function) if given_back else ()
+    return bool(callers) and all(_broadcasts(user, _made_of(user, call)) for user, call in callers)
+
+
+def _made_of(function: Function, source: ast.AST) -> frozenset[str]:
+    """The variables of a function into which an expression goes, also through others."""
+    names: set[str] = set()
+    found = True
+    while found:
+        found = False
+        for name, values in assignments(function).items():
+            if name not in names and any(_holds(value, source, names) for value in values):
+                names.add(name)
+                found = True
+    return frozenset(names)
+
+
+def _holds(value: ast.expr, source: ast.AST, names: Set[str]) -> bool:
+    return any(
+        inner is source or (isinstance(inner, ast.Name) and inner.id in names)
+        for inner in walk(value)
+    )
+
+
+def _broadcasts(function: Function, names: Set[str]) -> bool:
+    return bool(names) and any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "broadcast"
+        and bool(node.args)
+        and dotted_name(node.args[0]) in names
+        for node in own_nodes(function)
+    )
 
 
 def differs_for_no_rank(function: Function, draw: ast.Call) -> bool:

@@ -16,7 +16,7 @@ from distlint.nodes import children, last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Class, Function
 
 _WITH_MODULE: Final = frozenset(
     (
@@ -182,4 +182,15 @@ def _has_module(live: LiveProgram, function: Function, value: ast.expr) -> bool:
         case ast.Call() if live.resolve(function.module, value.func) in _WITH_MODULE:
             return True
     classes = classes_of(live, function, value)
-    return None not in classes and all(owns_module(live, cls) for cls in classes)
+    return None not in classes and all(
+        owns_module(live, cls) or _derives_from_wrapper(live, cls) for cls in classes
+    )
+
+
+def _derives_from_wrapper(live: LiveProgram, cls: Class | None) -> bool:
+    """Whether a class of the project is a wrapper by its base.
+
+    openseg.pytorch aefc755 lib/extensions/parallel/data_parallel.py:40: `class DataParallelModel(DataParallel)`, what
+    segmentor/tools/module_runner.py:74 gives where there is no process group.
+    """
+    return cls is not None and not _WITH_MODULE.isdisjoint(live.program.mro(cls)[1])

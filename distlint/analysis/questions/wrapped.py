@@ -7,6 +7,7 @@ import re
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.live.several import is_one_kernel
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 BY_LAUNCH: Final = frozenset({"accelerate", "trainer", "strategy"})
 """Kinds that stand for whatever the launch configuration asks for, or the strategy of Lightning's Trainer."""
 
+_BY_PROCESSES: Final = BY_LAUNCH - {"strategy"}
 _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
@@ -326,6 +328,17 @@ def ruled_out(call: CallSite | None, site: AttributeSite | CallSite) -> bool:
         return False
     held = {(ast.unparse(n), t) for g in site.guards for n, t in literals(g.node, g.taken)}
     return any(not g.exits and (ast.unparse(g.node), not g.taken) in held for g in call.guards)
+
+
+def wrapped_by_nobody(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the launch is to put the layer on, and a notebook is the launch: one process, where nothing is wrapped.
+
+    llama-recipes faae2fd end-to-end-use-cases/NotebookLlama/Step-1 PDF-Pre-Processing-Logic.ipynb: `Accelerator()` and
+    `prepare(model, tokenizer)` in the kernel, then `model.generate()`. Lightning's strategies wrap one process as well.
+    """
+    return site.receiver.wraps[-1].kind in _BY_PROCESSES and any(
+        is_one_kernel(each.module) for each in (site, call) if each is not None
+    )
 
 
 def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:

@@ -64,10 +64,16 @@ def learned(model: Model, cls: Class) -> Learned | None:
 
 
 def _buffers(cls: Class) -> frozenset[str]:
-    """The buffers of a class, and its parameters that want no gradient."""
+    """The buffers of a class, its parameters that want no gradient, and what it is handed as `buffers` and keeps.
+
+    FunCodec 3435d87 funcodec/modules/quantization/ddp_core_vq.py: `self.cluster_size, self.embed = buffers` in
+    `forward(x, buffers)`, where the layer around it holds those of all its codebooks.
+    """
     found: set[str] = set()
     for node in walk(cls.node):
         match node:
+            case ast.Assign(targets=[ast.Tuple(elts=kept)], value=ast.Name(id="buffers")):
+                found.update(map(_bare, kept))
             case ast.Call(
                 func=ast.Attribute(attr="register_buffer"), args=[ast.Constant(value=str(name)), *_]
             ):

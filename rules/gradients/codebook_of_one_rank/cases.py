@@ -31,6 +31,30 @@ class Codes(nn.Module):
         return F.embedding(nearest, self.embed)
 
 
+class CodesOfTheLayerAround(nn.Module):
+    # FunCodec 3435d87 funcodec/modules/quantization/ddp_core_vq.py:229: each codebook is handed its buffers
+    def forward(self, x, buffers):
+        self.cluster_size, self.embed, self.embed_avg = buffers
+        nearest = torch.cdist(x, self.embed).argmin(-1)
+        used = F.one_hot(nearest, len(self.embed)).type(x.dtype)
+        follow(self.cluster_size, used.sum(0), 0.99)  # expect: DL625
+        follow(self.embed_avg, used.t() @ x, 0.99)
+        self.embed.data.copy_(self.embed_avg / self.cluster_size[:, None])
+        return F.embedding(nearest, self.embed)
+
+
+class SumsOfTheLayerAround(nn.Module):
+    def forward(self, x, buffers):
+        self.cluster_size, self.embed, self.embed_avg = buffers
+        used = F.one_hot(torch.cdist(x, self.embed).argmin(-1), len(self.embed)).type(x.dtype)
+        counts, sums = used.sum(0), used.t() @ x
+        dist.all_reduce(counts)
+        dist.all_reduce(sums)
+        follow(self.cluster_size, counts, 0.99)
+        follow(self.embed_avg, sums, 0.99)
+        self.embed.data.copy_(self.embed_avg / self.cluster_size[:, None])
+
+
 class CodesOfALayer(nn.Module):
     def __init__(self, codes, width):
         super().__init__()

@@ -33,7 +33,8 @@ as it is here. Only shown where each rank gathers one number for its batch (`los
 of it can be dropped sample by sample; and where the project asks for accelerate below 0.12, which lacks it.
 
 ## Known limits
-Silent where the function cuts anything to the length of something (`losses[:len(dataset)]`), where the
+Silent where the function, or a helper that it hands what it kept, cuts anything to the length of something
+(`losses[:len(dataset)]`), where the
 gradient is computed in the same loop or in a function that it calls, and for loaders that drop the last batch.
 Which evaluation draws from a sampler is followed, or taken from the names of data set, variable and function
 (`dataset_val`); predictions that are told apart by the number of their sample are not recognised.
@@ -60,6 +61,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .cut_to_length import is_cut
 from .filled_up import filled_up
 from .left_out import left_out
 
@@ -99,7 +101,12 @@ def check(model: Model) -> Iterator[Finding]:
         known = model.answer(shares)
         held = known.of(site.node.args[0])
         loop = _loop(known, site.function, site.node) if _is_padded(held) else None
-        if loop is None or _trains(model, loop) or _cuts(site.function) or _leaves_early(loop):
+        if (
+            loop is None
+            or _trains(model, loop)
+            or is_cut(model, site.function)
+            or _leaves_early(loop)
+        ):
             continue
         right = f"{source_of(site.module, site.node.func.value)}.gather_for_metrics"
         if _is_of_batch(site.function, site.node):
@@ -237,15 +244,4 @@ def _leaves_early(loop: ast.For) -> bool:
         and isinstance(node.test, ast.Compare)
         and any(isinstance(n, ast.Name) and n.id in counted for n in walk(node.test))
         for node in walk(loop)
-    )
-
-
-def _cuts(function: Function) -> bool:
-    """Whether a function cuts something to a length: `losses[: len(dataset)]`."""
-    return any(
-        isinstance(n, ast.Slice)
-        and n.lower is None
-        and n.upper is not None
-        and any(isinstance(part, ast.Call | ast.Name | ast.Attribute) for part in walk(n.upper))
-        for n in own_nodes(function)
     )

@@ -298,3 +298,34 @@ def the_first_batches(model, data, wanted):
             break
         total += accelerator.gather(model(batch).eq(batch["labels"])).sum().item()
     return total
+
+
+def rows_of(parts, dataset):
+    rows, step = [], 0
+    for part in parts:
+        rows.extend(part[: len(dataset) - step])
+        step += len(part)
+    return rows
+
+
+def cut_by_a_helper(model, data, metric):
+    # CodeRL ec3c526 transformers/examples/pytorch/question-answering/run_qa_no_trainer.py:762
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    found = []
+    for batch in loader:
+        found.append(accelerator.gather(model(batch)).cpu())
+    return metric.compute(rows_of(found, data))
+
+
+def joined_by_a_helper(model, data, metric):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    found = []
+    for batch in loader:
+        found.append(accelerator.gather_for_metrics(model(batch)).cpu())  # expect: DL602
+    return metric.compute(all_of(found))
+
+
+def all_of(parts):
+    return torch.cat(parts)

@@ -6,7 +6,8 @@ a stream: no sampler, nothing in the data set that depends on the rank, no frame
 `DistributedSampler` in whose variable a plain sampler is put before anything has used it, and one that nothing draws
 from beside a plain loader over the same data set. With accelerate: a plain loader that is trained from and not given
 to `prepare()` with the model, an iterator over a loader that begins before `prepare()`, and a `get_train_dataloader`
-of a Trainer's subclass that returns a loader which it does not prepare.
+of a Trainer's subclass that returns a loader which it does not prepare. With Lightning: a loader of a Trainer that is
+told `use_distributed_sampler=False`, and an object of a class of the project around loaders, of which it divides none.
 
 ## Why it is bad
 Each rank goes through all samples: what one computes, the others compute too, and eight GPUs take as long
@@ -67,6 +68,7 @@ from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .left_out import LOADER, SPLIT, left_out, sampler_in
+from .left_whole import LeftWhole, left_whole
 from .unprepared import Undivided, undivided
 
 if TYPE_CHECKING:
@@ -90,6 +92,11 @@ def check(model: Model) -> Iterator[Finding]:
     """Each plain loader that feeds a wrapped model."""
     for found in undivided(model):
         yield _unprepared(found)
+    seen: set[ast.Call] = set()
+    for left in left_whole(model):
+        if left.node not in seen:
+            seen.add(left.node)
+            yield _whole(left)
     for module in model.modules:
         text = module.source.text
         if "DistributedSampler" in text:
@@ -140,6 +147,19 @@ def _unprepared(found: Undivided) -> Finding:
         (related(found.module, prepare, "prepared for several ranks"),)
         if prepare is not None
         else (),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _whole(left: LeftWhole) -> Finding:
+    advice = "Give each its part with `DistributedSampler`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"{left.why}: every rank goes through the whole data set, and repeats the work of the others. {advice}.",
+        place_of(left.function.module, left.node),
+        (related(left.fit.module, left.fit.node, "several ranks train here"),),
         Fix(Applicability.DISPLAY, advice),
     )
 

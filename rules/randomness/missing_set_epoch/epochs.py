@@ -82,16 +82,29 @@ class Loops:
         return untold, len(untold) == len(own)
 
     def _endless(self, function: Function) -> Iterator[EpochLoop]:
-        given = {
-            name
-            for name in function.parameters
-            if function.is_generator
+        if not function.is_generator:
+            return endless_loops(function)
+        given = {name for name in function.parameters if self._is_given_loader(function, name)}
+        init = function.cls.methods.get("__init__") if function.cls is not None else None
+        # ALPRO 4ff6163 src/datasets/dataloader.py:166: `self.iterable = iterable`, and `InfiniteIterator(train_loader)`.
+        given |= {
+            path
+            for path, values in (assignments(init).items() if init is not None else ())
+            if path.startswith("self.")
+            and any(isinstance(v, ast.Name) and self._is_given_loader(init, v.id) for v in values)
+        }
+        return endless_loops(function, given)
+
+    def _is_given_loader(self, function: Function | None, name: str) -> bool:
+        """Whether a call hands a function a loader, by what it is called, for a parameter."""
+        return (
+            function is not None
+            and name in function.parameters
             and any(
                 (argument := argument_of(call, function, name)) is not None and _is_loader(argument)
                 for _, call in callers_by_name(self.model.program, function)
             )
-        }
-        return endless_loops(function, given)
+        )
 
     def named_alike(self, function: Function) -> list[tuple[Function, EpochLoop]]:
         """The loops over epochs through a loader of the name that what makes a sampler is kept under.
@@ -496,7 +509,7 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
                 _hands_out(each, loaders) for each in body
             ):
                 yield node
-            case ast.Try(handlers=handlers) if any(map(_begins_anew, handlers)):
+            case ast.Try(handlers=handlers) if any(_begins_anew(h, loaders) for h in handlers):
                 yield node
 
 
@@ -512,7 +525,7 @@ def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:
     return False
 
 
-def _begins_anew(handler: ast.ExceptHandler) -> bool:
+def _begins_anew(handler: ast.ExceptHandler, loaders: Set[str]) -> bool:
     """Whether a handler of the end of an iterator makes another of the same loader."""
     if handler.type is None or last_name(handler.type) != "StopIteration":
         return False
@@ -520,7 +533,7 @@ def _begins_anew(handler: ast.ExceptHandler) -> bool:
         isinstance(s, ast.Assign)
         and isinstance(s.value, ast.Call)
         and last_name(s.value.func) == "iter"
-        and all(map(_is_loader, s.value.args))
+        and all(_is_loader(each) or dotted_name(each) in loaders for each in s.value.args)
         for s, _ in statements(handler.body)
     )
 

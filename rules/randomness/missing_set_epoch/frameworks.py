@@ -24,6 +24,15 @@ _SETS_EPOCH: Final = frozenset(
 """Libraries that set the epoch of the samplers of loaders that they are given."""
 _TOOLS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)?(?:utilities|loggers)\b")
 """Parts of Lightning that train nothing: Show-o's `CombinedLoader` begins its loaders anew, and no more."""
+_HOLDS_LOADERS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)*LightningDataModule$")
+"""Makes loaders, and tells nobody the epoch: that is for the Trainer which is given it.
+
+facebookresearch/multimodal 3c2a85a examples/albef/finetune_retrieval.py:45 goes through
+`datamodule.train_dataloader()` itself.
+"""
+_RUNS_LOADERS: Final = re.compile(r"Trainer|Fabric|LightningCLI|LightningModule")
+_DIVIDES: Final = re.compile(r"\bAccelerator\(|\.prepare\(|prepare_data_loader|Trainer\(")
+"""What has accelerate divide data; llama-recipes faae2fd src/llama_cookbook/utils/train_utils.py asks it for `is_xpu_available()`."""
 _HIDES_SAMPLER: Final = frozenset({"webdataset.WebLoader"})
 """Loaders without an attribute `sampler`: nobody who is given one finds whom to tell the epoch.
 
@@ -67,12 +76,21 @@ def tells_epochs(program: Program, module: Module) -> bool:
     Show-o 45a5a2d training/train.py:449: `accelerator.prepare(model, optimizer, lr_scheduler)`, and the loaders over
     samplers made by hand stay as they are; Otter 1e7eb9a has them in a file beside the one that prepares.
     """
-    imported = {
-        name.partition(".")[0] for name in module.imports.values() if not _TOOLS.match(name)
-    }
+    used = [name for name in module.imports.values() if not _TOOLS.match(name)]
+    imported = {name.partition(".")[0] for name in used if not _HOLDS_LOADERS.match(name)}
     if not _SETS_EPOCH.isdisjoint(imported):
         return True
-    return "accelerate" in imported and not _prepares_no_loader(linked(program, module))
+    if any(map(_HOLDS_LOADERS.match, used)) and _named_around(program, module, _RUNS_LOADERS):
+        return True
+    return (
+        "accelerate" in imported
+        and _named_around(program, module, _DIVIDES)
+        and not _prepares_no_loader(linked(program, module))
+    )
+
+
+def _named_around(program: Program, module: Module, words: re.Pattern[str]) -> bool:
+    return any(words.search(each.source.text) for each in linked(program, module))
 
 
 @remembered

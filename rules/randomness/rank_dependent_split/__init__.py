@@ -51,6 +51,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.several import has_no_ranks
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.seeding import Seed, seeds, without_rank
@@ -96,6 +97,8 @@ _LEAK = "the ranks split differently, so that what one trains on is in the test 
 def check(model: Model) -> Iterator[Finding]:
     """Each split or shuffle that the ranks make with different seeds."""
     for module in model.modules:
+        if has_no_ranks(module):
+            continue
         earlier = [s for s in seeds(model, module) if s.per_rank and "torch" in s.streams]
         for call in model.calls(module=module):
             if not call.guarded_by_rank:
@@ -223,7 +226,7 @@ def _sampler(model: Model, module: Module, call: CallGroup) -> Finding | None:
         CODE,
         NAME,
         Severity.WARNING,
-        f"the seed that `{source_of(where, draw)}` draws is another one in every process, and {_OVERLAP}. "
+        f"the seed that `{source_of(where, draw)}` gives is another one in every process, and {_OVERLAP}. "
         "Draw it on rank 0, and broadcast it.",
         place_of(module, call.site.node),
         (related(where, draw, "drawn by each process"),),

@@ -15,6 +15,21 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_spl
 # Bugs
 
 
+class KeepsItsClock:
+    # oat c1a074c oat/utils/deepspeed.py:322
+    def __init__(self, seed):
+        self.seed = seed
+
+    def sampler(self, data):
+        return DistributedSampler(data, rank=dist.get_rank(), seed=self.seed)  # expect: DL405
+
+
+def keeps_the_clock(args):
+    if args.any_seed:
+        args.seed = time.time_ns() % 2**32
+    return KeepsItsClock(seed=getattr(args, "seed", 42))
+
+
 def sampled(data, seed):
     return DistributedSampler(data, shuffle=True, seed=seed + dist.get_rank())  # expect: DL405
 
@@ -226,6 +241,38 @@ def ids_of_characters(text):
 
 
 # Correct
+
+
+class KeepsWhatItIsGiven:
+    def __init__(self, seed):
+        self.seed = seed
+
+    def sampler(self, data):
+        return DistributedSampler(data, rank=dist.get_rank(), seed=self.seed)
+
+
+def keeps_one_seed(args):
+    return KeepsWhatItIsGiven(seed=getattr(args, "seed", 42))
+
+
+class KeepsTheFirst:
+    def __init__(self, seed):
+        self.seed = seed
+
+    def sampler(self, data):
+        return DistributedSampler(data, rank=dist.get_rank(), seed=self.seed)
+
+
+def keeps_the_clock_of_the_first(args):
+    args.seed = time.time_ns() % 2**32
+    args.seed = broadcast_seed(args.seed)
+    return KeepsTheFirst(seed=getattr(args, "seed", 42))
+
+
+def broadcast_seed(seed):
+    held = [seed]
+    dist.broadcast_object_list(held, 0)
+    return held[0]
 
 
 def drawn_from_a_seeded_stream(args, data):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _STREAMS: Final = ("python", "numpy")
 """Generators that begin in each process with what the system gives them; torch's begins with a constant."""
-_SYSTEM: Final = ("secrets.", "os.urandom", "random.SystemRandom")
+_SYSTEM: Final = ("secrets.", "os.urandom", "random.SystemRandom", "time.time")
 _STARTS: Final = ("spawn", "Process", "start_processes", "launch", "notebook_launcher")
 """What starts the ranks: what was drawn before in that process is handed to all of them."""
 _SHARES: Final = ("broadcast", "gather", "share", "sync", "reduce", "scatter", "environ")
@@ -38,7 +38,14 @@ def drawn_seed(model: Model, function: Function, seed: ast.expr) -> tuple[Module
 def _drawn(
     model: Model, function: Function, seed: ast.expr, depth: int
 ) -> Iterator[tuple[Module, ast.Call]]:
-    name = dotted_name(seed)
+    name = _path(seed)
+    if name.startswith("self.") and function.cls is not None and function.name != "__init__":
+        # oat c1a074c oat/utils/deepspeed.py:52: `args.seed = time.time_ns() % 2**32`, and the strategy keeps it.
+        init = model.program.find_method(function.cls, "__init__") if depth else None
+        if init is not None:
+            for value in assignments(init).get(name, ()):
+                yield from _drawn(model, init, value, depth - 1)
+        return
     given = [v for v in assignments(function).get(name, ()) if v.lineno < seed.lineno]
     for value in given or [seed]:
         for call in walk(value):
@@ -49,9 +56,17 @@ def _drawn(
         return
     for user, call in callers_by_name(model.program, function):
         argument = argument_of(call, function, root)
-        if argument is not None and dotted_name(argument):
-            handed = ast.parse(dotted_name(argument) + name[len(root) :], mode="eval").body
+        if argument is not None and _path(argument):
+            handed = ast.parse(_path(argument) + name[len(root) :], mode="eval").body
             yield from _drawn(model, user, ast.copy_location(handed, call), depth - 1)
+
+
+def _path(node: ast.expr) -> str:
+    """The variable or attribute that an expression reads, also by `getattr(args, "seed", 42)`; "" for others."""
+    match node:
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
+            return f"{_path(owner)}.{name}" if _path(owner) else ""
+    return dotted_name(node)
 
 
 def _is_own(model: Model, function: Function, draw: ast.Call, name: str) -> bool:

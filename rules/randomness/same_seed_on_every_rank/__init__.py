@@ -46,7 +46,7 @@ which each rank takes its part.
 A warning where a training step draws (noise, times, masks), or a data set draws which sample it gives; information where
 other samples are cropped, flipped or masked alike, which harms little and lasts until a sample takes another number of
 draws. Silent on draws up to the size of a sample, on what is added to parameters (all ranks have to move alike), on
-what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
+what is broadcast, on what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
 them have to draw. Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that make ranks differ
 anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left

@@ -871,3 +871,71 @@ def goes_on_where_it_stopped(args, model, optimizer, loader):
             continue
         model(batch + torch.randn_like(batch)).mean().backward()
         optimizer.step()
+
+
+class Loaded(torch.nn.Module):
+    @classmethod
+    def load(cls, path):
+        model = cls(path)
+        model.load_state_dict(torch.load(path))
+        return model
+
+
+class Masked(Loaded):
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def forward(self, batch):
+        return batch * (torch.rand_like(batch) > 0.5)
+
+
+class Whole(Loaded):
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def forward(self, batch):
+        return batch
+
+
+def trains_what_masks(args, optimizer, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(Masked.load(args.path))
+    decorrelate(args.seed)
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+
+
+# Correct again
+
+
+def trains_another_class(args, optimizer, loader):
+    # CodeRL ec3c526 transformers/examples/research_projects/quantization-qdqbert/run_quant_qa.py:266
+    torch.manual_seed(args.seed)
+    model = DDP(Whole.load(args.path))
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+
+
+class Codes(torch.nn.Module):
+    # VideoGPT 733d2b1 videogpt/vqvae.py:141: noise on the first codes, of which all take rank 0's
+    def spread(self, x):
+        return x + torch.randn_like(x) * 0.01
+
+    def forward(self, x):
+        rows = self.spread(x)
+        first = rows[torch.randperm(len(rows))][:8]
+        dist.broadcast(first, 0)
+        self.codes.copy_(first)
+        return x - self.codes
+
+
+def codes_of_rank_0(args, optimizer, loader):
+    torch.manual_seed(args.seed)
+    model = DDP(Codes())
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import literals
+from distlint.analysis.program.syntax import literals, makes_own_class
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
     differs_for_no_rank,
     draws_by_syntax,
     draws_from,
+    is_sent_to_all,
     makes_ranks_differ,
     moves_weights,
     samples_alone,
@@ -142,12 +143,23 @@ def named_in(model: Model, function: Function) -> tuple[Function | Class, ...]:
         if isinstance(node, ast.Call):
             meaning = model.resolve(function.module, node.func)
             known = isinstance(meaning, (Function, Class))
-            for each in (meaning,) if known else _chosen(model, function, node):
+            made = _made_by_its_class(model, function, node)
+            for each in (*((meaning,) if known else _chosen(model, function, node)), *made):
                 if isinstance(each, Class):
                     found.update(dict.fromkeys(model.program.mro(each)[0]))
                 elif isinstance(each, Function):
                     found[each] = None
     return tuple(found)
+
+
+def _made_by_its_class(model: Model, function: Function, call: ast.Call) -> Iterator[Class]:
+    """The class that a class method is called on: `Net.from_pretrained(path)`, its own or a library's."""
+    if isinstance(call.func, ast.Attribute):
+        cls = model.resolve(function.module, call.func.value)
+        if isinstance(cls, Class):
+            method = model.program.find_method(cls, call.func.attr)
+            if call.func.attr == "from_pretrained" if method is None else makes_own_class(method):
+                yield cls
 
 
 def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]:
@@ -201,6 +213,7 @@ def _drawn(
             and not _in_an_arm_apart(function, node)
             and not samples_alone(function, node)
             and not moves_weights(function, node)
+            and not is_sent_to_all(model, function, node)
         ):
             if not of_data and draw.stream == "torch":
                 yield node, Harm.STEP, harm_of(draw)

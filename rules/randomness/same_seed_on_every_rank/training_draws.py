@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import makes_own_class, own_nodes
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -17,6 +17,7 @@ from distlint.analysis.questions.seeding import (
     draw_of,
     draws_by_syntax,
     draws_from,
+    is_sent_to_all,
     makes_ranks_differ,
     moves_weights,
     samples_alone,
@@ -84,6 +85,7 @@ def drawn_in_training(
                     and not differs_for_no_rank(drawing, node)
                     and not samples_alone(drawing, node)
                     and not moves_weights(drawing, node)
+                    and not is_sent_to_all(model, drawing, node)
                 ):
                     found.append((node, draw))
             if found:
@@ -141,13 +143,27 @@ def reached(model: Model, function: Function) -> list[Function]:
     found = set(work)
     others = _of_relatives(model, function) - set(beside)
     for current in work:
-        summaries = model.summaries_of(current)
-        for _, summary in summaries.summaries() if summaries is not None else ():
-            for child in summary.children:
-                if child.function not in found and child.function not in others:
-                    found.add(child.function)
-                    work.append(child.function)
+        for called in _called(model, current, first=current is function):
+            if called not in found and called not in others:
+                found.add(called)
+                work.append(called)
     return work
+
+
+def _called(model: Model, function: Function, *, first: bool) -> Iterator[Function]:
+    """What a function calls; of a class method that makes an object of its class, what it calls for that class.
+
+    CodeRL ec3c526 transformers/examples/research_projects/quantization-qdqbert/run_quant_qa.py: `from_pretrained()` of
+    one model ran `__init__` of all models of the library that any script makes, and ViT-MAE draws.
+    """
+    if makes_own_class(function) and not first:
+        return
+    summaries = model.summaries_of(function)
+    for _, summary in summaries.summaries() if summaries is not None else ():
+        for child in summary.children:
+            yield child.function
+            if makes_own_class(child.function):
+                yield from (inner.function for inner in child.children)
 
 
 def _methods_beside(model: Model, function: Function) -> Iterator[Function]:

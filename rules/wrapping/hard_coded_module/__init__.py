@@ -53,6 +53,7 @@ from distlint.analysis.questions.wrapped import (
     has_own_wrapper,
     is_guarded,
     under_condition,
+    wrapped_by_nobody,
 )
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -96,6 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
             sometimes
             and not _asks_for_launch(model, site, ranks)
             and not wrapped_above(site)
+            and not wrapped_by_nobody(call_of_wrap(model, site), site)
             and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
         ):

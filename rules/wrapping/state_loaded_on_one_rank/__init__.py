@@ -32,7 +32,7 @@ Shown only: whether every rank can read the file is for a person to say. Where r
 with `broadcast_object_list`.
 
 ## Known limits
-By the name of the optimizer. Silent in files that send states on (`broadcast…`, `scatter…`) or shard them.
+By the name of the optimizer, in the files that one script leads to. Silent in files that send states on (`broadcast…`, `scatter…`) or shard them.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: DDP synchronises parameters and buffers of the module
@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.questions.launched import roots
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name
 from distlint.rule import Status
@@ -76,10 +77,10 @@ _SENT_ON: Final = re.compile(
 def check(model: Model) -> Iterator[Finding]:
     """The first such call of each function, itself or what it leads to."""
     done: set[Function] = set()
-    stepped: dict[str, CallSite] = {}
+    stepped: dict[str, list[CallSite]] = {}
     for call in model.calls(".step"):
         if not call.classes <= _FEW:
-            stepped.setdefault(_optimizer(call.site), call.site)
+            stepped.setdefault(_optimizer(call.site), []).append(call.site)
     calls = list(model.calls()) if stepped else []
     on_others = {(c.site.function, _loaded(c.site)) for c in calls if not c.classes <= _FEW}
     for call in calls:
@@ -89,10 +90,20 @@ def check(model: Model) -> Iterator[Finding]:
         for load in _loads(model, call.site):
             name = _loaded(load)
             sent_on = _SENT_ON.search(load.module.source.text)
-            if name in stepped and (function, name) not in on_others and not sent_on:
+            step = _step_beside(model, call.site, stepped.get(name, []))
+            if step is not None and (function, name) not in on_others and not sent_on:
                 done.add(function)
-                yield _finding(call, name, load, stepped[name])
+                yield _finding(call, name, load, step)
                 break
+
+
+def _step_beside(model: Model, site: CallSite, steps: list[CallSite]) -> CallSite | None:
+    """The first step that a script has which comes to the call, too: another script's optimizer is not this one.
+
+    OpenDiloco a5b7236 open_diloco/train_fsdp.py:314 and train_diloco_torch.py:349 both have an `outer_optimizer`.
+    """
+    scripts = model.answer(roots) if steps else {}
+    return next((s for s in steps if scripts[site.module] & scripts[s.module]), None)
 
 
 def _is_on_few(call: CallGroup) -> bool:

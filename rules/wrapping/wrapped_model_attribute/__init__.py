@@ -81,6 +81,7 @@ from distlint.analysis.questions.wrapped import (
     ruled_out,
     set_on_wrappers,
     under_condition,
+    wrapped_by_nobody,
 )
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -135,6 +136,7 @@ def check(model: Model) -> Iterator[Finding]:
             if not (
                 passed_on(model, wrap, site)
                 or ruled_out(wrap, site)
+                or wrapped_by_nobody(wrap, site)
                 or fails_unwrapped(model, wrap, site)
             ):
                 severity = _severity(model, wrap, site) if site is there else Severity.WARNING
