@@ -192,11 +192,11 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
     at = index + length
     while at < len(words):
         word = words[at]
-        if word.text is None:
+        if word.text is None and not word.option:
             complete = False
             at += 1
             continue
-        if not word.text.startswith("-") or word.text == "-":
+        if word.text is not None and (not word.text.startswith("-") or word.text == "-"):
             break
         option, used = _option(words, at, row.flags)
         options[option.name] = option
@@ -226,9 +226,9 @@ def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], boo
     complete = True
     while at < len(words):
         word = words[at]
-        if word.text is None:
+        if word.text is None and not word.option:
             complete = False
-        if word.text is None or not word.text.startswith("-"):
+        if not (word.text or word.option).startswith("-"):
             at += 1
             continue
         option, used = _option(words, at, frozenset())
@@ -240,7 +240,8 @@ def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], boo
 def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Option, int]:
     """The option at `at`, and how many words it takes."""
     word = words[at]
-    assert word.text is not None
+    if word.text is None:
+        return Option(word.option.lstrip("-").replace("-", "_"), None, word.place, False), 1
     name, equals, value = word.text.lstrip("-").partition("=")
     name = name.replace("-", "_")
     if equals:

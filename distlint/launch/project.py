@@ -448,7 +448,8 @@ def _inner(path: str, command: Command) -> Iterator[Command]:
             continue
         for inner in commands_of(path, text):
             words = tuple(
-                Word(each.text, word.place, each.sure and word.sure) for each in inner.words
+                Word(each.text, word.place, each.sure and word.sure, each.option)
+                for each in inner.words
             )
             yield Command(words, {**command.environment, **inner.environment}, command.line)
 
