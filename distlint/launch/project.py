@@ -135,6 +135,9 @@ class LaunchFiles:
     any_rank: Set[str] = frozenset()
     """The Python files that go on with torch's old launcher of any version. Only `check_launch` may ask."""
 
+    clips: Set[str] = frozenset()
+    """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
+
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes."""
         text = launch.script.text if launch.script is not None else None
@@ -355,14 +358,17 @@ def _meant(path: str, beside: str) -> list[str]:
 
 
 def read_files(
-    files: Iterable[TextFile], names: Set[str] = frozenset(), any_rank: Set[str] = frozenset()
+    files: Iterable[TextFile],
+    names: Set[str] = frozenset(),
+    any_rank: Set[str] = frozenset(),
+    clips: Set[str] = frozenset(),
 ) -> LaunchFiles:
     """What `files` say. One that cannot be read leaves a note: a template is no mistake.
 
     `names` are those of all files of the project that are known, `any_rank` those of the Python files that go on with
-    torch's old launcher of any version.
+    torch's old launcher of any version, `clips` of those that may tell DeepSpeed how much to clip.
     """
-    result = LaunchFiles(names=names, any_rank=any_rank)
+    result = LaunchFiles(names=names, any_rank=any_rank, clips=clips)
     files = list(files)
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
