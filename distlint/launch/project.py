@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from distlint.columns import split_lines
 from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
@@ -117,6 +118,14 @@ class Script:
     """Whether it only tells people what to type: a README or another page of Markdown."""
     reported: bool = True
     """Whether what is found in it is asked for."""
+
+    def command_at(self, line: int) -> str:
+        """The text of the command that begins in a line, with the lines that go on with it."""
+        lines = split_lines(self.text)[line - 1 :]
+        end = next(
+            (n for n, each in enumerate(lines) if not each.rstrip().endswith("\\")), len(lines)
+        )
+        return "\n".join(lines[: end + 1])
 
 
 @dataclass

@@ -51,7 +51,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
@@ -89,7 +88,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         drawn = _drawn(script)
         for launch in script.launches:
             elsewhere = any(w.text is None or w.text in _ELSEWHERE for w in launch.before)
-            command = _command(script, launch.place.line)
+            command = script.command_at(launch.place.line)
             if not elsewhere and _OF_MACHINE.search(command):
                 yield from _of_port(launch, command, drawn)
 
@@ -109,13 +108,6 @@ def _nowhere(why: Why, place: Place, places: Iterable[Related] = ()) -> Finding:
     fix = Fix(Applicability.DISPLAY, why.advice)
     text = f"{why.says}. {why.advice}."
     return Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
-
-
-def _command(script: Script, line: int) -> str:
-    """The text of the command that begins in a line, with the lines that go on with it."""
-    lines = split_lines(script.text)[line - 1 :]
-    end = next((n for n, each in enumerate(lines) if not each.rstrip().endswith("\\")), len(lines))
-    return "\n".join(lines[: end + 1])
 
 
 def _drawn(script: Script) -> dict[str, Place]:
