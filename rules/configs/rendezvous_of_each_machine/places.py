@@ -44,6 +44,8 @@ ITSELF = Why(
 """Of programs that start their own processes."""
 
 _HERE = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1|::1|\[::1\])(?::\d+)?")
+_HANDED_ON = re.compile(r"\$\{?(?:[@*\d]|\w*(?:arg|opt|extra)\w*)", re.IGNORECASE)
+"""What may hold options that come behind those which are written out."""
 _MACHINES = ("nodes", "N")
 """How many machines a script asks Slurm for, in `#SBATCH`."""
 _FEWER = frozenset({"nodes", "N", "ntasks", "n", "nodelist", "w", "relative", "r"})
@@ -111,7 +113,8 @@ def meets_itself(script: Script) -> Iterator[tuple[str, Place]]:
     for each in found:
         name = each.script.text or ""
         # One that is started twice may be each of the machines in turn.
-        if started.count(name) == 1 and each.complete and _counts_itself(each):
+        handed_on = _HANDED_ON.search(script.command_at(each.place.line))
+        if started.count(name) == 1 and not handed_on and _counts_itself(each):
             yield name, each.place
 
 
