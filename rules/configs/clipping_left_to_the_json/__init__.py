@@ -3,7 +3,7 @@
 ## What it does
 Finds launches of transformers' Trainer, and scripts with `TrainingArguments`, that name a JSON of DeepSpeed without
 `gradient_clipping`: where they ask for a norm (`--max_grad_norm 0.5`), where another JSON beside it has the key, and, as
-information, where nobody speaks of it.
+information, where nobody speaks of it; and `accelerator.clip_grad_norm_()` in a script that is started with such a JSON.
 
 ## Why it is bad
 Under DeepSpeed the engine clips, by its own JSON: the Trainer hands `max_grad_norm` on where the JSON says `"auto"`, and
@@ -59,19 +59,19 @@ from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.nodes import last_name
 from distlint.rule import Status
 
+from .by_accelerate import CLIPS_SINCE, KEY, clipped
+
 CODE = "DL815"
 NAME = "clipping-left-to-the-json"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b"max_grad_norm",)
 
-_KEY = "gradient_clipping"
-_CLIPS_SINCE = (0, 19, 3)
-"""The version of DeepSpeed that clips at `_DEFAULT` where the JSON says nothing."""
 _DEFAULT = 1.0
 """Of the Trainer, too: transformers 5.23.0 training_args.py, `max_grad_norm`."""
 _ARGUMENTS = ("TrainingArguments", "Config")
 _SHOWN = 3
+_ADVICE = 'Write `"gradient_clipping": "auto"` into it'
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if named is None or named.value is None or "per_device_train_batch_size" not in given:
             continue
         found, asked = _named(files, named.value, script), _norm(given.get("max_grad_norm"))
-        if found is not None and _KEY not in found.values and asked is not None:
+        if found is not None and KEY not in found.values and asked is not None:
             by_path[found.path] = found
             asking.setdefault(found.path, []).append(
                 _Asked(*asked, (given.get("max_grad_norm") or named).place)
@@ -125,9 +125,16 @@ def _named(files: LaunchFiles, name: str, script: Script) -> Configuration | Non
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Scripts that name both in the arguments of a Trainer."""
-    if any(_KEY in module.source.text for module in model.modules):
+    """Scripts that name both in the arguments of a Trainer, and those that clip through an Accelerator."""
+    if any(KEY in module.source.text for module in model.modules):
         return
+    for place, places in clipped(model):
+        text = (
+            "Under DeepSpeed the Accelerator clips nothing, and DeepSpeed by its JSON, which says nothing of it: gradients "
+            f"are not clipped. {_ADVICE}."
+        )
+        fix = Fix(Applicability.DISPLAY, _ADVICE)
+        yield Finding(CODE, NAME, SEVERITY, text, place, places, fix)
     for module in model.modules:
         if "max_grad_norm" not in module.source.text or "deepspeed" not in module.source.text:
             continue
@@ -142,7 +149,7 @@ def check(model: Model) -> Iterator[Finding]:
                         ast.Constant(value=int() | float() as norm) as said,
                     ) if norm > 0:
                         found = model.launch.named(name, module.path, Format.DEEPSPEED)
-                        if found is not None and _KEY not in found.values:
+                        if found is not None and KEY not in found.values:
                             asked = _Asked(norm, f"max_grad_norm={norm}", place_of(module, said))
                             yield from _finding(model.launch, found, [asked], at=asked.place)
 
@@ -152,14 +159,14 @@ def _finding(
 ) -> Iterator[Finding]:
     """What becomes of the norm, where that is another one."""
     first = asked[0]
-    unclipped = files.older_than("deepspeed", _CLIPS_SINCE, json.path)
+    unclipped = files.older_than("deepspeed", CLIPS_SINCE, json.path)
     if first.norm in (None, _DEFAULT) and not unclipped:
         return
     beside = next(
         (
             each
             for each in files.of(Format.DEEPSPEED)
-            if _is_beside(each, json) and each.values[_KEY]
+            if _is_beside(each, json) and each.values[KEY]
         ),
         None,
     )
@@ -170,13 +177,12 @@ def _finding(
         if unclipped
         else "gradients are not clipped up to DeepSpeed 0.19.2, and at 1.0 with later ones"
     )
-    advice = 'Write `"gradient_clipping": "auto"` into it'
-    text = f"DeepSpeed clips by this JSON, which says nothing of it, and {asks} does nothing: {becomes}. {advice}."
+    text = f"DeepSpeed clips by this JSON, which says nothing of it, and {asks} does nothing: {becomes}. {_ADVICE}."
     places = [Related(json.place(()), "the JSON")] if at else []
     places += [Related(each.place, "names it") for each in asked[:_SHOWN] if each.place != at]
     if beside is not None:
-        places.append(Related(beside.place((_KEY,)), "this one has it"))
-    fix = Fix(Applicability.DISPLAY, advice)
+        places.append(Related(beside.place((KEY,)), "this one has it"))
+    fix = Fix(Applicability.DISPLAY, _ADVICE)
     yield Finding(CODE, NAME, severity, text, at or json.place(()), tuple(places), fix)
 
 
@@ -185,4 +191,4 @@ def _is_beside(other: Configuration, json: Configuration) -> bool:
 
     VITA 360de22 script/deepspeed: zero3.json has none, ds_config_zero3.json says "auto".
     """
-    return posixpath.dirname(other.path) == posixpath.dirname(json.path) and _KEY in other.values
+    return posixpath.dirname(other.path) == posixpath.dirname(json.path) and KEY in other.values
