@@ -674,6 +674,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     notes: list[str] = []
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
 
+    clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
+
     @functools.cache
     def entries() -> list[Entry]:
         # What is wrong with a notebook is told where its Python is read.
@@ -689,7 +691,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
-        return read_files(texts, frozenset(found.names), any_rank)
+        return read_files(texts, frozenset(found.names), any_rank, clips)
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -698,7 +700,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    known = "\n".join([*sorted(found.names), "", *sorted(any_rank)])
+    known = "\n".join([*sorted(found.names), "", *sorted(any_rank), "", *sorted(clips)])
     names = content_digest(known.encode("utf-8", "surrogateescape"))
     question = _Question(named, f"launch {sorted(reported)} {names}", find)
     (outcome,) = run.answers_to([question])

@@ -14,12 +14,13 @@ from distlint.launch.shell import Command, Word
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a command line: its name with `_` for `-`, its value (None for a flag), and where."""
+    """An option of a command line: its name with `_` for `-`, its value (None for a flag), and where; and as it is written."""
 
     name: str
     value: str | None
     place: Place
     sure: bool
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +193,11 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
     at = index + length
     while at < len(words):
         word = words[at]
-        if word.text is None:
+        if word.text is None and not word.option:
             complete = False
             at += 1
             continue
-        if not word.text.startswith("-") or word.text == "-":
+        if word.text is not None and (not word.text.startswith("-") or word.text == "-"):
             break
         option, used = _option(words, at, row.flags)
         options[option.name] = option
@@ -226,9 +227,11 @@ def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], boo
     complete = True
     while at < len(words):
         word = words[at]
-        if word.text is None:
+        if word.text is None and not word.option:
             complete = False
-        if word.text is None or not word.text.startswith("-"):
+        if word.text == "--":  # what follows are no options
+            break
+        if not (word.text or word.option).startswith("-"):
             at += 1
             continue
         option, used = _option(words, at, frozenset())
@@ -240,17 +243,20 @@ def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], boo
 def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Option, int]:
     """The option at `at`, and how many words it takes."""
     word = words[at]
-    assert word.text is not None
-    name, equals, value = word.text.lstrip("-").partition("=")
-    name = name.replace("-", "_")
+    if word.text is None:
+        name = word.option.lstrip("-").replace("-", "_")
+        return Option(name, None, word.place, False, word.option), 1
+    written, equals, value = word.text.partition("=")
+    name = written.lstrip("-").replace("-", "_")
     if equals:
-        return Option(name, value, word.place, word.sure), 1
+        return Option(name, value, word.place, word.sure, written), 1
     if name in flags or at + 1 >= len(words):
-        return Option(name, None, word.place, word.sure), 1
+        return Option(name, None, word.place, word.sure, written), 1
     following = words[at + 1]
     if following.text is not None and following.text.startswith("--"):
-        return Option(name, None, word.place, word.sure), 1
-    return Option(name, following.text, _from(word.place, following.place), following.sure), 2
+        return Option(name, None, word.place, word.sure, written), 1
+    place = _from(word.place, following.place)
+    return Option(name, following.text, place, following.sure, written), 2
 
 
 def _from(first: Place, last: Place) -> Place:

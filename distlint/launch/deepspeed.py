@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from distlint.knowledge.configuration import deepspeed_keys, keys
@@ -13,8 +13,16 @@ from distlint.launch.defects import Defect, mended, mild, severe
 from distlint.launch.spelling import named
 
 
-def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
-    """Keys that DeepSpeed does not read, or refuses; with `removed`, those of features that are gone."""
+def names(
+    values: Mapping[str, Any],
+    *,
+    removed: bool,
+    is_older: Callable[[tuple[int, ...]], bool] = lambda _: False,
+) -> Iterator[Defect]:
+    """Keys that DeepSpeed does not read, or refuses; with `removed`, those of features that are gone.
+
+    `is_older` says whether the DeepSpeed that reads them is older than a version.
+    """
     known = deepspeed_keys.TOP_LEVEL | deepspeed_keys.EXTENSIONS | deepspeed_keys.REMOVED
     unknown = sorted(
         key
@@ -28,19 +36,14 @@ def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
             "DeepSpeed never reads it: what it asks for does not happen.",
             "correct or remove it.",
         )
-    for section, allowed in deepspeed_keys.STRICT:
-        inner = value_at(values, section)
+    for row in deepspeed_keys.STRICT:
+        inner, older = value_at(values, row.path), is_older(row.since)
+        allowed = row.keys | row.before if older else row.keys
         unknown = (
             sorted(key for key in inner if key not in allowed) if isinstance(inner, dict) else []
         )
         if unknown:
-            yield severe(
-                (*section, unknown[0]),
-                f"{'.'.join(section)} has unknown {named(unknown, allowed)}",
-                "DeepSpeed 0.17 and later allow no other key there and raise on every rank; earlier ones never "
-                "read it.",
-                "correct or remove it.",
-            )
+            yield _refused(row, unknown, older=older)
     if not removed:
         return
     version = deepspeed_keys.DEEPSPEED_VERSION
@@ -58,6 +61,21 @@ def names(values: Mapping[str, Any], *, removed: bool) -> Iterator[Defect]:
             f"DeepSpeed {version} has no such feature any more and raises on every rank.",
             "remove it.",
         )
+
+
+def _refused(row: deepspeed_keys.Strict, unknown: list[str], *, older: bool) -> Defect:
+    """Keys that a section's model does not know: refused, or never read by a DeepSpeed that is older than the model.
+
+    NExT-GPT 60d618b dsconfig/stage_1.json:18: `opt_level` is apex's, and asks DeepSpeed for nothing.
+    """
+    since = ".".join(map(str, row.since))
+    saw = f"{'.'.join(row.path)} has unknown {named(unknown, row.keys)}"
+    why = f"DeepSpeed {since} and later allow no other key there and raise on every rank."
+    if older:
+        why = f"the DeepSpeed that the project asks for never reads it, and {since} and later raise on every rank."
+    meant = "did you mean" in saw
+    do = "correct or remove it."
+    return Defect((*row.path, unknown[0]), not older, saw, why, do, mended=older and not meant)
 
 
 def bounds(values: Mapping[str, Any]) -> Iterator[Defect]:

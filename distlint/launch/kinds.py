@@ -160,6 +160,11 @@ def takes_any_rank(data: bytes) -> bool:
     return (known_alone or b"-" in spelled) and _NUMBERED.search(data) is not None
 
 
+def says_clipping(data: bytes) -> bool:
+    """Whether a Python file names the key by which DeepSpeed is told how much to clip."""
+    return b"gradient_clipping" in data
+
+
 def says_launch(kind: Kind, data: bytes) -> bool:
     """Whether a file has the words of a launch, its configuration or its requirements."""
     return _WORDS[kind].search(data) is not None

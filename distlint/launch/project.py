@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from distlint.columns import split_lines
 from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
@@ -118,6 +119,14 @@ class Script:
     reported: bool = True
     """Whether what is found in it is asked for."""
 
+    def command_at(self, line: int) -> str:
+        """The text of the command that begins in a line, with the lines that go on with it."""
+        lines = split_lines(self.text)[line - 1 :]
+        end = next(
+            (n for n, each in enumerate(lines) if not each.rstrip().endswith("\\")), len(lines)
+        )
+        return "\n".join(lines[: end + 1])
+
 
 @dataclass
 class LaunchFiles:
@@ -134,6 +143,9 @@ class LaunchFiles:
 
     any_rank: Set[str] = frozenset()
     """The Python files that go on with torch's old launcher of any version. Only `check_launch` may ask."""
+
+    clips: Set[str] = frozenset()
+    """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes."""
@@ -355,14 +367,17 @@ def _meant(path: str, beside: str) -> list[str]:
 
 
 def read_files(
-    files: Iterable[TextFile], names: Set[str] = frozenset(), any_rank: Set[str] = frozenset()
+    files: Iterable[TextFile],
+    names: Set[str] = frozenset(),
+    any_rank: Set[str] = frozenset(),
+    clips: Set[str] = frozenset(),
 ) -> LaunchFiles:
     """What `files` say. One that cannot be read leaves a note: a template is no mistake.
 
     `names` are those of all files of the project that are known, `any_rank` those of the Python files that go on with
-    torch's old launcher of any version.
+    torch's old launcher of any version, `clips` of those that may tell DeepSpeed how much to clip.
     """
-    result = LaunchFiles(names=names, any_rank=any_rank)
+    result = LaunchFiles(names=names, any_rank=any_rank, clips=clips)
     files = list(files)
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
@@ -448,7 +463,8 @@ def _inner(path: str, command: Command) -> Iterator[Command]:
             continue
         for inner in commands_of(path, text):
             words = tuple(
-                Word(each.text, word.place, each.sure and word.sure) for each in inner.words
+                Word(each.text, word.place, each.sure and word.sure, each.option)
+                for each in inner.words
             )
             yield Command(words, {**command.environment, **inner.environment}, command.line)
 

@@ -27,6 +27,7 @@ _OWN_FOLDER: Final = re.compile(
 
 mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirname "$0")/train.py`.
 """
+_OPTION: Final = re.compile(r"[\"']?(--?[\w-]+)=")
 _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
 _VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
 _SEEKS: Final = re.compile(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([\w.+-]+)")
@@ -42,11 +43,13 @@ class Word:
         text: as the command gets it; None where a part of it is not known.
         place: where it is written.
         sure: whether nothing outside of the script changes it: `${N:-8}` is 8 unless N is set.
+        option: `--node_rank` of `--node_rank=$N`, whose value is not known.
     """
 
     text: str | None
     place: Place
     sure: bool = True
+    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,8 @@ class _Script:
 
     def _word(self, node: Node) -> Word:
         text, sure = self._value(node)
-        return Word(text, self._place(node), sure)
+        named = _OPTION.match(_text(node)) if text is None else None
+        return Word(text, self._place(node), sure, named[1] if named is not None else "")
 
     def _value(self, node: Node) -> tuple[str | None, bool]:
         """The text of a word, and whether it is sure."""

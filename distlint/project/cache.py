@@ -76,7 +76,8 @@ class FileFacts:
     """What reading a file told: the hash of its content, and what it holds.
 
     `relevant` says whether a literal of the prefilter is in it, `marked` whether a suppression of
-    distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version.
+    distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version,
+    `clips` whether it may tell DeepSpeed by how much to clip.
     """
 
     digest: str
@@ -84,6 +85,7 @@ class FileFacts:
     marked: bool
     readable: bool
     any_rank: bool = False
+    clips: bool = False
 
     @property
     def needed(self) -> bool:
@@ -123,7 +125,7 @@ class Cache:
             return {
                 path: (
                     (row[0], row[1], row[2], row[3]),
-                    FileFacts(row[4], *(bool(row[5] & bit) for bit in (1, 2, 4, 8))),
+                    FileFacts(row[4], *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16))),
                 )
                 for path, row in document["files"].items()
             }
@@ -137,7 +139,11 @@ class Cache:
             path: [
                 *stamp,
                 fact.digest,
-                fact.relevant + 2 * fact.marked + 4 * fact.readable + 8 * fact.any_rank,
+                fact.relevant
+                + 2 * fact.marked
+                + 4 * fact.readable
+                + 8 * fact.any_rank
+                + 16 * fact.clips,
             ]
             for path, (stamp, fact) in facts.items()
             if max(stamp[0], stamp[1]) < newest

@@ -14,6 +14,7 @@ from distlint.launch.kinds import (
     is_data,
     is_relevant,
     kind_of,
+    says_clipping,
     says_launch,
     takes_any_rank,
 )
@@ -414,6 +415,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         marked=_MARK in data,
         readable=is_readable(data),
         any_rank=takes_any_rank(data),
+        clips=says_clipping(data),
     )
 
 

@@ -321,3 +321,36 @@ def test_an_old_deepspeed_that_reads_no_such_key(
     arguments = ["check", "--no-cache", "--select", "DL802", "--output-format", "json"]
     found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
     assert [each["severity"] for each in found] == [severity]
+
+
+def test_a_comment_between_the_lines_of_a_launch_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("print(1)\n")
+    (tmp_path / "run.sh").write_text(
+        "torchrun --nproc_per_node 8 \\\n  # --master_port 29511 \\\n  train.py --lr 1e-4\n"
+        "torchrun --nproc_per_node 8 \\\n  train.py --lr 1e-4\n"
+    )
+    arguments = ["check", "--no-cache", "--preview", "--select", "DL812", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    assert [each["line"] for each in found] == [1]
+
+
+@pytest.mark.parametrize(
+    ("requirements", "severity"),
+    [("deepspeed==0.6.5\n", []), ("deepspeed==0.7.1\n", ["error"]), ("deepspeed\n", ["error"])],
+)
+def test_a_key_that_deepspeed_read_before_its_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requirements: str, severity: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = {
+        "train_micro_batch_size_per_gpu": 1,
+        "zero_optimization": {"stage": 3, "cpu_offload_params": True},
+    }
+    (tmp_path / "ds.json").write_text(json.dumps(settings))
+    (tmp_path / "requirements.txt").write_text(requirements)
+    arguments = ["check", "--no-cache", "--select", "DL802", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    assert [each["severity"] for each in found] == severity

@@ -190,14 +190,36 @@ BF16 = frozenset(
     ]
 )
 
-# Sections whose model refuses another key, by path.
-STRICT: tuple[tuple[tuple[str, ...], frozenset[str]], ...] = (
-    (("zero_optimization",), ZERO | ZERO_REMOVED),
-    (("zero_optimization", "offload_param"), OFFLOAD_PARAM),
-    (("zero_optimization", "offload_optimizer"), OFFLOAD_OPTIMIZER),
-    (("fp16",), FP16),
-    (("bf16",), BF16),
-    (("bfloat16",), BF16),
+_MODELS = (0, 7)
+"""deepspeed 0.7.0 runtime/zero/config.py, runtime/zero/offload_config.py: pydantic models since then (pull request 2004),
+with `extra = "forbid"` in runtime/config_utils.py from the first."""
+_MODELS_OF_PRECISION = (0, 17, 1)
+"""deepspeed 0.17.1 runtime/precision_config.py (pull request 6976); 0.17.0 runtime/config.py reads key by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strict:
+    """A row: a section whose model refuses other keys, since a version, and what older ones read there beside them."""
+
+    path: tuple[str, ...]
+    keys: frozenset[str]
+    since: tuple[int, ...]
+    before: frozenset[str] = frozenset()
+
+
+STRICT: tuple[Strict, ...] = (
+    Strict(
+        ("zero_optimization",),
+        ZERO | ZERO_REMOVED,
+        _MODELS,
+        # deepspeed 0.6.7 runtime/zero/constants.py; 0.3.16 runtime/zero/config.py
+        frozenset({"allgather_size", "cpu_offload_params", "find_unused_parameters"}),
+    ),
+    Strict(("zero_optimization", "offload_param"), OFFLOAD_PARAM, _MODELS),
+    Strict(("zero_optimization", "offload_optimizer"), OFFLOAD_OPTIMIZER, _MODELS),
+    Strict(("fp16",), FP16, _MODELS_OF_PRECISION),
+    Strict(("bf16",), BF16, _MODELS_OF_PRECISION),
+    Strict(("bfloat16",), BF16, _MODELS_OF_PRECISION),
 )
 
 

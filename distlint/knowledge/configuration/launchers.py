@@ -127,6 +127,29 @@ LAUNCHERS: tuple[Row, ...] = (
     ),
 )
 
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A row: how programs that start their own processes are told of several machines, and where these meet.
+
+    `beside` is an option without which the number is one of processes.
+    """
+
+    machines: str
+    address: str
+    beside: str = ""
+
+
+COUNTED: tuple[Counted, ...] = (
+    # facebookresearch/SlowFast slowfast/utils/parser.py, slowfast/utils/multiprocessing.py: world_size = num_proc * num_shards
+    Counted("num_shards", "init_method"),
+    # facebookresearch/detectron2 detectron2/engine/defaults.py and launch.py
+    Counted("num_machines", "dist_url"),
+    # pytorch/examples imagenet/main.py: "number of nodes for distributed training"
+    Counted("world_size", "dist_url", "multiprocessing_distributed"),
+)
+"""Of programs that spawn: options with `_` for `-`."""
+
 PORTS = frozenset({"master_port", "main_process_port"})
 """The options that name the port of the rendezvous."""
 

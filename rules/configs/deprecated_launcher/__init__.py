@@ -2,8 +2,9 @@
 
 ## What it does
 Finds scripts whose `argparse` wants a `--local-rank` that what starts them does not pass; scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
-`--local-rank`, and that read the environment nowhere; launches with `python -m torch.distributed.launch`; and scripts that such a launch starts although their
-`argparse` declares neither.
+`--local-rank`, and that read the environment nowhere; launches with `python -m torch.distributed.launch`; scripts that such a launch starts although their
+`argparse` declares neither; and scripts that `deepspeed` starts, which passes `--local_rank`, or any launcher that passes
+one, although hydra parses their arguments, or an `argparse` that knows none.
 
 ## Why it is bad
 Since torch 2.0, `torch.distributed.launch` passes `--local-rank=0`, with a hyphen: `argparse` refuses it, and every
@@ -81,6 +82,8 @@ from distlint.repairs.arguments import with_first
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
+from .refusing import refused_by
+
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
 
@@ -88,7 +91,7 @@ CODE = "DL805"
 NAME = "deprecated-launcher"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b"--local_rank", b"--local-rank")
+LITERALS = (b"--local_rank", b"--local-rank", b"hydra.main")
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
@@ -260,8 +263,13 @@ def _with_blanks(flag: Span, line: str) -> Span:
 def check(model: Model) -> Iterator[Finding]:
     """Scripts whose `argparse` does not take what the launcher passes."""
     # Where none has a parser, how they are launched is not asked for.
-    if not any("argparse" in module.source.text for module in model.modules):
+    if not any(
+        "argparse" in module.source.text or "hydra.main" in module.source.text
+        for module in model.modules
+    ):
         return
+    for module in model.modules:
+        yield from refused_by(model, module)
     elsewhere = any(word in each.source.text for each in model.modules for word in _ELSEWHERE)
     declared = {module.path: list(_declared(module)) for module in model.modules}
     # Where what is not known is left to others, no rank ends of it.

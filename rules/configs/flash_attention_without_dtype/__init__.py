@@ -2,7 +2,8 @@
 
 ## What it does
 Reports `from_pretrained(…, attn_implementation="flash_attention_2")`, and `use_flash_attention_2=True`, without
-`dtype`, `torch_dtype` or a quantization, in files that name neither fp16 nor bf16.
+`dtype`, `torch_dtype` or a quantization, in files that name neither fp16 nor bf16, where no file that imports them does,
+nor a launch (`--bf16`). Where the precision comes from the command line, of which nobody says anything: information.
 
 ## Why it is bad
 FlashAttention takes fp16 and bf16 only. Before transformers 5, a model without a dtype is loaded in fp32: the first
@@ -46,13 +47,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import AddImport
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL804"
 NAME = "flash-attention-without-dtype"
@@ -72,6 +78,8 @@ _CASTS = re.compile(
     r"bf16|fp16|bfloat16|float16|autocast|mixed_precision|\.half\(|precision=|set_default_dtype"
 )
 
+_PRECISIONS = frozenset({"bf16", "fp16", "mixed_precision", "precision", "dtype", "torch_dtype"})
+"""Options of launches, and of `accelerate launch`, that choose another precision than fp32."""
 _OFF = re.compile(r"\b(?:bf16|fp16)\s*=\s*False\b")
 
 
@@ -81,8 +89,10 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if not any(word in text for word in _FLASH) and "use_flash_attention_2" not in text:
             continue
-        if _CASTS.search(_OFF.sub("", text)):
+        above = importers(model.program, module)
+        if any(_casts(model, each) for each in above):
             continue
+        told = any("HfArgumentParser" in each.source.text for each in above)
         for function in module.all_functions:
             for node in own_nodes(function):
                 match node:
@@ -97,13 +107,25 @@ def check(model: Model) -> Iterator[Finding]:
                         yield Finding(
                             CODE,
                             NAME,
-                            SEVERITY,
+                            Severity.INFO if told else SEVERITY,
                             "FlashAttention refuses fp32, in which the model may be loaded: the first forward "
                             f"raises on every rank. Give `{dtype}`.",
                             place_of(module, node),
                             (),
                             Fix(Applicability.UNSAFE, "Load in bf16", edits) if edits else None,
                         )
+
+
+def _casts(model: Model, module: Module) -> bool:
+    """Whether a file, or a launch of it, says that the forward runs in another precision than fp32.
+
+    honeybee 68a8d84 train.py:144 casts the model whose class loads a part of it in honeybee/modeling_honeybee.py:89. Who
+    takes the precision from the command line (EfficientQAT 78fd3fb deita_dataset/train.py) may be told `--bf16`.
+    """
+    return _CASTS.search(_OFF.sub("", module.source.text)) is not None or any(
+        not _PRECISIONS.isdisjoint((*launch.options, *launch.arguments))
+        for _, launch in model.launch.starting(module.path)
+    )
 
 
 def _uses_flash(call: ast.Call) -> bool:

@@ -1,9 +1,10 @@
-"""A launch names a script or a configuration that is not in the project.
+"""A launch names a script or a configuration that is not in the project, or no script at all.
 
 ## What it does
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
 `--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
-in is there and holds files of the kind; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); and configurations of accelerate that name such a JSON of DeepSpeed.
+in is there and holds files of the kind; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); launches by `torchrun` that name no program,
+as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
 Every rank ends as it starts. The file has been moved, renamed or never committed, so whoever follows the script has
@@ -13,6 +14,7 @@ to find out what was meant.
 - `can't open file '...': [Errno 2] No such file or directory`
 - `FileNotFoundError: [Errno 2] No such file or directory: '...json'`
 - `Expected a string path to an existing deepspeed config`
+- `error: the following arguments are required: training_script, training_script_args`
 
 ## Example
 ```bash
@@ -47,6 +49,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
+from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
 from distlint.launch.absent import is_written_out, missing, missing_modules
 from distlint.launch.project import Format, LaunchFiles
@@ -70,7 +73,8 @@ class _Missing:
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
-    """One finding for each file that launches miss."""
+    """One finding for each file that launches miss, and for each launch of nothing."""
+    yield from _without_program(files)
     groups: dict[str, list[_Missing]] = {}
     for each in (*_of_launches(files), *_of_accelerate(files)):
         groups.setdefault(posixpath.normpath(each.name), []).append(each)
@@ -88,6 +92,30 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         places = tuple(Related(each.place, "and here") for each in more[:_SHOWN])
         fix = Fix(Applicability.DISPLAY, advice)
         yield Finding(CODE, NAME, SEVERITY, text, first.place, places, fix)
+
+
+def _without_program(files: LaunchFiles) -> Iterator[Finding]:
+    """Launches by torch's launchers that end in front of the program.
+
+    FunCodec 3435d87 egs/jamendo/text2music_laura/run.sh:189: `torchrun --nproc_per_node=4 --text …`, and no program.
+    """
+    for script, launch in files.launches():
+        options = launch.options
+        counted = any(name in options for name in launch.row.processes)
+        if (
+            launch.launcher in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
+            and launch.script is None
+            and launch.options_known
+            and counted
+            and options.keys().isdisjoint({"m", "module", "h", "help"})
+            # `<script>.py` is to be filled in; what an option takes that nobody knows may be the program.
+            and "<" not in script.command_at(launch.place.line)
+            and not any((each.value or "").endswith((".py", ".sh")) for each in options.values())
+        ):
+            advice = "Name it behind the launcher's options"
+            text = f"This launch names no program: the launcher ends, and no rank starts. {advice}."
+            fix = Fix(Applicability.DISPLAY, advice)
+            yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), fix)
 
 
 def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:

@@ -66,7 +66,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +73,6 @@ from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Finding, Related, Severity
-from distlint.knowledge.configuration.deepspeed_keys import STRICT
 from distlint.launch import accelerate, deepspeed
 from distlint.launch.defects import Defect, sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, is_deepspeed
@@ -104,8 +102,6 @@ _HAND_ON = frozenset(
     | {"json", "yaml", "copy", "pprint"}
 )
 """Libraries that read nothing of DeepSpeed's configuration but what DeepSpeed has in it, or only write it down."""
-_STRICT_SINCE = (0, 17)
-"""The version of DeepSpeed that forbids unknown keys in some sections (`knowledge.configuration.deepspeed_keys`)."""
 _OF_ANOTHER_RULE = "main_process_port"
 """Ports are DL806's."""
 
@@ -121,15 +117,14 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield from _with_json(files, configuration)
     for configuration in files.of(Format.DEEPSPEED):
         values = configuration.values
-        defects = [*deepspeed.names(values, removed=False), *deepspeed.bounds(values)]
+        is_older = partial(_is_older, files, "deepspeed", configuration.path)
+        defects = [
+            *deepspeed.names(values, removed=False, is_older=is_older),
+            *deepspeed.bounds(values),
+        ]
         if "zero_optimization" in values:  # DeepSpeed itself needs none
             defects += deepspeed.alone(values)
-        older = files.older_than("deepspeed", _STRICT_SINCE, configuration.path)
         for defect in defects:
-            if older and _is_strict(defect):
-                # NExT-GPT 60d618b dsconfig/stage_1.json:18: `opt_level` is apex's, and asks DeepSpeed for nothing.
-                mistaken = "did you mean" in defect.saw
-                defect = replace(defect, severe=False, mended=not mistaken)
             yield _finding(configuration, defect)
 
 
@@ -165,10 +160,11 @@ def _in_code(model: Model, function: Function, node: ast.Dict) -> Iterator[Findi
     if not is_deepspeed(values) or not isinstance(values.get("zero_optimization"), dict):
         return
     others = _goes_to_another(model, function, node)
+    is_older = partial(_is_older, model.launch, "deepspeed", module.path)
     defects = [
         *(
             each
-            for each in deepspeed.names(values, removed=False)
+            for each in deepspeed.names(values, removed=False, is_older=is_older)
             if len(each.keys) > 1 or not (others or _is_read(model, each.keys[0]))
         ),
         *deepspeed.bounds(values),
@@ -282,11 +278,6 @@ def _finding(
 ) -> Finding:
     place = configuration.place(defect.keys)
     return Finding(CODE, NAME, _severity(defect), sentence_of(defect), place, places)
-
-
-def _is_strict(defect: Defect) -> bool:
-    """Whether versions of DeepSpeed before it forbade unknown keys only never read one."""
-    return defect.keys[:-1] in dict(STRICT) and "unknown" in defect.saw
 
 
 def _severity(defect: Defect) -> Severity:

@@ -3,12 +3,15 @@
 ## What it does
 Finds, in shell scripts, a launch on several machines that is numbered by the machine it runs on
 (`--node_rank=$SLURM_NODEID`), with a port that the script draws at random: `$RANDOM`, `shuf`, the process's number `$$`;
-and a launch by `torchrun --nnodes=2` that is told no address to meet at, or not which of the machines it is on.
+a launch by `torchrun --nnodes=2` that is told no address to meet at, this machine's own, or not which of the machines it
+is on; one by `srun torchrun` in a job of several machines that is told no number of machines; and a program that counts
+its machines itself (`--num_shards 2`, `--num-machines 2`) and is told to meet at `tcp://localhost`.
 
 ## Why it is bad
 The script runs on each machine, and each draws another port. Rank 0 listens at its own, and the ranks of the other
 machines ask at theirs, until they time out. Without an address, each machine meets at its own `127.0.0.1`; without a
-number, each is the first one. `torchrun` reads neither MASTER_ADDR nor NODE_RANK from the environment.
+number, each is the first one. `torchrun` reads neither MASTER_ADDR nor NODE_RANK from the environment, and takes one
+machine where nobody gives `--nnodes`: those of the job train apart, or the first alone.
 
 ## Errors you may see
 - `The client socket has timed out`
@@ -39,22 +42,21 @@ Not proven: needs two machines, or two network names of one.
 
 ## References
 - torch 2.13.0 torch/distributed/run.py: `--master-port`, "the port on rank 0 to be used for communication";
-  `get_rdzv_endpoint`, and the defaults of `--master-addr`, `--node-rank` and `--rdzv-endpoint`
+  `get_rdzv_endpoint`, and the defaults of `--nnodes`, `--master-addr`, `--node-rank` and `--rdzv-endpoint`
 - mlperf-common issue 9
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
-from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
-from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
 from distlint.rule import Status
+
+from .places import ITSELF, Why, has_no_place, meets_itself
 
 CODE = "DL810"
 NAME = "rendezvous-of-each-machine"
@@ -68,75 +70,44 @@ _ASSIGNED = re.compile(
 )
 _OF_MACHINE = re.compile(r"--(?:node|machine)[-_]rank[= \t]+[\"']?\$")
 _PORT = re.compile(r"--(?:master|main_process)[-_]port[= \t]+(\$\([^)]*\)+|\S+)")
+_SHOWN = 3
 _ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "pdsh", "kubectl", "docker"})
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
-    """Launches of a machine among several that draw the port themselves."""
+    """Launches of a machine among several that are told no common place, or draw the port themselves."""
+    yield from _at_themselves(files)
     for script in files.scripts:
         if script.told:
             continue
         for launch in script.launches:
-            if (why := _has_no_place(script, launch)) is not None:
-                fix = Fix(Applicability.DISPLAY, why.advice)
-                text = f"{why.says}. {why.advice}."
-                yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), fix)
+            if (why := has_no_place(script, launch)) is not None:
+                yield _nowhere(why, launch.place)
         if not re.search(_DRAWN, script.text):
             continue
         drawn = _drawn(script)
         for launch in script.launches:
             elsewhere = any(w.text is None or w.text in _ELSEWHERE for w in launch.before)
-            command = _command(script, launch.place.line)
+            command = script.command_at(launch.place.line)
             if not elsewhere and _OF_MACHINE.search(command):
                 yield from _of_port(launch, command, drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    says: str
-    advice: str
+def _at_themselves(files: LaunchFiles) -> Iterator[Finding]:
+    """Programs that count the machines themselves, and meet at `localhost`: one finding for each."""
+    by_program: dict[str, list[Place]] = {}
+    for script in files.scripts:
+        if not script.told:
+            for started, place in meets_itself(script):
+                by_program.setdefault(started, []).append(place)
+    for first, *more in by_program.values():
+        yield _nowhere(ITSELF, first, [Related(each, "and here") for each in more[:_SHOWN]])
 
 
-_NOWHERE = _Place(
-    "each machine waits at its own address for the others, as this launch is told no other",
-    "Give all machines the address of the first: `--master_addr`, or `--rdzv_backend=c10d` with `--rdzv_endpoint`",
-)
-_ALL_FIRST = _Place(
-    "each machine starts as the first one, and they wait for one another",
-    "Number the machines: `--node_rank`, or `--rdzv_backend=c10d` with `--rdzv_endpoint`",
-)
-
-
-def _has_no_place(script: Script, launch: Launch) -> _Place | None:
-    """Why the machines of a launch do not find one another; None where they may.
-
-    LanguageBind 7070c53 scripts/audio_language/train.sh:6: `torchrun --nnodes=2 --nproc_per_node 8` and nothing else.
-    """
-    number = launch.number("nnodes")
-    options = launch.options
-    if (
-        launch.launcher not in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
-        or number is None
-        or number[0] < 2
-        or not launch.options_known
-        or "standalone" in options
-        or "PET_" in script.text
-    ):
-        return None
-    backend = options.get("rdzv_backend")
-    if backend is not None and backend.value != "static":
-        met = "rdzv_endpoint" in options or backend.value != "c10d"
-        return None if met else _NOWHERE
-    if "master_addr" not in options and "rdzv_endpoint" not in options:
-        return _NOWHERE
-    return None if "node_rank" in options else _ALL_FIRST
-
-
-def _command(script: Script, line: int) -> str:
-    """The text of the command that begins in a line, with the lines that go on with it."""
-    lines = split_lines(script.text)[line - 1 :]
-    end = next((n for n, each in enumerate(lines) if not each.rstrip().endswith("\\")), len(lines))
-    return "\n".join(lines[: end + 1])
+def _nowhere(why: Why, place: Place, places: Iterable[Related] = ()) -> Finding:
+    fix = Fix(Applicability.DISPLAY, why.advice)
+    text = f"{why.says}. {why.advice}."
+    return Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
 
 
 def _drawn(script: Script) -> dict[str, Place]:

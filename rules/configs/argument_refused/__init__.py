@@ -1,0 +1,103 @@
+"""A launch passes an argument that its script refuses.
+
+## What it does
+Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
+that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
+where a number is wanted.
+
+## Why it is bad
+`argparse` ends every rank as it starts. The script has changed since the launch was written, and whoever follows it has to
+find out what is meant now.
+
+## Errors you may see
+- `error: unrecognized arguments: --...`
+- `error: argument --...: invalid choice: '...'`
+- `error: argument --...: invalid int value: '0,1,2,3'`
+- `ChildFailedError`
+
+## Example
+```python
+# torchrun --nproc_per_node 8 sample.py --max-size 64
+parser = argparse.ArgumentParser()
+parser.add_argument("--max_size", type=int)
+args = parser.parse_args()
+```
+
+## Use instead
+```python
+# torchrun --nproc_per_node 8 sample.py --max_size 64
+parser = argparse.ArgumentParser()
+parser.add_argument("--max_size", type=int)
+args = parser.parse_args()
+```
+
+## Fix safety
+Shown only: whether the launch is meant to change or the script, a person has to say.
+
+## Known limits
+The parser is to be the only one of its file, and all of its arguments are to be added in one function, each under a name
+that is written out. Silent where it is handed on, has subparsers, or reads known arguments alone; and for pages other than
+a README. Options without a name behind `--` do not count.
+
+Not proven: no rank starts.
+
+## References
+- CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
+- Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from distlint.analysis.model import Model, place_of
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.launch.absent import enters
+from distlint.launch.commands import Launch
+from distlint.launch.project import Script
+from distlint.rule import Status
+
+from .parsers import parser_of
+
+CODE = "DL817"
+NAME = "argument-refused"
+SEVERITY = Severity.ERROR
+STATUS = Status.PREVIEW
+LITERALS = ()
+
+_SHOWN = 4
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """The place where a script's arguments are parsed, where launches pass what it does not take."""
+    for module in model.modules:
+        if "ArgumentParser(" not in module.source.text:
+            continue
+        started = [each for each in model.launch.starting(module.path) if _is_of_it(model, *each)]
+        parser = parser_of(model, module) if started else None
+        if parser is None:
+            continue
+        refused = [
+            (why, option.place)
+            for _, launch in started
+            for option in launch.arguments.values()
+            if (why := parser.refuses(option)) is not None
+        ]
+        if refused:
+            (why, _), advice = refused[0], "Change the launch, or what the script declares"
+            text = f"A launch of this script ends on every rank with {why}. {advice}."
+            places = [Related(at, "given here") for _, at in refused[:_SHOWN]]
+            fix = Fix(Applicability.DISPLAY, advice)
+            place = place_of(module, parser.parsing)
+            yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
+
+
+def _is_of_it(model: Model, script: Script, launch: Launch) -> bool:
+    """Whether a launch surely starts the script: a page may tell of another project, and a folder have one of that name."""
+    name = posixpath.basename(launch.script.text or "") if launch.script is not None else ""
+    same = [m for m in model.modules if posixpath.basename(m.path) == name]
+    page = posixpath.basename(script.path)
+    return (not script.told or page.upper().startswith("README")) and (
+        len(same) == 1 or not any(enters(script))
+    )

@@ -1,0 +1,1 @@
+accelerate launch train.py --deepspeed=zero2.json

@@ -1,0 +1,2 @@
+deepspeed train.py --deepspeed zero3.json --per_device_train_batch_size 4
+deepspeed train.py --deepspeed zero3.json --per_device_train_batch_size 8 --max_grad_norm 1.0

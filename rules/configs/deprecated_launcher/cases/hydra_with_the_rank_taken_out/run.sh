@@ -1,0 +1,1 @@
+deepspeed --num_gpus 8 train.py --config-name=large model.layers=12

@@ -1,0 +1,136 @@
+"""Why the machines of a launch have no place at which all of them meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from distlint.findings import Place
+from distlint.knowledge.configuration.launchers import COUNTED, Launcher
+from distlint.launch.commands import Launch, Option, Plain, plain
+from distlint.launch.project import Script
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What happens, and what to do about it."""
+
+    says: str
+    advice: str
+
+
+_GIVE_ADDRESS = "Give all machines the address of the first: `--master_addr`, or `--rdzv_backend=c10d` with `--rdzv_endpoint`"
+_NOWHERE = Why(
+    "each machine waits at its own address for the others, as this launch is told no other",
+    _GIVE_ADDRESS,
+)
+_OWN = Why(
+    "each machine waits for the others at its own address, which is what `localhost` is on each of them",
+    _GIVE_ADDRESS,
+)
+_ALL_FIRST = Why(
+    "each machine starts as the first one, and they wait for one another",
+    "Number the machines: `--node_rank`, or `--rdzv_backend=c10d` with `--rdzv_endpoint`",
+)
+_ONE = Why(
+    "`torchrun` takes one machine where it is not told `--nnodes`: those of this job do not train together",
+    "Tell it how many there are: `--nnodes=$SLURM_NNODES`",
+)
+ITSELF = Why(
+    "each machine waits for the others at its own address, which is what `localhost` is on each of them",
+    "Give all machines the address of the first, and each its number",
+)
+"""Of programs that start their own processes."""
+
+_HERE = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1|::1|\[::1\])(?::\d+)?")
+_HANDED_ON = re.compile(r"\$\{?(?:[@*\d]|\w*(?:arg|opt|extra)\w*)", re.IGNORECASE)
+"""What may hold options that come behind those which are written out."""
+_MACHINES = ("nodes", "N")
+"""How many machines a script asks Slurm for, in `#SBATCH`."""
+_FEWER = frozenset({"nodes", "N", "ntasks", "n", "nodelist", "w", "relative", "r"})
+"""Options of `srun` that may take a part of them."""
+
+
+def has_no_place(script: Script, launch: Launch) -> Why | None:
+    """Why the machines of a launch do not find one another; None where they may.
+
+    LanguageBind 7070c53 scripts/audio_language/train.sh:6: `torchrun --nnodes=2 --nproc_per_node 8` and nothing else.
+    """
+    options = launch.options
+    if (
+        launch.launcher not in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
+        or not launch.options_known
+        or "standalone" in options
+        or "PET_" in script.text
+    ):
+        return None
+    if "nnodes" not in options:
+        return _ONE if _on_each_of_several(script, launch) else None
+    number = launch.number("nnodes")
+    if number is None or number[0] < 2:
+        return None
+    backend = options.get("rdzv_backend")
+    dynamic = backend is not None and backend.value != "static"
+    endpoint = options.get("rdzv_endpoint")
+    address = endpoint or (None if dynamic else options.get("master_addr"))
+    if address is not None and _is_here(address):
+        # Several launches of one script on one machine play the machines.
+        return _OWN if len(script.launches) == 1 else None
+    if dynamic:
+        assert backend is not None
+        return None if address is not None or backend.value != "c10d" else _NOWHERE
+    if address is None:
+        return _NOWHERE
+    return None if "node_rank" in options else _ALL_FIRST
+
+
+def _on_each_of_several(script: Script, launch: Launch) -> bool:
+    """Whether `srun` starts a launch on each machine of a job that asks Slurm for several.
+
+    llama-recipes faae2fd getting-started/finetuning/multi_node.slurm:35: two machines, `srun torchrun --nproc_per_node 4`.
+    """
+    asked = [word for name in _MACHINES if (word := script.scheduler.get(name)) is not None]
+    machines = asked[0].text if asked else None
+    words = [word.text for word in launch.before]
+    if machines is None or not machines.isdecimal() or int(machines) < 2 or "srun" not in words:
+        return False
+    of_srun = words[words.index("srun") + 1 :]
+    given = {(word or "").lstrip("-").partition("=")[0] for word in of_srun}
+    short = any(re.match(r"-[Nnwr]", word or "") for word in of_srun)
+    tasks = script.scheduler.get("ntasks") or script.scheduler.get("n")
+    alone = tasks is not None and tasks.text == "1"
+    return None not in words and not short and not alone and given.isdisjoint(_FEWER)
+
+
+def meets_itself(script: Script) -> Iterator[tuple[str, Place]]:
+    """The programs without a launcher that are told of several machines, and to meet at this one; and where.
+
+    UniFormerV2 722a434 exp/k710/k710_l14_f8x336/run.sh:7: `--init_method tcp://localhost:10125 --num_shards 4`.
+    """
+    found = [each for command in script.commands if (each := plain(command)) is not None]
+    started = [each.script.text or "" for each in found]
+    for each in found:
+        name = each.script.text or ""
+        # One that is started twice may be each of the machines in turn.
+        handed_on = _HANDED_ON.search(script.command_at(each.place.line))
+        if started.count(name) == 1 and not handed_on and _counts_itself(each):
+            yield name, each.place
+
+
+def _counts_itself(started: Plain) -> bool:
+    given = started.arguments
+    return any(
+        (address := given.get(row.address)) is not None
+        and _is_here(address)
+        and (number := given.get(row.machines)) is not None
+        and number.sure
+        and (number.value or "").isdecimal()
+        and int(number.value or "0") > 1
+        and (not row.beside or row.beside in given)
+        for row in COUNTED
+    )
+
+
+def _is_here(option: Option) -> bool:
+    return option.sure and _HERE.fullmatch(option.value or "") is not None
