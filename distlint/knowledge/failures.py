@@ -204,6 +204,7 @@ FAILURES: dict[str, str] = {
     "subprocess.check_output": "process",
     "subprocess.call": "process",
     "subprocess.Popen": "process",
+    "os.system": "process",
     "torch.hub.load": "network",
     "torch.hub.load_state_dict_from_url": "network",
     "torch.hub.download_url_to_file": "network",
@@ -355,6 +356,9 @@ ONLY_OS_ERRORS: frozenset[str] = frozenset(
 ) | {"pathlib.Path.unlink"}
 """Calls that raise OSError and nothing else that a handler may expect (python 3.11 os, shutil.py:
 `class Error(OSError)`)."""
+
+TOLD_BY_STATUS: frozenset[str] = frozenset({"os.system"})
+"""Calls that fail without an exception: who asks for what they give back may raise one (python 3.11 os)."""
 
 THROUGH_CALLS: frozenset[str] = frozenset({"network", "process"})
 """Kinds that count where a called function fails as well: files fail on all ranks alike nearly always."""

@@ -206,7 +206,8 @@ def may_fail(frame: Frame, node: ast.AST, failure: str, name: str = "") -> None:
     if frame.scope.failure_reaches_all:
         return
     if frame.scope.tries:
-        if catches(frame.scope.tries[-1], failure, name):
+        told = name in failures.TOLD_BY_STATUS
+        if not told and catches(frame.scope.tries[-1], failure, name):
             frame.steps.append(MayRaise(node, failure))
     elif failure in failures.THROUGH_CALLS and not frame.summary.failure:
         frame.summary.failure = failure

@@ -74,6 +74,7 @@ from .parts import Mixed, mixed_pairs, mixed_parts
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.environment import Access
 
 CODE = "DL511"
@@ -94,12 +95,16 @@ _MACHINES = re.compile(r"nodes?|machines|world_size")
 
 def check(model: Model) -> Iterator[Finding]:
     """Each process group whose rank and world size come from different places."""
+    told: set[tuple[Function, str]] = set()
     for call in model.calls("torch.distributed.init_process_group"):
         site = call.site
         rank, size = site.argument_node(4, "rank"), site.argument_node(3, "world_size")
         if rank is None or size is None or is_never_named(model.program, site.function):
             continue
-        if _is_local(site, rank, size):
+        # LLM-Shearing b87218b instruction_tuning/alpaca_farm/distributed_utils.py:37: three calls in arms of one function.
+        of_one = (site.function, ast.unparse(rank))
+        if _is_local(site, rank, size) and of_one not in told:
+            told.add(of_one)
             # Comprehensive-Transformer-TTS dca252c config/LJSpeech/train.yaml:4: `dist_url: "tcp://localhost:54321"`.
             settled = spawned_index(site.function) is not None and model.launch.on_one_machine
             yield _finding(

@@ -335,10 +335,11 @@ def place_of_process():
 
 
 def set_up_group():
-    # alpaca_farm 30717dd src/alpaca_farm/distributed_utils.py:34: with two machines the group itself never forms
+    # alpaca_farm 30717dd src/alpaca_farm/distributed_utils.py:34: with two machines the group itself never forms, so
+    # that no rank gets to the parts below
     rank, size = place_of_process(), int(os.getenv("WORLD_SIZE", "1"))
     if not dist.is_initialized():
-        dist.init_process_group("gloo", rank=rank, world_size=size)
+        dist.init_process_group("gloo", rank=rank, world_size=size)  # expect: DL511
     return rank, size
 
 
