@@ -22,6 +22,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
+    asked_by_loops,
     asked_for_none,
     asked_for_text,
     cuts_by_parameters,
@@ -76,6 +77,10 @@ class Arguments:
             value = given.get(name)
             if value is not None and isinstance(value.const, str) and name not in signatures:
                 signatures[name] = ("text", value.const)
+        for name in asked_by_loops(function):
+            value = given.get(name)
+            if value is not None and type(value.const) is int and name not in signatures:
+                signatures[name] = ("number", value.const)
         if any(s[0] == "constant" for s in signatures.values()):
             matters = self._matters(function)
             signatures = {n: s for n, s in signatures.items() if s[0] != "constant" or n in matters}
@@ -101,6 +106,8 @@ class Arguments:
             if value is None or not value.never_none or isinstance(value.const, bool):
                 continue
             if isinstance(value.const, str) and name in self._texts(function):
+                continue
+            if type(value.const) is int and name in asked_by_loops(function):
                 continue
             changed[name] = (
                 Value(value.key, not_none=True)

@@ -903,3 +903,22 @@ def saves_what_it_can(accelerator, steps):
 def at_the_end(accelerator):
     if accelerator.is_main_process:
         accelerator.wait_for_everyone()  # expect: DL101
+
+
+def gathered_samples(net, wanted=-1):
+    # ctm 87cca3b code/cm/train_util.py:318: with the -1 of the definition there is no turn
+    made = 0
+    while wanted > made:
+        dist.all_reduce(net.sample())
+        made += 1
+    return net.grid()
+
+
+def shown_on_main(net):
+    if dist.get_rank() == 0:
+        gathered_samples(net)
+
+
+def some_gathered_on_main(net):
+    if dist.get_rank() == 0:
+        gathered_samples(net, 8)  # expect: DL101
