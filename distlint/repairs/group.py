@@ -56,6 +56,32 @@ def group_at(model: Model, function: Function, line: int) -> Group:
     return _before(model, function, line, frozenset())
 
 
+def made_below(
+    model: Model, function: Function, line: int, seen: frozenset[Function] = frozenset()
+) -> CallSite | None:
+    """The call that makes the group behind a line, in the function itself or in one that has led to it before.
+
+    Args:
+        model: the analysed project.
+        function: what holds the line.
+        line: the line.
+
+    Returns:
+        The call; None where the group is there on every way, or nothing shows that it is made.
+    """
+    if function in seen or group_at(model, function, line) is not Group.LATER:
+        return None
+    sites = sorted(_calls(model, function), key=lambda site: site.node.lineno)
+    for site in sites:
+        if line < site.statement.lineno and line < site.node.lineno and _starts(model, site, set()):
+            return site
+    for way in _callers(model, function):
+        found = made_below(model, way.function, way.line, seen | {function})
+        if found is not None:
+            return found
+    return None
+
+
 def tests_of_group(model: Model, function: Function, line: int) -> list[str]:
     """Tests, as written, under each of which the group is there in front of a line, as the function itself shows.
 

@@ -32,7 +32,7 @@ from distlint.repairs.group import group_at
 from distlint.repairs.group_flow import Group
 from distlint.repairs.guarding import comment_behind, dedented, names_bound, source
 from distlint.repairs.meeting import is_agreed
-from distlint.repairs.premises import meetings_in, ranked_callers
+from distlint.repairs.premises import meetings_in, ranked_callers, runs_by_itself
 from distlint.repairs.turning import turned
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
@@ -71,6 +71,8 @@ def hoist(model: Model, divergence: Divergence) -> Hoisted | None:
     if len(divergence.guards) != 1:
         return None
     guard, function = divergence.guards[0], divergence.function
+    if runs_by_itself(model, function, guard.node):
+        return None
     branch = statement_with_test(function, guard.node)
     if branch is not None and guard.exits and _may_go(model, function, branch):
         text = f"Let all ranks go on in line {branch.lineno}: what follows needs all of them"

@@ -10,8 +10,10 @@ from distlint.analysis.live.joint_entry import JointEntry, ranked
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions import caught
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
+from distlint.nodes import walk
 from distlint.repairs.group import callers_by_function, group_at
 from distlint.repairs.group_flow import Group
 from distlint.repairs.meeting import calls_of
@@ -54,6 +56,27 @@ def ranked_callers(model: Model, function: Function) -> list[CallSite]:
                 seen.add(site.function)
                 work.append(site.function)
     return found
+
+
+def runs_by_itself(model: Model, function: Function, node: ast.AST) -> bool:
+    """Whether a node runs when a signal or an exception comes: on this process, whatever the others are at.
+
+    Nothing there can wait for all ranks, guarded or not. LightningDiT 2725fed vavae/main.py:727: `melk()` saves a
+    checkpoint on SIGUSR1, and in the handler around `trainer.fit()`.
+    """
+    if function in model.summaries.signals.handlers or _in_handler(function, id(node)):
+        return True
+    calls = caught.calls_of(model.program, function)
+    return any(_in_handler(caller, call) for caller, call in calls)
+
+
+def _in_handler(function: Function, node: int) -> bool:
+    return any(
+        id(inner) == node
+        for handler in own_nodes(function)
+        if isinstance(handler, ast.ExceptHandler)
+        for inner in walk(handler)
+    )
 
 
 def may_come_alone(model: Model, function: Function) -> bool:

@@ -10,7 +10,9 @@ from typing import Final
 from distlint.analysis.interpreter.annotations import Annotations
 from distlint.analysis.interpreter.assignment import wrapped_parameter
 from distlint.analysis.interpreter.values import (
+    IN_TURN,
     MODEL_OUTPUT,
+    UNKNOWN,
     Closure,
     Entries,
     Value,
@@ -20,6 +22,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
+    asked_by_loops,
     asked_for_none,
     asked_for_text,
     cuts_by_parameters,
@@ -37,6 +40,7 @@ _CONSTRUCTING: Final = frozenset({"__init__", "__call__", "forward"})
 
 Signature = tuple[Hashable, ...]
 _GIVEN: Final = ("given",)
+_EACH: Final = ("in-turn",)
 Question = Callable[[Function], frozenset[str]]
 """Of which names a function asks something."""
 
@@ -73,6 +77,10 @@ class Arguments:
             value = given.get(name)
             if value is not None and isinstance(value.const, str) and name not in signatures:
                 signatures[name] = ("text", value.const)
+        for name in asked_by_loops(function):
+            value = given.get(name)
+            if value is not None and type(value.const) is int and name not in signatures:
+                signatures[name] = ("number", value.const)
         if any(s[0] == "constant" for s in signatures.values()):
             matters = self._matters(function)
             signatures = {n: s for n, s in signatures.items() if s[0] != "constant" or n in matters}
@@ -84,6 +92,9 @@ class Arguments:
 
     def told(self, function: Function, bound: dict[str, Value]) -> dict[str, Value]:
         """Arguments; that one is not None only where the function asks for it, or what it hands it to."""
+        if any(is_in_turn(value) for value in bound.values()):
+            # Of several turns one run: which of the ranks it is, no condition is taken to know.
+            bound = {n: _any_turn(v) if is_in_turn(v) else v for n, v in bound.items()}
         asked = self._handed(function, asked_for_none, self._asking_for_none)
         changed = {
             name: value.replace(not_none=False)
@@ -95,6 +106,8 @@ class Arguments:
             if value is None or not value.never_none or isinstance(value.const, bool):
                 continue
             if isinstance(value.const, str) and name in self._texts(function):
+                continue
+            if type(value.const) is int and name in asked_by_loops(function):
                 continue
             changed[name] = (
                 Value(value.key, not_none=True)
@@ -324,10 +337,19 @@ def _argument(name: str, value: Value) -> Signature | None:
     """
     if "rank" in name and type(value.const) is int and value.variance is Variance.UNIFORM:
         return ("rank", value.const) if value.const in _LITERAL_RANKS else None
-    known = _known_of(value)
+    known = _known_of(value) or (_EACH if is_in_turn(value) else None)
     if not value.not_none:
         return known
     return (*known, *_GIVEN) if known is not None else _GIVEN
+
+
+def is_in_turn(value: Value) -> bool:
+    """Whether a value goes through all ranks in turn, whatever a parameter that takes it is called."""
+    return IN_TURN in value.tags and value.variance is Variance.UNIFORM
+
+
+def _any_turn(value: Value) -> Value:
+    return value.replace(const=UNKNOWN, truth=None, not_none=value.never_none)
 
 
 def _known_of(value: Value) -> Signature | None:

@@ -8,6 +8,7 @@ from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.members import convention
 from distlint.analysis.interpreter.signals import set_by_signal
 from distlint.analysis.interpreter.values import (
+    IN_TURN,
     UNKNOWN,
     Entries,
     Value,
@@ -74,6 +75,7 @@ def _says_no_more(value: Value) -> bool:
         or value.items
         or value.entries
         or value.variance is not Variance.UNIFORM
+        or IN_TURN in value.tags
     )
 
 

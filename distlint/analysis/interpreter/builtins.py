@@ -11,6 +11,8 @@ from distlint.analysis.interpreter.iteration import EVEN, advanced, iterated
 from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
+    IN_TURN,
+    NO_TAGS,
     UNKNOWN,
     Entries,
     Value,
@@ -52,7 +54,9 @@ def _numbers(frame: Frame, node: ast.Call, args: list[Value]) -> Value | None:
         numbers = _range([a.const for a in args])
         if numbers is not None:
             listed = "world_size" in tags or variance is Variance.RANK_DEPENDENT
-            items = tuple(constant(n) for n in numbers) if listed else None
+            in_turn = variance is Variance.UNIFORM and "world_size" in tags
+            each = frozenset({IN_TURN}) if in_turn else NO_TAGS
+            items = tuple(constant(n, tags=each) for n in numbers) if listed else None
             return Value(key, numbers, variance, origin, tags=tags, items=items)
     if len(args) == 3 and args[0].variance is Variance.RANK_DEPENDENT:
         # `range(rank, n, world_size)`: the first ranks may have one more.

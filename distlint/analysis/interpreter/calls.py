@@ -35,6 +35,7 @@ from distlint.analysis.interpreter.signature import (
     with_bound,
 )
 from distlint.analysis.interpreter.values import (
+    IN_TURN,
     UNKNOWN,
     Closure,
     Entries,
@@ -476,7 +477,8 @@ def call_project(
         returned = _inside(returned)
     if returned.known or returned.target is not None or is_mode(returned):
         return returned
-    return returned.replace(key=_ident(closure, args, keywords, node))
+    something = returned.not_none or (IN_TURN in returned.tags and returned.never_none)
+    return returned.replace(key=_ident(closure, args, keywords, node), not_none=something)
 
 
 def _fill_arguments(

@@ -12,7 +12,7 @@ from distlint.analysis.interpreter.ir import (
     Branch,
     Step,
 )
-from distlint.analysis.interpreter.iteration import REMAINDER
+from distlint.analysis.interpreter.iteration import REMAINDER, UNEVEN
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
     ALL_GIVEN,
@@ -95,6 +95,11 @@ def _logic(op: str, operands: list[Value], node: ast.AST) -> Value:
     """`and`/`or` of values, as a condition; operands that cannot change the outcome are dropped."""
     neutral = op == "and"
     decided = next((v for v in operands if v.truthiness() is (not neutral)), None)
+    # Whether a dict has an entry says nothing of what is in it (oat c1a074c oat/learners/base.py:553: times under names).
+    operands = [
+        v.replace(variance=Variance.UNIFORM, origin=None) if _of_written_names(v) else v
+        for v in operands
+    ]
     variance, origin, tags = variance_of(operands)
     open_ = tuple(v for v in operands if v.truthiness() is None)
     if decided is not None:
@@ -117,6 +122,16 @@ def _logic(op: str, operands: list[Value], node: ast.AST) -> Value:
     variance, origin, _ = variance_of(open_)
     return Value(
         (op, tuple(v.key for v in open_)), UNKNOWN, variance, origin, tags=tags, logic=(op, open_)
+    )
+
+
+def _of_written_names(value: Value) -> bool:
+    """Whether a value is a dict that is filled under written names alone, on each rank the same."""
+    return (
+        value.entries is not None
+        and value.type is None
+        and value.variance is Variance.RANK_LOCAL
+        and not value.tags & UNEVEN
     )
 
 

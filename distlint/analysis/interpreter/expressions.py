@@ -54,6 +54,9 @@ _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
 }
 
 
+_COUNTING: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
+"""What makes numbers of a mask and a number; of two masks `&`, `|` and `^` make one, and so may `*` and `+`."""
+
 _MAX_ITEMS: Final = 64
 _PATH: Final = "pathlib.Path"
 
@@ -113,6 +116,10 @@ def _binary(frame: Frame, node: ast.BinOp) -> Value:
 def binary(left: Value, right: Value, op: ast.operator) -> Value:
     """The value of `left op right`; small constants are computed."""
     variance, origin, tags = variance_of((left, right))
+    if "bool-mask" in tags and isinstance(op, _COUNTING) and (_number(left) or _number(right)):
+        # `1 - mask` are numbers, each of which picks an element: as many as there were (oat c1a074c
+        # oat/algorithms/apl.py:102, `candidates[i][chosen[i]]`).
+        tags = tags - {"bool-mask"}
     if isinstance(op, ast.Mod) and "kind:rank" in left.tags and "kind:rank" not in right.tags:
         tags = tags | {RANK_MODULO}
     function = _BINARY.get(type(op))
@@ -167,6 +174,10 @@ def _refused_by_rank(left: Value, right: Value) -> Value | None:
         ),
         None,
     )
+
+
+def _number(value: Value) -> bool:
+    return type(value.const) in (int, float)
 
 
 def _of_the_world(left: Value, right: Value, op: ast.operator) -> frozenset[str]:

@@ -15,6 +15,7 @@ from distlint.analysis.interpreter.ir import (
 )
 from distlint.analysis.interpreter.values import (
     CONTAINER,
+    IN_TURN,
     UNKNOWN,
     Value,
     Variance,
@@ -105,21 +106,40 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         variance, origin, tags = variance_of(iterable.items)
         tags = tags - {"bool-mask"}
         wraps = iterable.items[0].wraps
-        return Value(("element", id(target)), UNKNOWN, variance, origin, tags=tags, wraps=wraps)
+        return Value(
+            ("element", id(target)),
+            UNKNOWN,
+            variance,
+            origin,
+            tags=tags,
+            wraps=wraps,
+            not_none=IN_TURN in tags,
+        )
     variance = iterable.variance
     origin = iterable.origin
+    in_turn = _goes_through_ranks(iterable)
     return Value(
         ("element", id(target), iterable.key),
         UNKNOWN,
         variance,
         origin,
+        not_none=in_turn,
         tags=of_another_length(iterable.tags)
-        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK, CONTAINER},
+        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK, CONTAINER}
+        | (frozenset({IN_TURN}) if in_turn else frozenset()),
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
         # Only as the comprehension gave it: where another path has other models, which of them are wrapped is not known
         # (sd-scripts 48d368f train_network.py:886, whose text encoders are frozen).
         wraps=iterable.wraps if _is_made_here(iterable) else (),
     )
+
+
+def _goes_through_ranks(iterable: Value) -> bool:
+    """Whether an iteration is over the numbers of the ranks: the same on each of them."""
+    match iterable.key:
+        case ("range", *_):
+            return iterable.variance is Variance.UNIFORM and "world_size" in iterable.tags
+    return False
 
 
 def iterated(frame: Frame, iterable: Value, node: ast.AST) -> None:

@@ -54,6 +54,8 @@ def mark_volatile(frame: Frame, node: ast.expr, test: Value) -> None:
 
 def follow_while(frame: Frame, statement: ast.While) -> bool:
     """`while`: the test is evaluated at the head and, behind the body, for the next turn."""
+    if _fails_at_first(frame, statement.test):
+        return frame.execute(statement.orelse)
     assigned = assigned_names(statement)
     key = ("loop", id(statement))
     loop = Loop(statement, key, None, [], [], volatile={key})
@@ -231,6 +233,26 @@ def _unknown_at_head(frame: Frame, open_: OpenLoop, name: str, value: Value) -> 
     own = value.variance is Variance.RANK_DEPENDENT
     key = ("loop", id(open_.statement), name, *((frame.summary.rank.rank,) if own else ()))
     return value.replace(key=key, const=UNKNOWN, items=None, truth=None, logic=None, not_none=False)
+
+
+def _fails_at_first(frame: Frame, test: ast.expr) -> bool:
+    """Whether a comparison of variables and numbers surely keeps all ranks out of a loop.
+
+    ctm 87cca3b code/cm/train_util.py:318: `while num_samples > number` from 0 on, and no call gives another number than
+    the -1 of the definition.
+    """
+    match test:
+        case ast.Compare(left=left, ops=[_], comparators=[right]):
+            read = [part.id for part in (left, right) if isinstance(part, ast.Name)]
+            if not all(
+                isinstance(part, ast.Constant)
+                or (isinstance(part, ast.Name) and part.id in frame.variables)
+                for part in (left, right)
+            ):
+                return False
+            value = frame.evaluate(test)
+            return bool(read) and value.truthiness() is False and value.variance is Variance.UNIFORM
+    return False
 
 
 def _holds_at_first(frame: Frame, test: ast.expr) -> bool:

@@ -9,8 +9,16 @@ from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.ranks import RankClass
 from distlint.analysis.interpreter.signals import SignalWrites, set_by_signal
 from distlint.analysis.interpreter.underway import AttributeKey, UnderWay
-from distlint.analysis.interpreter.values import UNKNOWN, Closure, Value, Variance, join
-from distlint.analysis.program.definitions import Class, Definition, Function, Module
+from distlint.analysis.interpreter.values import (
+    HOST_ARRAY,
+    NO_TAGS,
+    UNKNOWN,
+    Closure,
+    Value,
+    Variance,
+    join,
+)
+from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.inherited import may_run
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
@@ -134,7 +142,8 @@ class Outside:
             asker.depends_on |= depends_on
             return value
         if key in self._computing:
-            return Value(("attr", ("self",), attr))
+            begins = NO_TAGS if not self._is_array(cls, attr) else frozenset({HOST_ARRAY})
+            return Value(("attr", ("self",), attr), tags=begins)
         self._computing.add(key)
         try:
             assigned, missing, depends_on, complete = self._assigned(cls, attr, asker.rank)
@@ -182,6 +191,21 @@ class Outside:
         if all(method.cls is cls for method in methods):
             return methods
         return [m for m in methods if may_run(self._program, cls, m)] or methods
+
+    def _is_array(self, cls: Class, attr: str) -> bool:
+        """Whether a method gives an attribute an array of numpy's, which others then filter.
+
+        CodeRL ec3c526 transformers/examples/research_projects/distillation/lm_seqs_dataset.py:34: `self.lengths` is
+        `np.array([len(t) for t in data])`, and `self.lengths[self.lengths > 11]` in a method of the constructor's.
+        """
+        return any(
+            isinstance(value, ast.Call)
+            and str(
+                self._program.resolve_dotted(method.module, dotted_name(value.func))
+            ).startswith("numpy.")
+            for method in self._assigning(cls, attr)
+            for value in assignments(method).get(f"self.{attr}", ())
+        )
 
     def _of_any_instance(
         self, cls: Class, attr: str, value: Value | None, incomplete: bool

@@ -27,6 +27,9 @@ class SignalWrites:
     attributes: dict[Class, dict[str, ast.AST]] = field(default_factory=dict)
     variables: dict[Function, dict[str, ast.AST]] = field(default_factory=dict)
 
+    handlers: set[Function] = field(default_factory=set)
+    """The functions that run when a signal comes, and those that they call in the same file."""
+
     names: frozenset[str] = frozenset()
     """All names written: functions that hold one may part the ranks."""
 
@@ -199,6 +202,8 @@ class _Registrations:
         if id(body) in self._ran or function.module is not self.module:
             return
         self._ran.add(id(body))
+        if not isinstance(body, ast.Lambda):
+            self.writes.handlers.add(function)
         nodes = walk(body.body) if isinstance(body, ast.Lambda) else own_nodes(function)
         for node in nodes:
             match node:

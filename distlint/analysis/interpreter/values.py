@@ -174,6 +174,12 @@ AGREED: Final = "agreed"
 
 What is UNIFORM may just not be known to differ: a mask of it is of a length that this rank alone has.
 """
+IN_TURN: Final = "in-turn"
+"""The tag of a number that goes through all ranks in turn, and of what is computed from it: no rank's own number.
+
+fairscale 146f160 fairscale/experimental/nn/data_parallel/gossip/graph_manager.py:196: `for rank in range(self.world_size)`,
+and `self.is_passive(rank)` is asked on every rank for each of them.
+"""
 MODEL_OUTPUT: Final = "model-output"
 """The tag of what a wrapped model made of this rank's batch, and of losses that are computed from it."""
 SHUFFLED: Final = "shuffled"

@@ -407,6 +407,18 @@ def _entry_of(node: ast.AST, key: str) -> bool:
 
 
 @remembered
+def asked_by_loops(function: Function) -> frozenset[str]:
+    """The parameters that the test of a `while` compares: whether it has a turn may follow from the argument."""
+    return frozenset(
+        part.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Compare)
+        for part in (node.test.left, *node.test.comparators)
+        if isinstance(part, ast.Name) and part.id in function.parameters
+    )
+
+
+@remembered
 def asked_for_text(function: Function) -> frozenset[str]:
     """The parameters that a function compares with texts: `if mode == "train"`."""
     found: set[str] = set()

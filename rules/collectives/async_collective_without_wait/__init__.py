@@ -68,6 +68,8 @@ _WITH_ROOT_AND_OP = frozenset(
     {"gather", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"}
 )
 """Collectives of which the group is the fourth argument; of the others, the third."""
+_COPIES = frozenset({"cpu", "cuda", "to", "clone", "detach", "item", "tolist", "numpy"})
+"""Methods that give a tensor's contents elsewhere, and change nothing (torch 2.13.0 torch/_tensor_docs.py)."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -188,6 +190,8 @@ def _read_before_wait(
     names = {tensor}
     for after in _following(function, statement):
         used = {n.id for n in walk(after) if isinstance(n, ast.Name)}
+        if _is_dropped_copy(after):
+            continue
         if handle in used or not isinstance(
             after, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
         ):
@@ -206,6 +210,17 @@ def _read_before_wait(
         if any(dotted_name(t) in names for t in getattr(after, "targets", ())):
             return None
     return None
+
+
+def _is_dropped_copy(statement: ast.stmt) -> bool:
+    """Whether a statement makes a copy that nothing keeps: what is in it harms nobody.
+
+    fairscale 146f160 fairscale/optim/grad_scaler.py:255: `v_on_cuda.cpu()`, which was meant to be kept.
+    """
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(), attr=name))):
+            return name in _COPIES
+    return False
 
 
 def _is_another_call(statement: ast.stmt) -> bool:

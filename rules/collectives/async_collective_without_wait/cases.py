@@ -155,3 +155,20 @@ def stepped_behind_a_barrier(grad, optimizer):
     dist.all_reduce(grad, async_op=True)
     dist.barrier()
     optimizer.step()
+
+
+def copied_for_nobody(flags):
+    # fairscale 146f160 fairscale/optim/grad_scaler.py:255: the copy was meant to be kept
+    for flag in flags:
+        there = flag.cuda()
+        work = dist.all_reduce(there, async_op=True)
+        there.cpu()
+    work.wait()
+
+
+def copied_too_early(flag):
+    there = flag.cuda()
+    work = dist.all_reduce(there, async_op=True)  # expect: DL109
+    flag = there.cpu()
+    work.wait()
+    return flag

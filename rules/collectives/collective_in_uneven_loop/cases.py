@@ -11,6 +11,7 @@ from datasets.distributed import split_dataset_by_node
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import (
     DataLoader,
+    Dataset,
     DistributedSampler,
     IterableDataset,
     Sampler,
@@ -498,3 +499,29 @@ def under_names_of_its_own(scores, mask):
 def of_two_lists(scores, mask):
     for each in [scores[mask > 0], scores]:
         dist.all_reduce(each.sum())
+
+
+def picked_by_number(scores, answers, mask):
+    # oat c1a074c oat/algorithms/apl.py:102: `1 - mask` picks one of each, whatever the mask says
+    picked = 1 - (mask > 0)
+    for answer in answers[picked]:
+        dist.all_reduce(scores[answer])
+
+
+class FilteredLines(Dataset):
+    """All ranks read the same lines, and filter them alike: CodeRL ec3c526 distillation/lm_seqs_dataset.py:109."""
+
+    def __init__(self, lines):
+        self.lengths = np.array([len(line) for line in lines])
+        self.drop_short()
+
+    def __len__(self):
+        return len(self.lengths)
+
+    def drop_short(self):
+        self.lengths = self.lengths[self.lengths > 11]
+
+
+def all_filtered_lines(lines):
+    for length in FilteredLines(lines).lengths:
+        dist.all_reduce(length)

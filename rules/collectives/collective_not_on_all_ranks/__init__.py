@@ -69,6 +69,8 @@ from distlint.analysis.questions.turnstiles import half_by_unknown_test
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
+from distlint.repairs.group import group_at
+from distlint.repairs.group_flow import Group
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
@@ -88,6 +90,8 @@ def check(model: Model) -> Iterator[Finding]:
     for divergence in model.divergences():
         if divergence.kind != "rank" or divergence.layer is not Layer.ALWAYS:
             continue
+        if _without_group(model, divergence):
+            continue
         if divergence.missing and not half_by_unknown_test(model, divergence.event.site):
             fix = _fix(model, divergence)
             yield Finding(
@@ -100,6 +104,15 @@ def check(model: Model) -> Iterator[Finding]:
                 fix,
                 witness(divergence),
             )
+
+
+def _without_group(model: Model, divergence: Divergence) -> bool:
+    """Whether the group is made below: what asks for it first does nothing yet, and what does not raises.
+
+    honeybee 68a8d84 train.py:288: `utils.barrier()` asks `is_initialized()`, and the TrainingArguments come below.
+    """
+    line = getattr(divergence.anchor, "lineno", 0)
+    return group_at(model, divergence.function, line) is Group.LATER
 
 
 def _severity(model: Model, divergence: Divergence) -> Severity:

@@ -3,6 +3,7 @@
 import functools
 import io
 import os
+import signal
 import sys
 from contextlib import contextmanager
 
@@ -848,3 +849,73 @@ class WithAnEngine(SavesWhatItHas):
     def train(self, path):
         if dist.get_rank() == 0:
             self.save(path)  # expect: DL101
+
+
+class PairsOfRanks:
+    """Every rank asks of each rank in turn, whatever the loop variable and the parameter are called."""
+
+    # fairscale 146f160 fairscale/experimental/nn/data_parallel/gossip/graph_manager.py:196
+    def __init__(self):
+        self.rank = dist.get_rank()
+        self.world_size = dist.get_world_size()
+        self.groups = {}
+
+    def sends_first(self, rank=None):
+        rank = self.rank if rank is None else rank
+        return rank % 2 == 0
+
+    def next_to(self, place, distance):
+        return (place + distance) % self.world_size
+
+    def connect(self):
+        for rank in range(self.world_size):
+            partner = self.next_to(rank, 1)
+            if self.sends_first(rank) and not self.sends_first(partner):
+                self.groups[rank] = dist.new_group([rank, partner])
+
+    def reduce(self, x):
+        if self.sends_first():
+            dist.all_reduce(x)  # expect: DL101
+
+
+class SavesOnSignal:
+    def __init__(self, trainer, path):
+        self.trainer, self.path = trainer, path
+        signal.signal(signal.SIGUSR1, self.on_signal)
+
+    def on_signal(self, number, stack):
+        # LightningDiT 2725fed vavae/main.py:727: no other rank comes here, with the guard or without
+        if self.trainer.is_global_zero:
+            dist.barrier()  # expect: DL101
+
+
+def saves_what_it_can(accelerator, steps):
+    try:
+        steps()
+    except RuntimeError:
+        at_the_end(accelerator)
+        raise
+
+
+def at_the_end(accelerator):
+    if accelerator.is_main_process:
+        accelerator.wait_for_everyone()  # expect: DL101
+
+
+def gathered_samples(net, wanted=-1):
+    # ctm 87cca3b code/cm/train_util.py:318: with the -1 of the definition there is no turn
+    made = 0
+    while wanted > made:
+        dist.all_reduce(net.sample())
+        made += 1
+    return net.grid()
+
+
+def shown_on_main(net):
+    if dist.get_rank() == 0:
+        gathered_samples(net)
+
+
+def some_gathered_on_main(net):
+    if dist.get_rank() == 0:
+        gathered_samples(net, 8)  # expect: DL101

@@ -871,3 +871,12 @@ def trained_for_a_while(net, loader, limit):
         measured(net, batch).backward()
         if any_rank(time.time() - began > limit):  # expect: DL103
             break
+
+
+def filled_or_due(model, evaluate, step):
+    # oat c1a074c oat/learners/base.py:553: each rank has its own time there, and all have one
+    report = {}
+    if step % 100 == 0:
+        report = {"score": evaluate(model), "at": time.time()}
+    if report or step % 10 == 0:
+        dist.all_reduce(model.total)

@@ -5,7 +5,8 @@ Finds a variable that is set under a test of the rank and then decides, on all r
 goes on that performs collectives, or whether a collective is performed, alone or beside other conditions. Nothing between the two hands it to the
 other ranks. Also an option that rank 0 alone fills in (`cfg.load_path = latest`), and a branch on it that leads to a
 collective. Also the flags by which every process of a Trainer leaves its loop, set on one rank:
-`trainer.should_stop` of Lightning, `control.should_training_stop` of transformers.
+`trainer.should_stop` of Lightning, `control.should_training_stop` of transformers. And a counter that rank 0 alone
+advances (`bar.update(1)` behind `if not main: continue`), by which the loop that trains ends on all ranks.
 
 ## Why it is bad
 Rank 0 sees that the training has to stop and leaves. On the others the flag still has its first value: they go
@@ -67,6 +68,7 @@ from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .counted import Counted, counted
 from .filled import Filled, filled
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ def check(model: Model) -> Iterator[Finding]:
                     told.add(asked.test)
                     yield _finding(function, guard, flag, asked, waiting)
     yield from _filled(model, told)
+    yield from map(_by_counter, counted(model))
     for module in model.modules:
         if any(word in module.source.text for word in _OF_TRAINERS):
             yield from _of_trainers(module)
@@ -129,6 +132,20 @@ def _filled(model: Model, told: set[ast.expr]) -> Iterator[Finding]:
                         if found.asked.test not in told:
                             told.add(found.asked.test)
                             yield _by_option(function, guard, found)
+
+
+def _by_counter(found: Counted) -> Finding:
+    advice = f"Count `{found.counter}` on all ranks"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"rank 0 alone counts `{found.counter}`: it leaves this loop, and the other ranks, where it stays as it was, wait "
+        f"in their next step. {advice}.",
+        place_of(found.module, found.asked),
+        (related(found.module, found.advanced, "rank 0 alone counts"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _by_option(function: Function, guard: ast.If, found: Filled) -> Finding:

@@ -9,6 +9,8 @@ from accelerate import Accelerator
 from distlint.runtime import any_rank
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.utilities import rank_zero_only
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import tqdm
 from transformers import TrainerCallback
 
 # Bugs
@@ -101,7 +103,80 @@ def resumed_where_one_looks(args, model):
             dist.broadcast(parameter.data, 0)
 
 
+def counts_where_it_draws(net, loader, optimizer, writer, most):
+    # s3prl ec8064b s3prl/downstream/runner.py:421
+    model = DistributedDataParallel(net)
+    bar = tqdm(total=most)
+    while bar.n < most:  # expect: DL111
+        for batch in loader:
+            loss = model(batch).mean()
+            loss.backward()
+            optimizer.step()
+            if dist.get_rank() != 0:
+                continue
+            writer.add_scalar("loss", loss.item())
+            bar.update(1)
+
+
+def counts_where_it_writes(net, loader, optimizer, writer, most):
+    model = DistributedDataParallel(net)
+    step = 0
+    for batch in loader:
+        if step >= most:  # expect: DL111
+            break
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            writer.add_scalar("loss", loss.item())
+            step += 1
+
+
 # Correct
+
+
+def counts_on_all(net, loader, optimizer, writer, most):
+    model = DistributedDataParallel(net)
+    bar = tqdm(total=most)
+    while bar.n < most:
+        for batch in loader:
+            loss = model(batch).mean()
+            loss.backward()
+            optimizer.step()
+            bar.update(1)
+            if dist.get_rank() != 0:
+                continue
+            writer.add_scalar("loss", loss.item())
+
+
+def counts_what_it_writes(net, loader, optimizer, writer, most):
+    model = DistributedDataParallel(net)
+    written = 0
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            if written < most:
+                writer.add_scalar("loss", loss.item())
+                written += 1
+
+
+def told_what_is_counted(net, loader, optimizer, writer, most):
+    model = DistributedDataParallel(net)
+    step = 0
+    for batch in loader:
+        if step >= most:
+            break
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            writer.add_scalar("loss", loss.item())
+            step += 1
+        told = [step]
+        dist.broadcast_object_list(told)
+        step = told[0]
 
 
 def logs_alone(cfg, model, loader):

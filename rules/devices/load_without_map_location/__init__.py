@@ -32,7 +32,7 @@ elsewhere, since the program then holds tensors on the CPU; shown only where it 
 ## Known limits
 Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
 there. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
-of a sampler or scheduler; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
+of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
 user names is not known: it counts as a checkpoint of a GPU. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
@@ -73,6 +73,7 @@ LITERALS = ()
 
 _ON_THE_CPU = 'map_location="cpu"'
 
+_PUBLISHED = re.compile(r"-(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8}\.(?:pth|pt|bin)$")
 _CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
 
@@ -100,6 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
             or file_name(site.function, site.node.args[0] if site.node.args else None)
             in model.answer(saved_on_host)
             or _no_cuda(site)
+            or _is_published(site)
             or _reads_samples(site)
             or _is_fairseqs(model, site)
             or _nobody_writes(model, site)
@@ -135,6 +137,18 @@ def _no_cuda(site: CallSite) -> bool:
         for name in (getattr(node, "module", None) or "", *(alias.name for alias in node.names))
     ]
     return any(name.startswith(("torch_xla", "XLA")) for name in names)
+
+
+def _is_published(site: CallSite) -> bool:
+    """Whether a file has the name of published weights, which end in their hash: those are saved from the CPU.
+
+    torch 2.13.0 torch/hub.py:854, `filename-<sha256>.ext`, so torchvision's, and what mmcv's tools publish; Infinity
+    4c27bbb tools/inception.py:248, `pt_inception-2015-12-05-6726825d.pth` of pytorch-fid.
+    """
+    path = site.argument(0)
+    text = path.const if path is not None and path.known else None
+    name = text if isinstance(text, str) else file_name(site.function, site.node.args[0])
+    return _PUBLISHED.search(name) is not None
 
 
 def _reads_samples(site: CallSite) -> bool:

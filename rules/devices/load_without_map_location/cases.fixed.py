@@ -186,3 +186,17 @@ def hubert(checkpoint_path):
     given = {checkpoint_path: checkpoint}
     model, *_ = fairseq.checkpoint_utils.load_model_ensemble_and_task(given)
     return model[0]
+
+
+PUBLISHED = "/weights/resnet50-0676ba61.pth"
+
+
+def published_weights(net):
+    # Infinity 4c27bbb tools/inception.py:248
+    dist.barrier()
+    net.load_state_dict(torch.load(PUBLISHED))
+
+
+def dated_weights(net):
+    dist.barrier()
+    net.load_state_dict(torch.load("/weights/resnet50-run-20240131.pth", map_location="cpu"))  # expect: DL505

@@ -4,6 +4,8 @@
 Finds `get_rank() if is_initialized() else 0`, in place or through a function that does that, evaluated when
 a module is imported, as a default argument, or in front of `init_process_group` in the same block. There also
 the functions of detectron2 and mmcv that answer so, and detectron2's loader, which divides its data by them.
+Also an answer to `is_initialized()` that is kept although the group is made further on, at any depth of calls: a flag
+that a constructor asks for, or a loader that gets no `DistributedSampler`.
 
 ## Why it is bad
 The question has an answer that looks right: 0. Before the group is initialised every process gets it, and
@@ -36,8 +38,9 @@ def main():
 Safe: `rank_info().rank` is the launcher's rank where there is no group yet, and 0 on one process.
 
 ## Known limits
-Silent where the file initialises the group at its top level first. A function that is called too early from
-another function is not followed.
+Silent where the file initialises the group at its top level first. Of functions that are called too early from another
+function, those that keep the answer are reported, those that give the rank are not; a loader that accelerate divides
+when it prepares it is none.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py, `is_initialized`
@@ -53,10 +56,12 @@ from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks_of, evaluated_here
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.kept_answers import Kept, handed_to_maker, kept_answers
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import ranks
 from distlint.nodes import last_name, walk
+from distlint.repairs.group import made_below
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -82,6 +87,40 @@ def check(model: Model) -> Iterator[Finding]:
         for function in module.all_functions if "init_process_group" in module.source.text else ():
             if not function.is_module_body:
                 yield from _before(model, module, function)
+    for kept in model.answer(kept_answers):
+        made = _made_later(model, kept)
+        if made is not None:
+            yield _kept(kept, *made)
+
+
+def _made_later(model: Model, kept: Kept) -> tuple[Module, ast.Call] | None:
+    """What makes the group after an answer was kept; a loader that accelerate prepares is divided there."""
+    if not kept.divides and (given := handed_to_maker(model, kept)) is not None:
+        return given[0].module, given[1]
+    site = made_below(model, kept.function, kept.asked.lineno)
+    if site is None or (kept.divides and site.name.startswith("accelerate.")):
+        return None
+    return site.module, site.node
+
+
+def _kept(kept: Kept, maker: Module, made: ast.Call) -> Finding:
+    module = kept.function.module
+    if kept.divides:
+        follows = "no sampler is made, and every rank goes through all of the data"
+        advice = "Make the loader when the group is there"
+    else:
+        follows = f"`{kept.what}` says so for the rest of the run"
+        advice = "Ask each time it is needed, not in the constructor"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"This is asked before `{last_name(made.func)}` makes the group ({maker.path}:{made.lineno}): each process takes "
+        f"itself for the only one, {follows}. {advice}.",
+        place_of(module, kept.asked),
+        (related(maker, made, "the group is made here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _at_import(model: Model, module: Module) -> Iterator[Finding]:

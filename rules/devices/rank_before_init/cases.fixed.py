@@ -3,6 +3,10 @@
 import torch.distributed as dist
 from detectron2.data import build_detection_train_loader
 from detectron2.utils import comm
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.data import DataLoader, DistributedSampler
+from transformers import Trainer, TrainingArguments
 from distlint.runtime import rank_info
 
 
@@ -38,6 +42,51 @@ def detection(config):
     return batches, shown
 
 
+def several_run():
+    return dist.is_available() and dist.is_initialized()
+
+
+def loader_of(data):
+    # honeybee 68a8d84 tasks/build.py:52
+    sampler = DistributedSampler(data, shuffle=False) if several_run() else None  # expect: DL509
+    return DataLoader(data, sampler=sampler)
+
+
+def evaluated_by_a_trainer(net, data, settings):
+    held_out = loader_of(data)
+    barrier_of_all()
+    trainer = Trainer(net, args=TrainingArguments(**settings))
+    trainer.train()
+    return held_out
+
+
+def barrier_of_all():
+    if several_run():
+        dist.barrier()
+
+
+class Gathers(nn.Module):
+    # musiclm-pytorch 4a78b41 musiclm_pytorch/distributed.py:73
+    def __init__(self):
+        super().__init__()
+        self.on_several = dist.is_initialized() and dist.get_world_size() > 1  # expect: DL509
+
+    def forward(self, x):
+        return sum_of_all(x) if self.on_several else x
+
+
+class Matches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gathers = Gathers()
+
+
+class TrainsWhatItGets:
+    def __init__(self, net: Matches):
+        self.accelerator = Accelerator()
+        self.net = self.accelerator.prepare(net)
+
+
 class Logger:
     rank = rank_info().rank  # expect: DL509
 
@@ -58,6 +107,52 @@ def after():
     dist.init_process_group("gloo")
     rank = dist.get_rank() if dist.is_initialized() else 0
     return rank
+
+
+def sum_of_all(x):
+    dist.all_reduce(x)
+    return x
+
+
+class AsksEachTime(nn.Module):
+    def forward(self, x):
+        return sum_of_all(x) if dist.is_initialized() else x
+
+
+class TrainsWhatAsks:
+    def __init__(self, net: AsksEachTime):
+        self.accelerator = Accelerator()
+        self.net = self.accelerator.prepare(net)
+
+
+class KeepsWhatItIsTold(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.on_several = dist.is_initialized()
+
+    def forward(self, x):
+        return sum_of_all(x) if self.on_several else x
+
+
+def built_when_the_group_is_there():
+    dist.init_process_group("gloo")
+    return KeepsWhatItIsTold()
+
+
+def divided_loader(data):
+    sampler = DistributedSampler(data) if several_run() else None
+    return DataLoader(data, sampler=sampler)
+
+
+def divided_when_the_group_is_there(data):
+    dist.init_process_group("gloo")
+    return divided_loader(data)
+
+
+def divided_by_accelerate(data):
+    sampler = DistributedSampler(data) if several_run() else None
+    loader = DataLoader(data, sampler=sampler)
+    return Accelerator().prepare(loader)
 
 
 def when_called():

@@ -37,7 +37,8 @@ loss.backward()
 Shown, not applied: another method than `forward` has to be reached through `forward` first.
 
 ## Known limits
-Variables are followed inside one function, and from one that returns the loss to its caller. Calls under `no_grad` are right and not reported, nor is a
+Variables are followed inside one function, and from one that returns the loss to its caller, which may return it in
+turn. Calls under `no_grad` are right and not reported, nor is a
 function that reduces gradients itself, or whose gradients no optimizer steps with, nor a model that nothing calls
 where all launches that the project shows ask for FSDP or DeepSpeed.
 
@@ -78,6 +79,10 @@ LITERALS = ()
 _REDUCTIONS = frozenset(
     {"all_reduce", "all_reduce_coalesced", "reduce_scatter_tensor", "reduce_scatter"}
 )
+
+
+_RETURNS = 4
+"""Through so many functions a loss is followed to the one that sends it backward."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -134,19 +139,33 @@ def _idle(idle: Idle) -> Finding:
     )
 
 
-def _sent_by_caller(model: Model, function: Function, wrapped: set[str]) -> Backward | None:
-    """What a function returns to one that sends it backward, and that calls the wrapper itself for no part of it."""
+def _sent_by_caller(
+    model: Model, function: Function, wrapped: set[str], below: frozenset[Function] = frozenset()
+) -> Backward | None:
+    """What a function returns to one that sends it backward, and that calls the wrapper itself for no part of it.
+
+    Through several that return it in turn: Trainer 7704b0f trainer/trainer.py:1115, `model.module.train_step(...)` in a
+    helper of the one that `optimize()` asks for the loss.
+    """
+    below |= {function}
     for caller, call in callers_by_name(model.program, function):
         meant = model.resolve(caller.module, call.func) is function or (
             caller.cls is function.cls and ast.unparse(call.func) == f"self.{function.name}"
         )
-        backward = Backward(caller) if meant and caller is not function else None
-        if not backward or not backward.reaches(call) or _reduces_by_hand(caller):
+        if not meant or caller in below or _reduces_by_hand(caller):
             continue
         handed = [*call.args, *(keyword.value for keyword in call.keywords)]
         models = {*map(ast.unparse, handed), *(path for path in wrapped if "." in path)}
+        own = Backward(caller)
+        backward = own if own and own.reaches(call) else Backward(caller, returned=True)
+        if not backward.reaches(call):
+            continue
         calls = (n for n in own_nodes(caller) if isinstance(n, ast.Call))
-        if not any(ast.unparse(c.func) in models and backward.reaches(c) for c in calls):
+        if any(ast.unparse(c.func) in models and backward.reaches(c) for c in calls):
+            continue
+        if backward is own or (
+            len(below) < _RETURNS and _sent_by_caller(model, caller, models, below)
+        ):
             return Backward(function, returned=True)
     return None
 
@@ -208,6 +227,9 @@ def _bypassing(
         if isinstance(target, ast.Attribute) and id(target) not in nodes:
             if _trains_nothing(model, target.attr):
                 continue
+            target = target.value
+        elif isinstance(target, ast.Subscript):
+            # ctm 87cca3b code/cm/enc_dec_lib.py:127: `discriminator.module[name](x)`, one net of a ModuleDict.
             target = target.value
         if id(target) in nodes:
             source, wrap = nodes[id(target)]

@@ -217,6 +217,41 @@ class BuildsAround:
             self.optimizer.step()
 
 
+class ReturnsTwice:
+    """What the helper returns, another returns in turn: coqui's Trainer 7704b0f trainer/trainer.py:1115."""
+
+    def __init__(self, net, optimizer):
+        self.net, self.optimizer = DDP(net), optimizer
+
+    @staticmethod
+    def ask(net, batch):
+        if hasattr(net, "module"):
+            return net.module.losses(batch)  # expect: DL206
+        return net.losses(batch)
+
+    def losses_of(self, net, batch):
+        with torch.autocast("cuda"):
+            outputs, losses = self.ask(net, batch)
+        return outputs, losses
+
+    def step(self, net, batch):
+        outputs, losses = self.losses_of(net=net, batch=batch)
+        losses["loss"].backward()
+        self.optimizer.step()
+        return outputs
+
+    def fit(self, loader):
+        for batch in loader:
+            self.step(self.net, batch)
+
+
+def one_of_several_nets(nets, batch, optimizer):
+    nets = DDP(nn.ModuleDict(nets))
+    loss = sum(nets.module[name](batch[name]).mean() for name in batch)  # expect: DL206
+    loss.backward()
+    optimizer.step()
+
+
 # Correct
 
 
@@ -490,3 +525,48 @@ class Calls(BuildsAround):
             loss = self.layers(batch).mean() + self.probe(batch)
             self.accelerator.backward(loss)
             self.optimizer.step()
+
+
+class ReturnsARest:
+    """The wrapper's forward runs for the same loss, in the one that returns it."""
+
+    def __init__(self, net, optimizer):
+        self.net, self.optimizer = DDP(net), optimizer
+
+    @staticmethod
+    def rest(net, scores):
+        return net.module.penalty(scores)
+
+    def losses_of(self, net, batch):
+        scores = net(batch)
+        return scores.mean() + self.rest(net, scores)
+
+    def step(self, net, batch):
+        self.losses_of(net, batch).backward()
+        self.optimizer.step()
+
+    def fit(self, loader):
+        for batch in loader:
+            self.step(self.net, batch)
+
+
+class ShowsWhatItReturns:
+    """Nobody sends it backward."""
+
+    def __init__(self, net, optimizer):
+        self.net, self.optimizer = DDP(net), optimizer
+
+    @staticmethod
+    def ask(net, batch):
+        return net.module.losses(batch)
+
+    def losses_of(self, net, batch):
+        return self.ask(net, batch)
+
+    def show(self, loader):
+        for batch in loader:
+            print(self.losses_of(self.net, batch))
+
+    def step(self, batch):
+        self.net(batch).mean().backward()
+        self.optimizer.step()
