@@ -123,6 +123,8 @@ _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
 )
+_GONE = frozenset({"container_abcs", "int_classes"})
+"""What torch 1.9.0 has no more in `torch._six`."""
 _SHOWN = 5
 """So many other launches of a script are shown beside the first: the rest are counted."""
 
@@ -553,23 +555,31 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 trains runs with little that is newer.
     old = model.launch.older_than("torch", (2,), module.source.path)
     of_mmcv_1 = _MMCV_1.search(module.source.text) is not None
-    severity = Severity.ERROR if started and not old and not of_mmcv_1 else SEVERITY
-    if _needs_old_torch(model, module) or (old and of_mmcv_1):
+    older = _needs_older_torch(model, module)
+    severe = started and not old and not of_mmcv_1 and not older
+    severity = Severity.ERROR if severe else SEVERITY
+    if (
+        model.launch.older_than("timm", (0, 3, 3), module.path)
+        or "1.9" in older
+        or (old and of_mmcv_1)
+    ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
 
 
-def _needs_old_torch(model: Model, module: Module) -> bool:
-    """Whether a script, or what it imports, ends before it parses anything with each torch that spells it with a hyphen.
+def _needs_older_torch(model: Model, module: Module) -> frozenset[str]:
+    """The versions of torch with which a script, or what it imports, ends before it parses anything.
 
-    Siamese-Image-Modeling bbdec30 util/misc.py:24: `from torch._six import inf`, a module that torch 2.0 has no more;
-    timm 0.3.2 takes from it what torch 1.9 has no more.
+    esvit 2d6becd models/cvt_v4_transformer.py:7: `from torch._six import container_abcs`, which torch 1.9 has no more; all
+    of `torch._six` is gone in 2.0 (Siamese-Image-Modeling bbdec30 util/misc.py:24). Who mends that meets the hyphen next.
     """
-    return model.launch.older_than("timm", (0, 3, 3), module.path) or any(
-        isinstance(statement, ast.ImportFrom) and statement.module == "torch._six"
+    return frozenset(
+        "1.9" if alias.name in _GONE else "2.0"
         for each in imported_below(model.program, module)
         if "torch._six" in each.source.text
         for statement in each.source.tree.body
+        if isinstance(statement, ast.ImportFrom) and statement.module == "torch._six"
+        for alias in statement.names
     )
 
 

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 CODE = "DL504"
 NAME = "global-rank-as-device"
-SEVERITY = Severity.ERROR
+SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
@@ -97,7 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if on_one_machine(model, module):
             continue
-        found: dict[tuple[Function, ast.AST, bool], list[tuple[Chosen, Origin]]] = {}
+        found: dict[tuple[Function, str, bool], list[tuple[Chosen, Origin]]] = {}
         for function, node, value in _devices(model, module):
             origin = _global_rank(value) if not refuses_machines(function) else None
             chosen = chosen_by(function, node) if origin is not None else None
@@ -111,7 +111,7 @@ def check(model: Model) -> Iterator[Finding]:
                 chosen = replace(chosen, modulo=True)
             if never_read(model, function, node):
                 continue
-            places = found.setdefault((function, origin.node, chosen.modulo), [])
+            places = found.setdefault((function, origin.text, chosen.modulo), [])
             if all(chosen.node is not other.node for other, _ in places):
                 places.append((chosen, origin))
         seen = {n for places in found.values() for chosen, _ in places for n in walk(chosen.node)}
@@ -246,7 +246,7 @@ def _finding(model: Model, function: Function, places: list[Chosen], origin: Ori
     return Finding(
         CODE,
         NAME,
-        Severity.INFO if modulo else _severity(places[0]),
+        Severity.INFO if modulo else SEVERITY,
         f"{origin.text} counts the ranks of all machines: {text}. {fix.message}.",
         place_of(module, places[0].node),
         (
@@ -259,11 +259,6 @@ def _finding(model: Model, function: Function, places: list[Chosen], origin: Ori
         ),
         fix,
     )
-
-
-def _severity(place: Chosen) -> Severity:
-    """A list of GPUs may be written with an entry for each rank of all machines."""
-    return Severity.WARNING if isinstance(place.index, ast.Subscript) else SEVERITY
 
 
 def _fix_of(model: Model, function: Function, places: list[Chosen]) -> Fix:
