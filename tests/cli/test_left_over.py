@@ -53,7 +53,9 @@ if __name__ == "__main__":
         pytest.param({"helper.py": HELPER + START}, "info", id="a script"),
         pytest.param({"helper.py": HELPER}, "warning", id="a module that anybody may import"),
         pytest.param(
-            {"helper.py": HELPER + START + "    wrap(read())\n"}, "warning", id="called in its script"
+            {"helper.py": HELPER + START + "    wrap(read())\n"},
+            "warning",
+            id="called in its script",
         ),
         pytest.param(
             {

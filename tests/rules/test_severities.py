@@ -1106,3 +1106,42 @@ def test_a_state_that_only_some_launches_shard_is_no_evidence(
     wrap: str, save: str, found: list[str], tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL301", SHARDED_SOMETIMES.format(wrap=wrap, save=save)) == found
+
+
+READS_SETTINGS = """
+import json
+import sys
+import torch
+import torch.distributed as dist
+
+def settings(path):
+    try:
+        return json.load(open(path))
+    except (OSError, ValueError) as error:
+        {handler}
+
+def main(path):
+    dist.init_process_group("gloo")
+    found = settings(path)
+    dist.barrier()
+    return found
+
+main(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "severity"),
+    [
+        ("sys.exit(0)", "warning"),
+        ("sys.exit(f'{path}: {error}')", "info"),
+        ("raise SystemExit(f'{path}: {error}') from error", "info"),
+        ("raise SystemExit", "warning"),
+    ],
+)
+def test_a_handler_that_ends_the_job(
+    handler: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """diffusers 0.42.1 commands/run.py:368."""
+    files = {"train.py": READS_SETTINGS.format(handler=handler)}
+    assert severities_in("DL105", tmp_path, files, capsys) == [severity]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.caught import is_caught
 from distlint.analysis.questions.launched import started_by
 from distlint.nodes import last_name, walk
@@ -22,13 +23,23 @@ _CATCH_EXITS: Final = frozenset({"SystemExit", "BaseException"})
 def fails(node: ast.AST) -> bool:
     """Whether one answer to a test ends the process with an error: an exception, or an exit code that tells of one."""
     match node:
-        case ast.Assert() | ast.If(body=[*_, ast.Assert()]):
+        case ast.Assert():
             return True
-        case ast.If(body=[*_, ast.Raise(exc=raised)]):
+        case ast.If(body=[*_, last]):
+            return _ends_with_error(last)
+    return False
+
+
+def _ends_with_error(last: ast.stmt) -> bool:
+    """Whether a statement ends the process, where nothing catches it, with an exception or a code that tells of one."""
+    match last:
+        case ast.Assert():
+            return True
+        case ast.Raise(exc=raised):
             if raised is None or last_name(raised) != "SystemExit":
                 return True
             return isinstance(raised, ast.Call) and _tells_of_error(raised)
-        case ast.If(body=[*_, ast.Expr(value=ast.Call() as call)]):
+        case ast.Expr(value=ast.Call() as call):
             name = last_name(call)
             return name == "abort" or (name in ("exit", "_exit", "quit") and _tells_of_error(call))
     return False
@@ -61,10 +72,50 @@ def ends_the_job(
     """
     if not fails(node) or not isinstance(node, ast.stmt):
         return False
-    last = node.body[-1] if isinstance(node, ast.If) else node
-    if is_caught(live.program, function, last) and (
-        not isinstance(last, ast.Expr) or _catches_exits(live)
-    ):
+    return _is_heard(
+        live, function, node.body[-1] if isinstance(node, ast.If) else node, left_alone
+    )
+
+
+def handlers_end_the_job(
+    live: LiveProgram, function: Function, node: ast.AST, left_alone: Callable[[str], bool]
+) -> bool:
+    """Whether each handler of the `try` around a call (`node`) ends the process with an error of which the launcher hears.
+
+    diffusers 0.42.1 commands/run.py:368: `except json.JSONDecodeError as e: raise SystemExit(…) from e`.
+
+    Args:
+        live: the program.
+        function: where the `try` stands.
+        node: the call.
+        left_alone: whether the ranks of a Python file are started by what leaves the others when one fails.
+    """
+    around = [
+        attempt
+        for attempt in own_nodes(function)
+        if isinstance(attempt, ast.Try)
+        and any(node is inner for statement in attempt.body for inner in walk(statement))
+    ]
+    innermost = max(around, key=lambda attempt: attempt.lineno, default=None)
+    return (
+        innermost is not None
+        and bool(innermost.handlers)
+        and all(
+            _ends_with_error(handler.body[-1])
+            and _is_heard(live, function, handler.body[-1], left_alone)
+            for handler in innermost.handlers
+        )
+    )
+
+
+def _is_heard(
+    live: LiveProgram, function: Function, last: ast.stmt, left_alone: Callable[[str], bool]
+) -> bool:
+    """Whether the launcher hears that a process ends at a statement, and ends the others."""
+    exits = isinstance(last, ast.Expr) or (
+        isinstance(last, ast.Raise) and last.exc is not None and last_name(last.exc) == "SystemExit"
+    )
+    if is_caught(live.program, function, last) and (not exits or _catches_exits(live)):
         return False
     paths = {function.module.source.path, *started_by(live, function.module)}
     return not any(map(left_alone, paths))

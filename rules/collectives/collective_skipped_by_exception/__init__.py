@@ -65,6 +65,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
+from distlint.analysis.questions.ending import handlers_end_the_job
 from distlint.analysis.traces.witness import (
     event_text,
     related_places,
@@ -117,21 +118,23 @@ def check(model: Model) -> Iterator[Finding]:
         if divergence.guards:
             yield _raised_alone(divergence, node)
             continue
+        ends = handlers_end_the_job(model, divergence.function, node, model.launch.under_slurm)
         fix = _fix(model, divergence)
         what = (
             "where one rank runs out of memory, the exception is caught here"
             if isinstance(node, ast.ExceptHandler)
             else f"where `{text_of(node)}` fails on one rank, the exception is caught there"
         )
+        until = ", until the launcher ends them" if ends else ""
         waits = (
             ": where the model is sharded (FSDP, DeepSpeed ZeRO-3) they wait there, and else the ranks go on apart"
             if divergence.layer is Layer.SHARDED
-            else " and wait"
+            else f" and wait{until}"
         )
         yield Finding(
             CODE,
             NAME,
-            SEVERITY,
+            Severity.INFO if ends else SEVERITY,
             f"{what}, and the rank goes another way than those that come to `{event_text(event)}` "
             f"({place}){waits}. {fix.message}.",
             place_of(divergence.module, node),
