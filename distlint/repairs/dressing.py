@@ -16,7 +16,7 @@ from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import span_of
 from distlint.columns import segment
-from distlint.edits import Edit, Insert, Move, Replace, Span, WrapInWith
+from distlint.edits import Delete, Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.findings import Applicability, Finding, Fix
 from distlint.knowledge.versions import SINCE
 from distlint.nodes import walk
@@ -37,6 +37,8 @@ _MEETINGS: Final = frozenset(
     {"all_ranks", "any_rank", "barrier", "main_process_first", "run_on_main", "save"}
 )
 """Functions of the runtime that do nothing between ranks before there is a group."""
+_STOPS: Final = {"breakpoint"}
+"""What has no native form: left over, it is taken out."""
 
 _RANKS: Final = (
     ("$rank_info().rank == 0", "main"),
@@ -196,7 +198,7 @@ def _in_style(model: Model, module: Module, finding: Finding, fix: Fix, style: s
     if parted := _parted(model, module, fix):
         return _with_fix(finding, Fix(Applicability.DISPLAY, f"{fix.message}; {parted}"))
     edits: list[Edit] = []
-    message = fix.message
+    message, applicability = fix.message, fix.applicability
     for edit in fix.edits:
         if not _names(edit):
             edits.append(edit)
@@ -221,9 +223,12 @@ def _in_style(model: Model, module: Module, finding: Finding, fix: Fix, style: s
             said, more = native
             message = said or message
             edits += more
+            if _names(made) == _STOPS and applicability is Applicability.SAFE:
+                applicability = Applicability.UNSAFE  # who debugs misses it
         else:
             edits.append(made)
-    return _with_fix(finding, replace(fix, message=message, edits=tuple(edits)))
+    made_of = replace(fix, applicability=applicability, message=message, edits=tuple(edits))
+    return _with_fix(finding, made_of)
 
 
 def _with_fix(finding: Finding, fix: Fix) -> Finding:
@@ -435,6 +440,9 @@ def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
                 return None if asked is None else ("", asked)
         case Replace() if names in ({"run_on_main"}, {"save"}):
             return _on_main(edit, place)
+        case Replace() if names == _STOPS:
+            left = _statement(place, edit.span)
+            return None if left is None else ("Take it out", (Delete(span_of(left), prune=True),))
     return None
 
 

@@ -258,6 +258,14 @@ def test_the_local_rank_of_the_launcher(
     )
 
 
+def test_a_breakpoint_is_taken_out(distlint: Program, tmp_path: Path) -> None:
+    body = MADE + "    print(path)\n    breakpoint()\n    dist.barrier()\n    print(path)\n"
+    assert fixed(distlint, tmp_path, body, *NATIVE, "--preview") == ["-    breakpoint()"]
+    assert lines(distlint("fix", *NATIVE, "--preview").out) == []  # who debugs misses it
+    written = fixed(distlint, tmp_path, body, *RUNTIME, "--preview")
+    assert "+from distlint.runtime import breakpoint" in written
+
+
 def test_rank_0_of_a_trainer_of_lightning(distlint: Program, tmp_path: Path) -> None:
     head = "import torch\nimport pytorch_lightning as pl\n\n\ndef main(path):\n"
     body = (

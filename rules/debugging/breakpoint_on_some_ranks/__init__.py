@@ -32,8 +32,8 @@ loss = model(batch).mean()
 The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
 group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
 `if` on the rank. Where one rank may be alone, the call is taken out, which is unsafe: in an `except`, above a `raise`,
-under a condition that each rank answers for its own numbers, in a data set; and where nothing comes behind it. An
-import that nothing else uses goes with the old call.
+under a condition that each rank answers for its own numbers, in a data set; where nothing comes behind it; and where the
+runtime is not there when the code runs. An import that nothing else uses goes with the old call.
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
