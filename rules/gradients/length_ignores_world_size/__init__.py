@@ -62,7 +62,7 @@ from distlint.analysis.program.syntax import (
     literals,
     own_nodes,
 )
-from distlint.analysis.questions.accelerating import accelerators
+from distlint.analysis.questions.accelerating import accelerators, is_of_deepspeed
 from distlint.analysis.questions.lengths import counts_processes, expanded, lengths, prepared
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -296,6 +296,7 @@ def _made(function: Function, argument: ast.expr) -> ast.Call | None:
             or (last_name(v.func) == _LAMBDA and len(v.args) == 2 and not v.keywords)
         )
         and not _has_no_end(v)
+        and not is_of_deepspeed(v)  # its engine steps once for all processes
     ]
     return calls[0] if len(calls) == 1 else None
 
