@@ -81,6 +81,7 @@ from distlint.analysis.questions.reported import (
     is_of_one_batch,
     is_one_of_many,
     is_reduced_below,
+    reduces_argument,
     reports,
     shares_in,
     shows_progress,
@@ -126,6 +127,7 @@ def check(model: Model) -> Iterator[Finding]:
                 held.is_share
                 and not on_main
                 and not stands_without_launcher(function, decision.node)
+                and not reduces_argument(model, function, decision.node, decision.value)
             ):
                 decided.add(id(decision.node))
                 yield _decided(model, function, decision, held.began)
@@ -138,7 +140,9 @@ def check(model: Model) -> Iterator[Finding]:
         if (function.module.path, call.lineno) not in seen:
             yield _of_training(function, call, number, backward)
     for function, decision, backward in local_decisions(model):
-        if id(decision.node) not in decided | said:
+        if id(decision.node) not in decided | said and not reduces_argument(
+            model, function, decision.node, decision.value
+        ):
             began = (related(function.module, backward, "each rank trains on its own batch"),)
             yield _decided(model, function, decision, began)
     watched = list(logged(model))

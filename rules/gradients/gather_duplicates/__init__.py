@@ -61,7 +61,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
-from .cut_to_length import is_cut
+from .cut_to_length import is_cut, read_to_a_cut_length
 from .filled_up import filled_up
 from .left_out import left_out
 
@@ -105,6 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
             loop is None
             or _trains(model, loop)
             or is_cut(model, site.function)
+            or read_to_a_cut_length(site.function, site.node)
             or _leaves_early(loop)
         ):
             continue

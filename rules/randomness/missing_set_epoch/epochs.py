@@ -12,7 +12,9 @@ from distlint.analysis.program.definitions import Class, Function, Module, dotte
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.analysis.questions.leftover import started_by_scripts
 from distlint.analysis.questions.never import never_run
+from distlint.analysis.questions.unset_options import is_settled
 from distlint.nodes import walk
 
 from .kinds import cannot_be_told
@@ -20,6 +22,11 @@ from .kinds import cannot_be_told
 _RUNS_EPOCH = ("train", "epoch", "fit")
 _TRAINS = frozenset({"train", "training", "is_train", "is_training", "istrain"})
 """Flags that are true for the data that is trained on."""
+_NO_SAMPLERS: Final = re.compile(
+    r"(?:set|criterion|loss|loss_f(?:n|unc)|optimi[sz]er|optim|scheduler|lr_sched|meter|logger)$",
+    re.I,
+)
+"""What an object is called that draws no samples for a loader, whatever epoch it is told."""
 _ITERATES = ("__iter__", "__next__")
 """Methods that a loop over an object runs, whoever writes the loop."""
 _BARS: Final = frozenset({"tqdm", "trange", "track"})
@@ -52,7 +59,12 @@ class Loops:
                 self._handed_over.add(callee)
         self._sets = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
-        self._all = [(f, loop) for f in self._functions for loop in epoch_loops(f)]
+        self._all = [
+            (f, loop)
+            for f in self._functions
+            for loop in epoch_loops(f)
+            if not _is_one_pass(model, f, loop)
+        ]
         if not self._sets:
             self._all += [(f, loop) for f in self._functions for loop in self._endless(f)]
 
@@ -372,11 +384,30 @@ def _may_give(call: ast.Call, function: Function, parameter: str) -> bool:
 
 
 def told_epoch(node: ast.AST) -> str | None:
-    """Whom a node tells the epoch, if it may be a sampler: a data set draws samples in its own way."""
+    """Whom a node tells the epoch, if it may be a sampler: a data set draws samples in its own way.
+
+    A criterion or an optimizer has no sampler to tell (AVID-CMA main-avid.py:131: `train_criterion.set_epoch(epoch)`).
+    """
     match node:
         case ast.Call(func=ast.Attribute(value=told, attr="set_epoch")):
-            return None if last_name(told).lower().endswith("set") else ast.unparse(told)
+            return None if _NO_SAMPLERS.search(last_name(told)) else ast.unparse(told)
     return None
+
+
+def _is_one_pass(model: Model, function: Function, loop: EpochLoop) -> bool:
+    """Whether a loop counts one epoch, in every call that the program makes: there is no second to shuffle anew.
+
+    Siamese-Image-Modeling main_logistic.py:314: `make_embeddings(…, epochs=1)` computes features, and no caller of the
+    script says otherwise.
+    """
+    match loop:
+        case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[count])):
+            if isinstance(count, ast.Constant):
+                return count.value == 1
+            return is_settled(model.program, function, count, 1) and started_by_scripts(
+                model, function.module
+            )
+    return False
 
 
 def epoch_loops(function: Function) -> Iterator[EpochLoop]:
