@@ -68,7 +68,7 @@ from distlint.knowledge import facts, randomness
 from distlint.nodes import walk
 from distlint.rule import Status
 
-from .epochs import EpochLoop, Loops, epoch_loops, told_epoch
+from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
 from .frameworks import hidden_by_loaders, tells_epochs
 from .prepared import hidden_samplers
 from .repair import holder_of, repaired
@@ -103,6 +103,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not _by_framework(model, function)
             and not _kept_elsewhere(model, function, call)
             and not _told_by_callee(model, function, call)
+            and not _gives_way(function, call)
         ]
         if not made or tells_epochs(model.program, module):
             continue
@@ -300,6 +301,14 @@ def _told_by_callee(model: Model, function: Function, call: ast.Call) -> bool:
     return False
 
 
+def _gives_way(function: Function, call: ast.Call) -> bool:
+    """Whether a sampler is told the epoch in a loop that has another one in its place before it draws."""
+    holder = holder_of(function, call)
+    return any(
+        holder == told_epoch(node) and call.lineno < node.lineno for node in told_in_vain(function)
+    )
+
+
 def _told_parameters(function: Function) -> list[str]:
     """The parameters of a function that it tells the epoch in a loop of its own: once is no epoch."""
     told = {
@@ -321,6 +330,8 @@ def _never_told(model: Model, user: Function) -> Iterator[Related]:
     tests = (test for test, node in never_run(model.program, user) if told_epoch(node) is not None)
     for test in dict.fromkeys(tests):
         yield related(user.module, test, "never holds: this is True or False")
+    for node in told_in_vain(user):
+        yield related(user.module, node, "this sampler is replaced before anything draws from it")
 
 
 def _finding(
