@@ -62,7 +62,7 @@ from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.keywords import keyword_values
-from distlint.analysis.questions.never import never_run
+from distlint.analysis.questions.never import contradicts, never_run
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.nodes import walk
@@ -104,6 +104,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not _kept_elsewhere(model, function, call)
             and not _told_by_callee(model, function, call)
             and not _gives_way(function, call)
+            and all(node is not call for _, node in never_run(model.program, function))
         ]
         if not made or tells_epochs(model.program, module):
             continue
@@ -329,7 +330,8 @@ def _never_told(model: Model, user: Function) -> Iterator[Related]:
     """The tests that never hold, around calls that would tell a sampler the epoch."""
     tests = (test for test, node in never_run(model.program, user) if told_epoch(node) is not None)
     for test in dict.fromkeys(tests):
-        yield related(user.module, test, "never holds: this is True or False")
+        why = "one process" if contradicts(user.module, test) else "this is True or False"
+        yield related(user.module, test, f"never holds: {why}")
     for node in told_in_vain(user):
         yield related(user.module, node, "this sampler is replaced before anything draws from it")
 

@@ -65,6 +65,15 @@ def criterion_that_is_told(model, data, epochs, criterion):
             criterion(model(batch)).backward()
 
 
+def sampler_of_several_ranks(model, data, args):
+    sampler = None
+    if args.number_of_ranks > 1 and args.shuffles:
+        sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(args.epochs):
+        train_one_epoch(model, loader)
+
+
 def build(data):
     sampler = DistributedSampler(data)  # expect: DL403
     return DataLoader(data, sampler=sampler)
@@ -421,3 +430,20 @@ def one_pass_of_features(encoder, data, epochs=1):
 
 def features(encoder, data):
     return one_pass_of_features(encoder, data)
+
+
+def started(args):
+    if args.quick:
+        args.number_of_ranks = 1
+    else:
+        args.number_of_ranks = torch.cuda.device_count()
+
+
+def sampler_that_is_never_made(model, data, args):
+    # VGen 4014d1f tools/train/train_t2v_instructvideo_entrance.py:162: `quick` runs one process, and the other runs ask
+    sampler = None
+    if args.number_of_ranks > 1 and args.quick:
+        sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(args.epochs):
+        train_one_epoch(model, loader)
