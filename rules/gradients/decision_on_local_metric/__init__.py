@@ -47,7 +47,7 @@ none: whether the mean, the sum or the worst of the shares decides, and with whi
 Losses that go backward, in a training by several ranks, are reported as information where they are logged as they are
 on one rank. Else what is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
 Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported, nor is
-what goes into a file that each rank has for itself. Of Lightning the same holds for variables of what such a metric computed,
+what goes into a file that each rank has for itself, or to a function of the program that reduces it first. Of Lightning the same holds for variables of what such a metric computed,
 or of what was gathered; a class of the program counts where it registers its numbers with `add_state`.
 A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
 model on, or sets a flag or counter.

@@ -36,7 +36,7 @@ Unsafe: the learning rate changes on several processes, not on one.
 
 ## Known limits
 A number that is computed only where it was not given (`if max_steps is None`) is reported for the runs that give it,
-and repaired by hand. Silent where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
+and repaired by hand. Silent for accelerate's `DummyScheduler`, which DeepSpeed replaces, where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
 and loop are in different functions and nothing is multiplied.
 
 ## References

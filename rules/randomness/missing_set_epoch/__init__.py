@@ -4,8 +4,9 @@
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
 `set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `for i in range(args.epochs)`,
 `while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader. A
-call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, and on an object whose
-class has no such method. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
+call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
+class has no such method, on what is called a data set, criterion, optimizer or the like, and on a sampler that the same
+turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
 that sets the epoch itself: a sampler in a `WebLoader`, which hides it.
@@ -38,7 +39,7 @@ Unsafe: the order of the samples changes. Where another function makes the sampl
 the loop runs through (`train_loader.sampler`), also in another file. Shown only where the loop has neither.
 
 ## Known limits
-Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
+Silent with `shuffle=False`, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
 that calls `set_epoch` on it in a loop, and where the loop, or anything that it may call by name, calls `set_epoch`
