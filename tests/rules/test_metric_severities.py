@@ -51,3 +51,31 @@ def test_the_index_of_a_loop_is_no_share(
 ) -> None:
     text = COUNTED.format(given=given, stops=stops)
     assert severities(tmp_path, "DL601", text) == ["warning"] * found
+
+
+SHOWN = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from tqdm import tqdm
+
+def train(net, data, optimizer, judge):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net)
+    bar = tqdm(DataLoader(data, sampler=DistributedSampler(data)))
+    for batch in bar:
+        loss = net(batch).mean()
+        loss.backward()
+        optimizer.step()
+        loss_val = float({value})
+        bar.set_postfix({{"loss": f"{{loss_val:.4f}}"}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "severity"), [("loss.detach().item()", "info"), ("judge(net, batch)", "warning")]
+)
+def test_the_value_of_a_loss_is_none_of_a_validation(
+    value: str, severity: str, tmp_path: Path
+) -> None:
+    assert set(severities(tmp_path, "DL601", SHOWN.format(value=value))) <= {severity}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.checked import findings_in
+from tests.rules.checked import findings_in, offers_in
 
 DATA = """
 from torch.utils.data import DataLoader, DistributedSampler
@@ -1105,3 +1105,43 @@ def test_an_iterator_that_begins_what_it_was_given_anew(
     files = {"forever.py": _FOREVER, "train.py": _STEPS.format(given=given)}
     found = findings_in("DL403", tmp_path, files, capsys)
     assert found == ([("train.py", 7)] if given == "train_loader" else [])
+
+
+IN_ONE_FUNCTION = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(model, data, epochs):
+    sampler = DistributedSampler(data)
+    for epoch in range(epochs):
+        {first}
+        {second}
+        for batch in DataLoader(data, sampler=sampler):
+            model(batch).sum().backward()
+"""
+TELLS = "sampler.set_epoch(epoch)"
+REPLACES = "sampler = DistributedSampler(data)"
+SEEDED = "sampler = DistributedSampler(data, seed=epoch)"
+
+
+def test_a_sampler_that_is_told_and_then_replaced_is_not_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = IN_ONE_FUNCTION.format(first=TELLS, second=REPLACES)
+    assert offers_in("DL403", tmp_path, {"train.py": script}, capsys) == [
+        ("train.py", 9, "display")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(REPLACES, TELLS, id="the new one is told"),
+        pytest.param(TELLS, SEEDED, id="the epoch is its seed"),
+    ],
+)
+def test_a_new_sampler_of_each_epoch_knows_it(
+    first: str, second: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = IN_ONE_FUNCTION.format(first=first, second=second)
+    assert not findings_in("DL403", tmp_path, {"train.py": script}, capsys)

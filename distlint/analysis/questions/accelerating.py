@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.program.definitions import Class, Function
@@ -106,6 +108,36 @@ def _is_in_reach(function: Function, text: str) -> bool:
     """Whether a name means here what it means in the functions around: `self` is that of a method."""
     head = text.partition(".")[0]
     return head != "self" or any("self" in f.parameters for f in function.outward())
+
+
+_OF_DEEPSPEED: Final = frozenset({"DummyOptim", "DummyScheduler"})
+"""What stands for the optimizer and scheduler that DeepSpeed's configuration names (accelerate 1.15.0
+accelerate/utils/deepspeed.py:337): they have no `step()` of their own, and only `_prepare_deepspeed` replaces them."""
+
+
+def is_of_deepspeed(node: ast.expr) -> bool:
+    """Whether an expression makes accelerate's stand-in for an optimizer or scheduler of DeepSpeed's configuration."""
+    return isinstance(node, ast.Call) and last_name(node.func) in _OF_DEEPSPEED
+
+
+def in_deepspeed_alone(prepares: CallSite) -> bool:
+    """Whether `prepare()` gets a stand-in that DeepSpeed alone replaces, whatever is asked before.
+
+    LongVA f4c8781 text_extend/text_extend_train.py:101: `optim = DummyOptim(model.parameters())`, whose `step()` no
+    launch without DeepSpeed comes past. `AdamW if … else DummyOptim` runs in both.
+    """
+    given = assignments(prepares.function)
+    for argument in prepares.node.args:
+        values = given.get(dotted_name(argument), []) if dotted_name(argument) else [argument]
+        values = [v for v in values if v is not prepares.node]
+        if values and all(is_of_deepspeed(v) for v in values):
+            return not any(_chooses(n, values) for n in own_nodes(prepares.function))
+    return False
+
+
+def _chooses(node: ast.AST, values: list[ast.expr]) -> bool:
+    """Whether a condition decides about the making of something."""
+    return isinstance(node, ast.If) and any(part in values for part in walk(node))
 
 
 def steps_optimizer(function: Function) -> bool:

@@ -22,10 +22,12 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
     """The nodes of a function, each with the test, under a test that a flag is above 1, where the program only sets it to True and False.
 
     FiD fe769f3 train_retriever.py:49: `if opt.is_distributed > 1: train_sampler.set_epoch(epoch)`, and src/slurm.py
-    sets `params.is_distributed` to True or False.
+    sets `params.is_distributed` to True or False. And those under a test that the file itself makes impossible.
     """
     for node in own_nodes(function):
-        if isinstance(node, ast.If) and never_holds(program, node.test):
+        if isinstance(node, ast.If) and (
+            never_holds(program, node.test) or contradicts(function.module, node.test)
+        ):
             for statement in node.body:
                 yield from ((node.test, each) for each in walk(statement))
 
@@ -42,6 +44,53 @@ def never_holds(program: Program, test: ast.expr) -> bool:
             above = above or (isinstance(op, ast.GtE | ast.Eq) and limit >= 2)
             return above and _is_flag(program, name)
     return False
+
+
+def contradicts(module: Module, test: ast.expr) -> bool:
+    """Whether a condition asks for a flag and for a number above 1, and the file sets the number to 1 under the flag.
+
+    VGen 4014d1f tools/train/train_t2v_instructvideo_entrance.py:162: `if cfg.world_size > 1 and cfg.debug`, and
+    `if cfg.debug: cfg.world_size = 1` beside an `else` is all that the file puts there.
+    """
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return False
+    flags = {ast.unparse(v) for v in test.values if isinstance(v, ast.Attribute | ast.Name)}
+    for each in test.values:
+        match each:
+            case ast.Compare(
+                left=ast.Attribute() as number,
+                ops=[ast.Gt()],
+                comparators=[ast.Constant(value=int(limit))],
+            ) if limit >= 1:
+                if flags & _one_under(module).get(ast.unparse(number), frozenset()):
+                    return True
+    return False
+
+
+@remembered
+def _one_under(module: Module) -> dict[str, frozenset[str]]:
+    """The attributes that a file sets to 1 under a flag and otherwise nowhere but in the other arm, with the flag."""
+    found: dict[str, frozenset[str]] = {}
+    for node in walk(module.source.tree):
+        if not isinstance(node, ast.If) or not isinstance(node.test, ast.Attribute | ast.Name):
+            continue
+        for statement in node.body:
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Attribute(attr=attr) as target], value=ast.Constant(value=1)
+                ) if _set_only_in(module, node, attr):
+                    found[ast.unparse(target)] = frozenset({ast.unparse(node.test)})
+    return found
+
+
+def _set_only_in(module: Module, choice: ast.If, attr: str) -> bool:
+    """Whether a file puts something into attributes of a name in the arms of one choice alone."""
+    inside = {id(n) for n in walk(choice)}
+    return all(
+        id(n) in inside
+        for n in walk(module.source.tree)
+        if isinstance(n, ast.Attribute) and n.attr == attr and isinstance(n.ctx, ast.Store)
+    )
 
 
 @remembered

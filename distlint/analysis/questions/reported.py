@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import (
     assignments,
     ends_process,
@@ -41,6 +42,7 @@ _OF_TRACKERS: Final = re.compile(
 )
 """Methods of trackers and of the project's own."""
 _TRACKERS: Final = re.compile(r"logger|writer|tracker|tensorboard", re.IGNORECASE)
+_VALUE: Final = re.compile(r"\b(\w+?)_val\b")
 _BARS: Final = frozenset({"set_postfix", "set_description"})
 _SHOWS: Final = (
     frozenset({"info", "print", "print_on_main", "print_rank_0", "log_for_0", "write"}) | _BARS
@@ -117,11 +119,22 @@ def is_evaluation(text: str, function: Function) -> bool:
     """Whether a metric is of an evaluation, by its name or by the function that it stands in."""
     text = _PRESENT.sub("", text)  # a meter's present value
     text = _BOARD.sub("", text)
+    text = _VALUE.sub(lambda found: _without_value(found, function), text)
     if _TRAINING.search(text) is not None or not is_metric(text):
         return False
     if _PHASE.search(text) is not None:
         return True
     return _PHASE.search(function.name) is not None and not goes_backward(function.node)
+
+
+def _without_value(found: re.Match[str], function: Function) -> str:
+    """A name that ends in `val`, without that where it is the value of what is called the rest.
+
+    rectified-flow train_ldit_imagenet256.py:766: `loss_val = float(loss.detach().item())` of the batch that is trained on.
+    """
+    values = assignments(function).get(found[0], ())
+    of_it = [any(isinstance(n, ast.Name) and n.id == found[1] for n in walk(v)) for v in values]
+    return found[1] if of_it and all(of_it) else found[0]
 
 
 def evaluates(function: Function) -> bool:
@@ -202,6 +215,29 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
             for a in walk(part)
         )
         for n in own_nodes(function)
+    )
+
+
+def reduces_argument(live: LiveProgram, function: Function, node: ast.AST, value: ast.expr) -> bool:
+    """Whether a call hands a value to a function of the program that puts it together over the ranks itself.
+
+    LongVA f4c8781 longva/trl/trainer/ppo_trainer.py:773: `self._early_stop(policykl)` all-reduces its argument, in
+    the arm of several ranks, before it compares it.
+    """
+    if not isinstance(node, ast.Call):
+        return False
+    group = live.call_at(node)
+    callee = group.site.callee if group is not None else None
+    if callee is None and function.cls is not None and dotted_name(node.func).startswith("self."):
+        callee = live.program.find_method(function.cls, last_name(node.func))
+    if callee is None:
+        return False
+    names = {n for n in callee.parameters if argument_of(node, callee, n) is value}
+    return any(
+        isinstance(n, ast.Call)
+        and SYNCHRONISES.search(last_name(n))
+        and any(isinstance(a, ast.Name) and a.id in names for a in n.args)
+        for n in own_nodes(callee)
     )
 
 

@@ -13,6 +13,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions import lightning
+from distlint.analysis.questions.accelerating import in_deepspeed_alone
 from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
 from distlint.knowledge import facts, library_models, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
@@ -241,8 +242,12 @@ def passed_on(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> 
     return (
         call is not None
         and site.receiver.wraps[-1].kind in BY_LAUNCH
-        and any(
-            not g.exits and g.taken and _asks_for_engine(g.node, call.function) for g in call.guards
+        and (
+            in_deepspeed_alone(call)
+            or any(
+                not g.exits and g.taken and _asks_for_engine(g.node, call.function)
+                for g in call.guards
+            )
         )
     )
 

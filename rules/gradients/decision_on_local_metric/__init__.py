@@ -47,7 +47,7 @@ none: whether the mean, the sum or the worst of the shares decides, and with whi
 Losses that go backward, in a training by several ranks, are reported as information where they are logged as they are
 on one rank. Else what is not proven to be a share is not reported: results of unknown functions, loaders of unknown origin.
 Metrics that put the shares together themselves (torchmetrics, meters whose methods reduce) are not reported, nor is
-what goes into a file that each rank has for itself. Of Lightning the same holds for variables of what such a metric computed,
+what goes into a file that each rank has for itself, or to a function of the program that reduces it first. Of Lightning the same holds for variables of what such a metric computed,
 or of what was gathered; a class of the program counts where it registers its numbers with `add_state`.
 A running minimum or maximum is a decision where its name says best, or where a new one saves something, hands the
 model on, or sets a flag or counter.
@@ -81,6 +81,7 @@ from distlint.analysis.questions.reported import (
     is_of_one_batch,
     is_one_of_many,
     is_reduced_below,
+    reduces_argument,
     reports,
     shares_in,
     shows_progress,
@@ -126,6 +127,7 @@ def check(model: Model) -> Iterator[Finding]:
                 held.is_share
                 and not on_main
                 and not stands_without_launcher(function, decision.node)
+                and not reduces_argument(model, function, decision.node, decision.value)
             ):
                 decided.add(id(decision.node))
                 yield _decided(model, function, decision, held.began)
@@ -138,7 +140,9 @@ def check(model: Model) -> Iterator[Finding]:
         if (function.module.path, call.lineno) not in seen:
             yield _of_training(function, call, number, backward)
     for function, decision, backward in local_decisions(model):
-        if id(decision.node) not in decided | said:
+        if id(decision.node) not in decided | said and not reduces_argument(
+            model, function, decision.node, decision.value
+        ):
             began = (related(function.module, backward, "each rank trains on its own batch"),)
             yield _decided(model, function, decision, began)
     watched = list(logged(model))

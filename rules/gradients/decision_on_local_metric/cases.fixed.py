@@ -1704,3 +1704,31 @@ def rate_by_picked_samples_of_all(model, args, rank, world_size):
         total += model(args.samples[number])
     dist.all_reduce(total)
     scheduler.step(total.item())
+
+
+class StopsByAllRanks:
+    # LongVA f4c8781 longva/trl/trainer/ppo_trainer.py:773: what is asked reduces its argument first
+    def __init__(self, model, data):
+        self.model = model
+        self.loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+
+    def train(self, epochs):
+        for _ in range(epochs):
+            loss = validate(self.model, self.loader, torch.nn.MSELoss())
+            if self._early_stop(loss):
+                break
+
+    def _early_stop(self, loss):
+        dist.all_reduce(loss)
+        return loss / dist.get_world_size() > 1.5
+
+
+class StopsByItself(StopsByAllRanks):
+    def train(self, epochs):
+        for _ in range(epochs):
+            loss = validate(self.model, self.loader, torch.nn.MSELoss())
+            if self.early_stop(loss):  # expect: DL601
+                break
+
+    def early_stop(self, loss):
+        return loss > 1.5

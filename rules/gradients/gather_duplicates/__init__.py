@@ -34,8 +34,8 @@ of it can be dropped sample by sample; and where the project asks for accelerate
 
 ## Known limits
 Silent where the function, or a helper that it hands what it kept, cuts anything to the length of something
-(`losses[:len(dataset)]`), where the
-gradient is computed in the same loop or in a function that it calls, and for loaders that drop the last batch.
+(`losses[:len(dataset)]`), where what is gathered is read by index up to the length of what `gather_for_metrics` gave,
+where the gradient is computed in the same loop or in a function that it calls, and for loaders that drop the last batch.
 Which evaluation draws from a sampler is followed, or taken from the names of data set, variable and function
 (`dataset_val`); predictions that are told apart by the number of their sample are not recognised.
 
@@ -61,7 +61,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
-from .cut_to_length import is_cut
+from .cut_to_length import is_cut, read_to_a_cut_length
 from .filled_up import filled_up
 from .left_out import left_out
 
@@ -105,6 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
             loop is None
             or _trains(model, loop)
             or is_cut(model, site.function)
+            or read_to_a_cut_length(site.function, site.node)
             or _leaves_early(loop)
         ):
             continue

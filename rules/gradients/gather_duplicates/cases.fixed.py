@@ -329,3 +329,26 @@ def joined_by_a_helper(model, data, metric):
 
 def all_of(parts):
     return torch.cat(parts)
+
+
+def read_to_the_length_of_what_is_cut(model, data, scores, table):
+    # FineGrainedRLHF a1469d4 fgrlhf/ppo.py:377: what fills the last batch up is behind the end
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    for batch in loader:
+        judged = {name: score(model(batch)) for name, score in scores.items()}
+        texts = accelerator.gather_for_metrics(batch["ids"])
+        for name, values in judged.items():
+            judged[name] = accelerator.gather(values)
+        for i in range(len(texts)):
+            table.append([texts[i], *(values[i] for values in judged.values())])
+
+
+def read_to_a_length_of_its_own(model, data, table):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    for batch in loader:
+        texts = accelerator.gather_for_metrics(batch["ids"])
+        scores = accelerator.gather_for_metrics(model(batch))  # expect: DL602
+        for i in range(len(scores)):
+            table.append([len(texts), scores[i]])

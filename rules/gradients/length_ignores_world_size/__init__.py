@@ -36,7 +36,7 @@ Unsafe: the learning rate changes on several processes, not on one.
 
 ## Known limits
 A number that is computed only where it was not given (`if max_steps is None`) is reported for the runs that give it,
-and repaired by hand. Silent where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
+and repaired by hand. Silent for accelerate's `DummyScheduler`, which DeepSpeed replaces, where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
 and loop are in different functions and nothing is multiplied.
 
 ## References
@@ -62,7 +62,7 @@ from distlint.analysis.program.syntax import (
     literals,
     own_nodes,
 )
-from distlint.analysis.questions.accelerating import accelerators
+from distlint.analysis.questions.accelerating import accelerators, is_of_deepspeed
 from distlint.analysis.questions.lengths import counts_processes, expanded, lengths, prepared
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -296,6 +296,7 @@ def _made(function: Function, argument: ast.expr) -> ast.Call | None:
             or (last_name(v.func) == _LAMBDA and len(v.args) == 2 and not v.keywords)
         )
         and not _has_no_end(v)
+        and not is_of_deepspeed(v)  # its engine steps once for all processes
     ]
     return calls[0] if len(calls) == 1 else None
 

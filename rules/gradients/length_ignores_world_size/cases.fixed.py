@@ -3,6 +3,7 @@
 import math
 
 from accelerate import Accelerator, DataLoaderConfiguration
+from accelerate.utils import DummyScheduler
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, ReduceLROnPlateau
 from transformers import get_cosine_schedule_with_warmup, get_scheduler
 
@@ -589,3 +590,12 @@ def plateau_of_split_batches(optimizer, evaluate, config):
     scheduler = ReduceLROnPlateau(optimizer, patience=config.patience)
     optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
     scheduler.step(accelerator.gather(evaluate()).mean())
+
+
+def of_the_engine(optimizer, config):
+    # LongVA f4c8781 text_extend/text_extend_train.py:104: what stands for DeepSpeed's scheduler has no steps of its own
+    accelerator = Accelerator()
+    scheduler = DummyScheduler(optimizer, num_training_steps=config.max_train_steps)
+    optimizer, scheduler = accelerator.prepare(optimizer, scheduler)
+    for step in range(config.max_train_steps):
+        scheduler.step()

@@ -38,7 +38,8 @@ its name, except for a stream of `datasets` that nothing splits by node, where t
 sampler or seeds each rank differently, and where the loader goes into another call before the loop. A sampler
 counts as replaced where the next statement of the block that names the variable assigns it a plain sampler of
 torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and hands the
-loader to nothing that divides it (`prepare()`, `fit()`).
+loader to nothing that divides it (`prepare()`, `fit()`). What a method of one step (`step`, `update`) is called with and
+puts into a data set is this rank's batch.
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:17

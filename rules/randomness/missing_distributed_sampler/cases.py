@@ -7,7 +7,7 @@ from datasets import load_dataset
 from datasets.distributed import split_dataset_by_node
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, IterableDataset, RandomSampler, Subset
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, Subset, TensorDataset
 from transformers import Trainer
 
 # Bugs
@@ -257,3 +257,30 @@ class LoaderOfOwnSampler(Trainer):
 
     def get_train_dataloader(self):
         return DataLoader(self.train_dataset, sampler=self._get_train_sampler())
+
+
+class StepsOverItsBatch:
+    # LongVA f4c8781 longva/trl/trainer/iterative_sft_trainer.py:276: each rank is called with a batch of its own
+    def __init__(self, model, optimizer):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+
+    def step(self, ids, labels):
+        data = TensorDataset(ids, labels)
+        loader = DataLoader(data, batch_size=8, shuffle=True)
+        for batch in loader:
+            self.accelerator.backward(self.model(batch).sum())
+            self.optimizer.step()
+
+
+class FitsAll:
+    def __init__(self, model, optimizer):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+
+    def fit(self, ids, labels):
+        data = TensorDataset(ids, labels)
+        loader = DataLoader(data, batch_size=8, shuffle=True)  # expect: DL404
+        for batch in loader:
+            self.accelerator.backward(self.model(batch).sum())
+            self.optimizer.step()

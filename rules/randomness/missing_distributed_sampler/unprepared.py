@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,8 @@ _ONLY_ASKS: Final = frozenset({"enumerate", "len", "tqdm", "iter", "next", "prin
 _SAMPLES: Final = ("sampler", "batch_sampler")
 _DIVIDED: Final = ("iter", "stream", "shard", "rank", "webdataset", "process_index", "split", "web")
 """Words of data that is divided already, or divides itself."""
+_IN_MEMORY: Final = frozenset({"from_dict", "from_list", "TensorDataset"})
+_ONE_STEP: Final = re.compile(r"step|update|batch")
 _DIVIDES: Final = ("DistributedSampler", "process_index", "split_dataset_by_node", "split_between")
 
 
@@ -160,6 +163,8 @@ def _is_plain(model: Model, function: Function, loader: ast.Call) -> bool:
     if data is None:
         return False
     nodes = [data, *assignments(function).get(dotted_name(data), ())]
+    if any(_is_handed_batch(function, n) for n in nodes):
+        return False
     if any(word in ast.unparse(n).lower() for n in nodes for word in _DIVIDED):
         return False
     classes = [model.resolve(function.module, n.func) for n in nodes if isinstance(n, ast.Call)]
@@ -167,6 +172,22 @@ def _is_plain(model: Model, function: Function, loader: ast.Call) -> bool:
         "torch.utils.data.IterableDataset" in facts.with_bases(model.program.mro(c)[1])
         for c in classes
         if isinstance(c, Class)
+    )
+
+
+def _is_handed_batch(function: Function, made: ast.expr) -> bool:
+    """Whether a method of one step puts what it is called with into a data set: that is this rank's batch already.
+
+    LongVA f4c8781 longva/trl/trainer/iterative_sft_trainer.py:276: `step(input_ids, …)` goes through
+    `Dataset.from_dict(batch_dict)` of its own arguments. What `fit()` is called with, is all of the data.
+    """
+    if function.cls is None or not _ONE_STEP.search(function.name):
+        return False
+    return (
+        isinstance(made, ast.Call)
+        and last_name(made.func) in _IN_MEMORY
+        and len(function.parameters) > 1
+        and not any("self." in ast.unparse(a) for a in made.args)
     )
 
 

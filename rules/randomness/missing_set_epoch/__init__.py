@@ -4,8 +4,9 @@
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
 `set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `for i in range(args.epochs)`,
 `while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader. A
-call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, and on an object whose
-class has no such method. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
+call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
+class has no such method, on what is called a data set, criterion, optimizer or the like, and on a sampler that the same
+turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
 that sets the epoch itself: a sampler in a `WebLoader`, which hides it.
@@ -38,7 +39,7 @@ Unsafe: the order of the samples changes. Where another function makes the sampl
 the loop runs through (`train_loader.sampler`), also in another file. Shown only where the loop has neither.
 
 ## Known limits
-Silent with `shuffle=False`, for samplers of evaluation by their name, where the loader goes to a framework
+Silent with `shuffle=False`, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
 that calls `set_epoch` on it in a loop, and where the loop, or anything that it may call by name, calls `set_epoch`
@@ -62,13 +63,13 @@ from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.keywords import keyword_values
-from distlint.analysis.questions.never import never_run
+from distlint.analysis.questions.never import contradicts, never_run
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.nodes import walk
 from distlint.rule import Status
 
-from .epochs import EpochLoop, Loops, epoch_loops, told_epoch
+from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
 from .frameworks import hidden_by_loaders, tells_epochs
 from .prepared import hidden_samplers
 from .repair import holder_of, repaired
@@ -103,6 +104,8 @@ def check(model: Model) -> Iterator[Finding]:
             and not _by_framework(model, function)
             and not _kept_elsewhere(model, function, call)
             and not _told_by_callee(model, function, call)
+            and not _gives_way(function, call)
+            and all(node is not call for _, node in never_run(model.program, function))
         ]
         if not made or tells_epochs(model.program, module):
             continue
@@ -300,6 +303,14 @@ def _told_by_callee(model: Model, function: Function, call: ast.Call) -> bool:
     return False
 
 
+def _gives_way(function: Function, call: ast.Call) -> bool:
+    """Whether a sampler is told the epoch in a loop that has another one in its place before it draws."""
+    holder = holder_of(function, call)
+    return any(
+        holder == told_epoch(node) and call.lineno < node.lineno for node in told_in_vain(function)
+    )
+
+
 def _told_parameters(function: Function) -> list[str]:
     """The parameters of a function that it tells the epoch in a loop of its own: once is no epoch."""
     told = {
@@ -320,7 +331,10 @@ def _never_told(model: Model, user: Function) -> Iterator[Related]:
     """The tests that never hold, around calls that would tell a sampler the epoch."""
     tests = (test for test, node in never_run(model.program, user) if told_epoch(node) is not None)
     for test in dict.fromkeys(tests):
-        yield related(user.module, test, "never holds: this is True or False")
+        why = "one process" if contradicts(user.module, test) else "this is True or False"
+        yield related(user.module, test, f"never holds: {why}")
+    for node in told_in_vain(user):
+        yield related(user.module, node, "this sampler is replaced before anything draws from it")
 
 
 def _finding(

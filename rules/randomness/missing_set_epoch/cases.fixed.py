@@ -50,6 +50,37 @@ def perhaps(model, data, args):
         train_one_epoch(model, loader)
 
 
+def told_before_the_change(model, data, epochs):
+    # MeMOTR 7de13f4 train_engine.py:97
+    sampler = DistributedSampler(data)
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        sampler = DistributedSampler(data)  # expect: DL403
+        for batch in DataLoader(data, sampler=sampler):
+            model(batch).sum().backward()
+
+
+def criterion_that_is_told(model, data, epochs, criterion):
+    # AVID-CMA 4538e40 main-avid.py:131, where the sampler is told as well
+    loader = DataLoader(data, sampler=DistributedSampler(data))  # expect: DL403
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(epoch)
+        criterion.set_epoch(epoch)
+        for batch in loader:
+            criterion(model(batch)).backward()
+
+
+def sampler_of_several_ranks(model, data, args):
+    sampler = None
+    if args.number_of_ranks > 1 and args.shuffles:
+        sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(args.epochs):
+        if args.number_of_ranks > 1 and args.shuffles:
+            sampler.set_epoch(epoch)
+        train_one_epoch(model, loader)
+
+
 def build(data):
     sampler = DistributedSampler(data)  # expect: DL403
     return DataLoader(data, sampler=sampler)
@@ -403,3 +434,34 @@ def ordered_until_a_flag_falls(model, data, queue):
     while queue.open:
         for batch in loader:
             queue.put(model(batch))
+
+
+def one_pass_of_features(encoder, data, epochs=1):
+    # Siamese-Image-Modeling bbdec30 main_logistic.py:314: no caller asks for a second pass
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    found = []
+    for _ in range(epochs):
+        for batch in loader:
+            found.append(encoder(batch))
+    return torch.cat(found)
+
+
+def features(encoder, data):
+    return one_pass_of_features(encoder, data)
+
+
+def started(args):
+    if args.quick:
+        args.number_of_ranks = 1
+    else:
+        args.number_of_ranks = torch.cuda.device_count()
+
+
+def sampler_that_is_never_made(model, data, args):
+    # VGen 4014d1f tools/train/train_t2v_instructvideo_entrance.py:162: `quick` runs one process, and the other runs ask
+    sampler = None
+    if args.number_of_ranks > 1 and args.quick:
+        sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(args.epochs):
+        train_one_epoch(model, loader)

@@ -11,8 +11,10 @@ from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.never import never_run
+from distlint.analysis.questions.unset_options import is_settled
 from distlint.nodes import walk
 
 from .kinds import cannot_be_told
@@ -20,6 +22,11 @@ from .kinds import cannot_be_told
 _RUNS_EPOCH = ("train", "epoch", "fit")
 _TRAINS = frozenset({"train", "training", "is_train", "is_training", "istrain"})
 """Flags that are true for the data that is trained on."""
+_NO_SAMPLERS: Final = re.compile(
+    r"(?:set|sets?_(?:train|tr|val|valid|eval|test)|criterion|loss|loss_f(?:n|unc)|optimi[sz]er|optim|scheduler|lr_sched|meter|logger)$",
+    re.I,
+)
+"""What an object is called that draws no samples for a loader, whatever epoch it is told."""
 _ITERATES = ("__iter__", "__next__")
 """Methods that a loop over an object runs, whoever writes the loop."""
 _BARS: Final = frozenset({"tqdm", "trange", "track"})
@@ -53,6 +60,7 @@ class Loops:
         self._sets = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
         self._all = [(f, loop) for f in self._functions for loop in epoch_loops(f)]
+        self._once = {id(loop) for f, loop in self._all if _is_one_pass(model, f, loop)}
         if not self._sets:
             self._all += [(f, loop) for f in self._functions for loop in self._endless(f)]
 
@@ -74,8 +82,13 @@ class Loops:
         own = [(f, loop) for f, loop in own if run or epoch_of(loop) or _passes_again(loop)]
         joined = bool(own)
         if not own:
-            own = [(f, o) for f, o in self._all if f.module is function.module and epoch_of(o)]
+            own = [
+                (f, o)
+                for f, o in self._all
+                if f.module is function.module and epoch_of(o) and id(o) not in self._once
+            ]
         own = [(f, loop) for f, loop in own if self._uses(f, loop, function, sampler)]
+        own = [(f, loop) for f, loop in own if id(loop) not in self._once]
         untold = [(f, loop) for f, loop in own if not self._is_told(f, loop)]
         if len(untold) < len(own) and not joined:
             return [], False
@@ -219,6 +232,7 @@ class Loops:
             ):
                 if never is None:
                     never = {id(each) for _, each in never_run(self.model.program, function)}
+                    never |= {id(call) for call in told_in_vain(function)}
                 if id(node) not in never:
                     yield node
 
@@ -372,11 +386,61 @@ def _may_give(call: ast.Call, function: Function, parameter: str) -> bool:
 
 
 def told_epoch(node: ast.AST) -> str | None:
-    """Whom a node tells the epoch, if it may be a sampler: a data set draws samples in its own way."""
+    """Whom a node tells the epoch, if it may be a sampler: a data set draws samples in its own way.
+
+    A criterion or an optimizer has no sampler to tell (AVID-CMA main-avid.py:131: `train_criterion.set_epoch(epoch)`).
+    """
     match node:
         case ast.Call(func=ast.Attribute(value=told, attr="set_epoch")):
-            return None if last_name(told).lower().endswith("set") else ast.unparse(told)
+            return None if _NO_SAMPLERS.search(last_name(told)) else ast.unparse(told)
     return None
+
+
+def _is_one_pass(model: Model, function: Function, loop: EpochLoop) -> bool:
+    """Whether a loop counts one epoch, in every call that the program makes: there is no second to shuffle anew.
+
+    Siamese-Image-Modeling main_logistic.py:314: `make_embeddings(…, epochs=1)` computes features, and no caller of the
+    script says otherwise.
+    """
+    match loop:
+        case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[count])):
+            if isinstance(count, ast.Constant):
+                return count.value == 1
+            return is_settled(model.program, function, count, 1)
+    return False
+
+
+@remembered
+def told_in_vain(function: Function) -> tuple[ast.Call, ...]:
+    """The calls that tell a sampler the epoch which the same turn of the loop replaces before anything draws from it.
+
+    MeMOTR 7de13f4 train_engine.py:97: `sampler.set_epoch(epoch)`, then `sampler = build_sampler(dataset)`, of epoch 0.
+    """
+    found: list[ast.Call] = []
+    for loop in own_nodes(function):
+        if not isinstance(loop, ast.For | ast.While):
+            continue
+        for number, statement in enumerate(loop.body):
+            calls = [
+                n
+                for n in walk(statement)
+                if isinstance(n, ast.Call) and (told_epoch(n) or "").isidentifier()
+            ]
+            for call in calls if len(calls) == 1 else ():
+                name = told_epoch(call) or ""
+                after = (s for s in loop.body[number + 1 :] if _mention([s], {name}))
+                match next(after, None):
+                    case ast.Assign(targets=[ast.Name(id=made)], value=ast.Call() as value) if (
+                        made == name
+                        and not _mention([value], {name})
+                        and not any("epoch" in ast.unparse(a) for a in _given(value))
+                    ):
+                        found.append(call)
+    return tuple(found)
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def epoch_loops(function: Function) -> Iterator[EpochLoop]:

@@ -13,7 +13,7 @@ from distlint.edits import Insert
 from distlint.findings import Applicability, Fix
 from distlint.nodes import walk
 
-from .epochs import EpochLoop, epoch_of
+from .epochs import EpochLoop, epoch_of, told_in_vain
 from .reaching import Search
 
 
@@ -30,6 +30,9 @@ def repaired(
 ) -> Fix:
     """The fix: an edit where the loop can name the sampler, by itself or by the loader it runs through, else advice."""
     epoch = epoch_of(loop)
+    if told_in_vain(user):
+        advice = "Call `set_epoch()` of the new sampler, behind the line that makes it"
+        return Fix(Applicability.DISPLAY, advice)
     if epoch in ("", "_"):
         advice = (
             "Count the passes over the data, and call `set_epoch(count)` of the sampler before each"

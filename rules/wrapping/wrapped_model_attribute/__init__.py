@@ -44,7 +44,7 @@ DeepSpeed, and information where another file wraps under a condition and no cal
 wrapped model on, or where timm or torchvision made the model and neither their models nor the program have
 anything of that name. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
 on a model whose parameters were all frozen before
-`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone, where the code asks first
+`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone (also beside accelerate's `DummyOptim`), where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
 every call of the function, `except AttributeError`), on a mapping, list or record of models, which `prepare()`
 gives back as it came, on what is read before the wrap, and where the model's class is seen and nothing in the

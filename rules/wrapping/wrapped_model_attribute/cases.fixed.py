@@ -7,6 +7,7 @@ import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator, DistributedType
+from accelerate.utils import DummyOptim
 from diffusers import StableDiffusionPipeline
 from ema_pytorch import EMA
 from munch import Munch
@@ -1525,3 +1526,19 @@ def by_option(options, net):
     if options.engine == "deepspeed":
         net, _, _, _ = deepspeed.initialize(model=net)
     return net.module.vocabulary
+
+
+def in_deepspeed_alone(net, lr):
+    # LongVA f4c8781 text_extend/text_extend_train.py:109: no other launch replaces the stand-in
+    accelerator = Accelerator()
+    optimizer = DummyOptim(net.parameters(), lr=lr)
+    net, optimizer = accelerator.prepare(net, optimizer)
+    return net.vocabulary
+
+
+def in_deepspeed_or_not(net, lr, engine):
+    accelerator = Accelerator()
+    if engine:
+        optimizer = DummyOptim(net.parameters(), lr=lr)
+    net, optimizer = accelerator.prepare(net, optimizer)
+    return accelerator.unwrap_model(net).vocabulary  # expect: DL201
