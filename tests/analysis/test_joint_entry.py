@@ -471,3 +471,36 @@ def test_beside_a_fit_one_kernel_is_alone(path: str, several: bool) -> None:
     model = build_model([Source(path, "train", text, ast.parse(text))])
     (call,) = model.calls("torch.save")
     assert (model.collective_beside(call) is not None) is several
+
+
+def test_a_test_that_builds_what_meets_shows_nothing_of_its_helpers() -> None:
+    """pi-zero-pytorch 42e1d7f tests/test_pi_zero.py:492: pytest runs it in one process."""
+    trainer = HEAD + dedent(
+        """
+        class Trainer:
+            def __init__(self):
+                dist.barrier()
+
+        def data(folder):
+            if os.path.exists(folder):
+                os.remove(folder)
+        """
+    )
+    caller = dedent(
+        """
+        from m import Trainer, data
+
+        def {name}():
+            data("rank")
+            Trainer()
+        """
+    )
+    for name, module, shown in (("test_it", "test_m", False), ("train", "train", True)):
+        code = caller.format(name=name)
+        model = build_model(
+            [
+                Source("m.py", "m", trainer, ast.parse(trainer)),
+                Source(f"{module}.py", module, code, ast.parse(code)),
+            ]
+        )
+        assert ("data" in {function.qualname for function, _ in model.joint_entries}) is shown

@@ -234,3 +234,37 @@ def load(path, folder, optimizer):
 def test_a_helper_that_asks_no_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = LISTED.format(answer="value is not None")
     assert severities_in("DL309", tmp_path, {"train.py": text}, capsys) == []
+
+
+BY_ACCELERATE = """
+import os
+from accelerate import Accelerator
+
+
+def main(model, folder, steps):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    start = 0
+    names = [name for name in os.listdir(folder) if name.startswith("checkpoint")]
+    if names:
+        accelerator.load_state(os.path.join(folder, names[-1]))
+        start = int(names[-1].split("-")[1])
+    for step in range(start, steps):
+        train(model)
+        {condition}accelerator.save_state(os.path.join(folder, f"checkpoint-{{step}}"))
+        if accelerator.is_main_process:
+            accelerator.unwrap_model(model).save_pretrained(folder)
+            torch.save(model.state_dict(), os.path.join(folder, "weights.pt"))
+
+
+main(read(), "out", 10)
+"""
+
+
+@pytest.mark.parametrize(("condition", "found"), [("", 0), ("if accelerator.is_main_process: ", 1)])
+def test_a_folder_that_every_rank_makes_by_save_state(
+    condition: str, found: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """hallo 8fd7c57 hallo/utils/util.py:805."""
+    script = "import torch" + BY_ACCELERATE.format(condition=condition)
+    assert len(evidence_in("DL309", tmp_path, {"train.py": script}, capsys)) == found

@@ -20,7 +20,7 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Closure, Variance
 from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
 from distlint.analysis.live.modes import never_both
-from distlint.analysis.live.processes import runs_alone
+from distlint.analysis.live.processes import is_pytests, runs_alone
 from distlint.analysis.live.several import (
     asks_if_sharded,
     is_one_kernel,
@@ -64,7 +64,7 @@ _MAKES_GROUP: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
-_MAKES_RANKS: Final = re.compile(
+MAKES_RANKS: Final = re.compile(
     r"(?i:init\w*_?(?:dist|ddp|group|megatron|parallel|device_mesh)|set_?up(?:$|\w*(?:dist|ddp))|(?:dist|ddp)\w*_?set_?up|spawn|launch)"
     r"|(?i:deepspeed|hvd|horovod|colossalai|fairscale|paral?lel)\w*\.\w*init\w*$"
     r"|(?:Accelerator\w*|Fabric|Trainer|PartialState|TrainingArguments|Engine|parse_args_into_dataclasses)$"
@@ -230,7 +230,7 @@ class _Origins:
             return True
         if function not in self._of_body:
             runs = [s for (f, _), each in self._groups.items() if f is function for _, s in each]
-            self._of_body[function] = _calls_any(runs, _MAKES_RANKS) or (
+            self._of_body[function] = _calls_any(runs, MAKES_RANKS) or (
                 importers(self._program, module) != {module} and not all(map(_only_as_script, runs))
             )
         return self._of_body[function]
@@ -276,6 +276,10 @@ def _lead_further(
     """Add what the functions of `work` call under no test of the rank, and what those call."""
     while work:
         group = work.pop()
+        if found[group].inside and is_pytests(group[0]):
+            # pi-zero-pytorch 42e1d7f tests/test_pi_zero.py:492: a test makes its data, in front of the trainer whose
+            # constructor has the collective.
+            continue
         summaries = groups.get(group, Together(()))
         calls = {id(site.node) for site in together(summaries)}
         for _, summary in summaries:

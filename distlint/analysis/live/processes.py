@@ -19,7 +19,7 @@ from distlint.analysis.program.definitions import Function, Module, dotted_name,
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, default_of, ends_process
+from distlint.analysis.program.syntax import assignments, default_of, ends_process, own_nodes
 from distlint.nodes import LEAVES, children, walk
 
 _MAY_BE_ALONE: Final = tuple(
@@ -52,6 +52,23 @@ _SHARES: Final = re.compile(r"DistributedSampler|split_between_processes|num_rep
 """What gives each rank its part of the data: a script made for several, whatever its example starts
 (F5-TTS src/f5_tts/runtime/triton_trtllm/benchmark.py)."""
 _LAUNCHED: Final = re.compile(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\\\n)*")
+_LAUNCHER: Final = re.compile(
+    r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b|\baccelerate launch\b"
+)
+_STARTS_LAUNCHER: Final = re.compile(r"os\.system\(|subprocess\.")
+_COMMANDS: Final = frozenset(
+    {
+        "os.system",
+        "os.popen",
+        "subprocess.run",
+        "subprocess.call",
+        "subprocess.check_call",
+        "subprocess.check_output",
+        "subprocess.Popen",
+    }
+)
+"""Calls that run a command in a process below this one, as they are written nearly everywhere."""
+_OF_GROUP: Final = re.compile(r"rank|world_size|process_group|distributed|(?i:accelerator)")
 _PER_NODE: Final = re.compile(r"--nproc[_-]per[_-]node[ =]+(\S+)")
 _SIZE: Final = re.compile(
     r"world_size|nprocs|num_processes|.*parallel(?:ism)?_size|(?:dp|tp|pp|cp|ep|sp)(?:_size|_degree)?"
@@ -70,6 +87,13 @@ _GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|d
 
 def alone(program: Program) -> frozenset[Function]:
     """The functions, and bodies of scripts, that only programs of one process run."""
+    launching = {
+        f
+        for m in program.modules.values()
+        if _STARTS_LAUNCHER.search(m.source.text)
+        for f in m.all_functions
+        if _launches_ranks(f)
+    }
     modules = [
         m
         for m in program.modules.values()
@@ -84,6 +108,9 @@ def alone(program: Program) -> frozenset[Function]:
     ]
     found = {f for module in modules for f in _roots(program, module)}
     found.update(_callers(program, [f for f in found if _sets_up(program, f)]))
+    for function in launching:
+        found.add(function)
+        found.update(_always_launching(program, function))
     near = [f for m in {f.module for f in found} for f in m.functions.values()]
     work = [*(f for f in near if f not in found and _only_alone(program, f, found)), *found]
     found.update(work)
@@ -93,6 +120,39 @@ def alone(program: Program) -> frozenset[Function]:
                 found.add(function)
                 work.append(function)
     return frozenset(found)
+
+
+def _launches_ranks(function: Function) -> bool:
+    """Whether a function starts ranks with a launcher of its own, in processes below it.
+
+    MCG-NJU/MeMOTR 7de13f4 eval_engine.py:71: `os.system(f"python -m torch.distributed.run … main.py --mode submit …")`,
+    for each checkpoint that the one process finds.
+    """
+    return any(
+        isinstance(node, ast.Call)
+        and dotted_name(node.func) in _COMMANDS
+        and any(
+            isinstance(part, ast.Constant)
+            and isinstance(part.value, str)
+            and _LAUNCHER.search(part.value)
+            for part in walk(node)
+        )
+        for node in own_nodes(function)
+    )
+
+
+def _always_launching(program: Program, function: Function) -> Iterator[Function]:
+    """The functions that do nothing with ranks themselves and call one that launches them: they are the one process too."""
+    for user, use in _uses(program, function):
+        if use.called and not user.is_module_body and not _names_rank(user):
+            yield user
+
+
+def _names_rank(function: Function) -> bool:
+    return any(
+        isinstance(node, ast.Name | ast.Attribute) and _OF_GROUP.search(last_name(node))
+        for node in own_nodes(function)
+    )
 
 
 def _callers(program: Program, work: list[Function]) -> Iterator[Function]:

@@ -13,6 +13,7 @@ from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClas
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import (
     BARRIERS,
+    MAKES_RANKS,
     PROCESS_GROUP_STARTS,
     JointEntry,
     Together,
@@ -205,7 +206,9 @@ def _of_group(
             if made and not any(_is_handle(site, value, path, opened) for _, site, value in made):
                 site = made[0][1]
                 reason = joint_entry
-                if reason is None or _excluded(reason, group, site):
+                if (reason is None or reason.call is None) and _leaves_before(group, site):
+                    reason = imported_again(site)
+                elif reason is None or _excluded(reason, group, site):
                     reason = beside_a_collective(site, group) or imported_again(site)
                 yield FileCall(effect, row, path, tuple(made), entered, reason)
 
@@ -222,6 +225,34 @@ def _excluded(joint_entry: JointEntry, group: Together, site: CallSite) -> bool:
         each for _, summary in group for each in summary.calls if each.name in PROCESS_GROUP_STARTS
     ]
     return bool(starts) and all(on_the_other_arm(each, site) for each in starts)
+
+
+def _leaves_before(group: Together, site: CallSite) -> bool:
+    """Whether an option makes a function end behind a call, above all that makes ranks in it: this mode meets nobody.
+
+    LongVA f4c8781 text_extend/eval_text_ppl.py:165: `--save-tokenized` writes and returns; the Accelerator comes 28 lines
+    below.
+    """
+    blocks = (
+        statement_with_test(site.function, guard.node)
+        for guard in site.guards
+        if guard.value.variance is Variance.UNIFORM
+    )
+    bodies = (body for block in blocks if block is not None for body in (block.body, block.orelse))
+    if not any(
+        body
+        and body[0].lineno <= site.node.lineno <= (body[-1].end_lineno or 0)
+        and isinstance(body[-1], ast.Return)
+        for body in bodies
+    ):
+        return False
+    calls = [
+        each
+        for _, summary in group
+        for each in summary.calls
+        if MAKES_RANKS.search(each.name) or each.name in PROCESS_GROUP_STARTS
+    ]
+    return bool(calls) and all(each.node.lineno > site.node.lineno for each in calls)
 
 
 def on_the_other_arm(site: CallSite, before: CallSite) -> bool:

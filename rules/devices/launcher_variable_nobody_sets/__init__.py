@@ -101,7 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
                 and not model.is_left_over(module.source.path, access.node.lineno)
                 and (launch := _launched_without(model, module, access.name)) is not None
             ):
-                yield _finding(module, access, launch)
+                yield _finding(model, module, access, launch)
 
 
 def _default(access: Access) -> ast.expr | None:
@@ -175,7 +175,32 @@ def _launched_without(model: Model, module: Module, name: str) -> Launch | None:
     return found[0]
 
 
-def _finding(module: Module, access: Access, launch: Launch) -> Finding:
+def _is_set_at_all(model: Model, name: str) -> bool:
+    """Whether the program sets a variable where another launcher has started it.
+
+    Siamese-Image-Modeling bbdec30 util/misc.py:258, for Slurm, which sets no `LOCAL_WORLD_SIZE`.
+    """
+    return any(
+        access.name == name and access.use in (Use.WRITE, Use.DEFAULT)
+        for module in model.modules
+        if name in module.source.text
+        for access in accesses(model.program, module)
+    )
+
+
+def _either(module: Module, access: Access, own: str) -> str:
+    """The variable where it is set, else that of the launcher."""
+    assert isinstance(access.node, ast.Subscript)
+    environ, read = source_of(module, access.node.value), source_of(module, access.node)
+    key = source_of(module, access.node.slice)
+    text = f"{environ}.get({key}) or {read.replace(access.name, own)}"
+    argument = any(
+        isinstance(part, ast.Call) and access.node in part.args for part in walk(access.statement)
+    )
+    return text if argument else f"({text})"
+
+
+def _finding(model: Model, module: Module, access: Access, launch: Launch) -> Finding:
     name, own = access.name, TORCHRUN_NAMES[access.name]
     default = _default(access)
     if default is None:
@@ -189,6 +214,8 @@ def _finding(module: Module, access: Access, launch: Launch) -> Finding:
     if default is not None:  # a write for another launcher stays of use
         read = source_of(module, access.node).replace(name, own)
         edit = Replace(span_of(default), read)
+    elif isinstance(access.node, ast.Subscript) and _is_set_at_all(model, name):
+        edit = Replace(span_of(access.node), _either(module, access, own))
     return Finding(
         CODE,
         NAME,

@@ -38,7 +38,7 @@ elif "SLURM_PROCID" in os.environ:
 Shown only: which variable holds the number of processes is the scheduler's affair.
 
 ## Known limits
-Silent where another place of the program fills the world size in (a launcher of submitit), or a launch
+Silent where the call names this machine as the place to meet, where another place of the program fills the world size in (a launcher of submitit), or a launch
 script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
 by hand is not seen. Information where the configurations that name the address of a spawned group all name this
 machine. A parameter called `local_rank` is not taken to be one, nor is what a file does that starts a
@@ -68,6 +68,7 @@ from distlint.analysis.questions.entered import is_never_named
 from distlint.analysis.questions.launched import starts_one_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
+from distlint.nodes import walk
 from distlint.rule import Status
 
 from .parts import Mixed, mixed_pairs, mixed_parts
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.environment import Access
+
+_HERE = ("tcp://localhost", "tcp://127.0.0.1")
 
 CODE = "DL511"
 NAME = "mismatched-rank-and-world-size"
@@ -103,7 +106,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         # LLM-Shearing b87218b instruction_tuning/alpaca_farm/distributed_utils.py:37: three calls in arms of one function.
         of_one = (site.function, ast.unparse(rank))
-        if _is_local(site, rank, size) and of_one not in told:
+        if _is_local(site, rank, size) and of_one not in told and not _meets_here(site):
             told.add(of_one)
             # Comprehensive-Transformer-TTS dca252c config/LJSpeech/train.yaml:4: `dist_url: "tcp://localhost:54321"`.
             settled = spawned_index(site.function) is not None and model.launch.on_one_machine
@@ -169,6 +172,24 @@ def _finding(
     shown = places if node.lineno < site.node.lineno else ()  # type: ignore[attr-defined]
     fix = Fix(Applicability.DISPLAY, advice)
     return Finding(CODE, NAME, severity, message, place_of(site.module, node), shown, fix)
+
+
+def _meets_here(site: CallSite) -> bool:
+    """Whether the call itself says that the processes meet on this machine, beside which there is no second one.
+
+    AVID-CMA 4538e40 utils/eval_utils.py:22: `init_method='tcp://localhost:{}'.format(args.port)`.
+    """
+    method = site.argument_node(1, "init_method")
+    if method is None:
+        return False
+    given = [method, *assignments(site.function).get(dotted_name(method), ())]
+    return any(
+        isinstance(part, ast.Constant)
+        and isinstance(part.value, str)
+        and part.value.startswith(_HERE)
+        for each in given
+        for part in walk(each)
+    )
 
 
 def _is_local(site: CallSite, rank: ast.expr, size: ast.expr) -> bool:

@@ -347,3 +347,19 @@ def own_prompts(prompts):
     rank, size = set_up_group()
     share = len(prompts) // size
     return prompts[rank * share : (rank + 1) * share]
+
+
+def meets_on_its_own_machine(args):
+    # AVID-CMA 4538e40 utils/eval_utils.py:22
+    address = "tcp://localhost:{}".format(args.port)
+    dist.init_process_group("gloo", address, world_size=args.world_size, rank=args.local_rank)
+
+
+def meets_on_the_first_machine(args):
+    address = "tcp://{}:{}".format(args.host, args.port)
+    dist.init_process_group(
+        "gloo",
+        address,
+        world_size=args.world_size,
+        rank=args.local_rank,  # expect: DL511
+    )

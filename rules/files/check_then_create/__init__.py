@@ -215,6 +215,9 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
             "Let rank 0 ask and remove it, and tell the others: `run_on_main(..., broadcast=True)`"
         )
         return Fix(Applicability.DISPLAY, advice)
+    if guard is None and _is_numbered(found):
+        advice = "Let rank 0 choose the name and make it, and send the name to all: `run_on_main(..., broadcast=True)`"
+        return Fix(Applicability.DISPLAY, advice)
     flag = _FLAGS.get(site.name.removeprefix("."))
     if flag is not None and flag not in site.keywords and not _made_again(model, found):
         edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
@@ -248,6 +251,14 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
     )
+
+
+def _is_numbered(found: FileCall) -> bool:
+    """Whether each rank has chosen the name by what is in the folder: ranks that agree would then fill one folder.
+
+    pi-zero-pytorch 42e1d7f pi_zero_pytorch/pi_zero.py:4328: the number behind the last, and each overwrites it.
+    """
+    return any(value is not None and "file" in value.tags for _, _, value in found.sites)
 
 
 def _decides(found: FileCall, guard: Guard) -> bool:

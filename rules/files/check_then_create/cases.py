@@ -913,3 +913,12 @@ def fetches_by_a_command(url, path):
     command = f"wget {url} -O {path}"
     if not os.path.exists(path):
         os.system(command)  # expect: DL305
+
+
+def makes_the_next(root):
+    # pi-zero-pytorch 42e1d7f pi_zero_pytorch/pi_zero.py:4328: who takes another's folder fills it as well
+    dist.barrier()
+    numbers = [int(name.split(".")[-1]) for name in os.listdir(root)]
+    folder = Path(root) / f"run.{max(numbers) + 1}"
+    folder.mkdir()  # expect: DL305
+    return folder

@@ -31,6 +31,7 @@ save_image(sample, f"{folder}/{index}.png")
 Shown only: what else stands in the branch of rank 0 may have to stay there.
 
 ## Known limits
+Information where the reader raises for a file that is missing: a shared disk is what it asks for.
 Paths are compared as written, through variables that are assigned once and through arguments. Silent where rank 0 itself
 has written there before it comes to make the folder, where the first
 rank of each machine makes the folder, and where the processes of all scripts that lead there meet on `localhost`. Names of results are
@@ -77,7 +78,7 @@ def _collected(files: Collected) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.INFO if files.foreseen else SEVERITY,
         f"each rank has written its results to a file, and the files of all ranks are read here: on machines that share "
         f"no disk those of the others are missing. {advice}.",
         place_of(files.module, files.read),

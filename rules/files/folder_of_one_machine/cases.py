@@ -87,6 +87,21 @@ def collected(results, folder, name):
     return found
 
 
+def collected_from_a_shared_disk(results, folder):
+    # Sa2VA 9832e1a projects/sa2va/evaluation/utils/dist.py:244: information
+    path = os.path.join(folder, "share_%d.json" % dist.get_rank())
+    with open(path, "w") as file:
+        json.dump(results, file)
+    dist.barrier()
+    found = []
+    for rank in range(dist.get_world_size()):
+        path = os.path.join(folder, "share_%d.json" % rank)
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{folder} is not shared by rank {rank}")
+        found += json.load(open(path))  # expect: DL310
+    return found
+
+
 def gathered_through_files(data, folder, world_size):
     own_rank = dist.get_rank()
     torch.save(data, f"{folder}/part_{own_rank}.pt")

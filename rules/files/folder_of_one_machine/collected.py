@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.filesystem import asked_paths
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ _QUOTED: Final = re.compile(r"f?'[^'{}]*'")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected:
-    """Where the name of a rank's own file is made, and where the files of all ranks are read: in `module`."""
+    """Where the name of a rank's own file is made, and where the files of all ranks are read: in `module`.
+
+    With `foreseen`, a file that is missing there is an error that says so.
+    """
 
     module: Module
     written: ast.expr
     read: ast.Call
+    foreseen: bool
 
 
 def collected_files(model: Model, function: Function) -> Iterator[Collected]:
@@ -55,15 +60,29 @@ def collected_files(model: Model, function: Function) -> Iterator[Collected]:
         }
         if not reads or not names:
             continue
+        foreseen = any(map(_insists, inside))
         own = _own_name(nodes, loop.lineno, names)
         if own is not None:
-            yield Collected(function.module, own, reads[0])
+            yield Collected(function.module, own, reads[0], foreseen)
             continue
         alone = {name for name in names if _stands_alone(name)}
         for user, call in callers_by_name(model.program, function) if alone else ():
             own = _own_name(own_nodes(user), call.lineno, alone)
             if own is not None and model.resolve(user.module, call.func) is function:
-                yield Collected(user.module, own, call)
+                yield Collected(user.module, own, call, foreseen)
+
+
+def _insists(node: ast.AST) -> bool:
+    """Whether a statement ends the program where a file is missing: a disk that all machines share is asked for.
+
+    Sa2VA 9832e1a projects/sa2va/evaluation/utils/dist.py:244: "please make sure {tmpdir} is a shared directory".
+    """
+    match node:
+        case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=asked), body=[*_, ast.Raise()]):
+            return bool(asked_paths(asked))
+        case ast.Assert(test=asked):
+            return bool(asked_paths(asked))
+    return False
 
 
 def _own_name(nodes: Iterable[ast.AST], end: int, names: set[str]) -> ast.expr | None:

@@ -68,7 +68,7 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 from distlint.rule import Status
 
-from .everywhere import is_first_of_machine, is_folder_of_all, is_sharded
+from .everywhere import is_first_of_machine, is_folder_of_all, is_saved_by_all, is_sharded
 from .looking import looked_for
 from .missing import only_evaluates
 from .taking import fails_when_empty, loaded_before
@@ -131,6 +131,7 @@ def check(model: Model) -> Iterator[Finding]:
             save is None
             or _of_another_mode(call.site, asked, saves)
             or is_folder_of_all(model, call.site, asked, argument, save)
+            or is_saved_by_all(model, call.site)
             or on_one_machine(model, call.site.function)
         ):
             continue

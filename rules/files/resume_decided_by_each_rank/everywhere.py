@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _PER_MACHINE: Final = re.compile(
     r"rank(?:\(\))? % [\w.]*(?:per_node|gpus|devices|local)\w*(?:\(\))? == 0"
 )
+_SAVE_STATE: Final = "accelerate.Accelerator.save_state"
 _WHOLE: Final = re.compile(r"state_dict_type=[\"']full")
 
 
@@ -43,6 +45,20 @@ def is_sharded(module: Module) -> bool:
     """
     text = module.source.text
     return "FSDPStrategy" in text and _WHOLE.search(text) is None
+
+
+def is_saved_by_all(model: Model, load: CallSite) -> bool:
+    """Whether an Accelerator loads what all ranks save with it: each makes the folder and puts its random state there,
+    so that every machine finds it, and the load of what rank 0 alone has written fails (accelerate 1.15.0
+    accelerator.py, `save_state`: `os.makedirs(output_dir, exist_ok=True)`; checkpointing.py).
+
+    hallo 8fd7c57 hallo/utils/util.py:805; rectified-flow 14b4925 rectified_flow/pipelines/train_ldit_imagenet256.py:628.
+    """
+    if load.method != "load_state" or load.callee is not None:
+        return False
+    together = linked(model.program, load.module)
+    saves = [c for c in model.calls(".save_state", _SAVE_STATE) if c.site.module in together]
+    return bool(saves) and all({MAIN, OTHER} <= set(call.classes) for call in saves)
 
 
 def is_folder_of_all(

@@ -1279,3 +1279,48 @@ def parts_of(config):
 def tests_on_parts(config):
     dist.barrier()
     return part_of(config, training=False)
+
+
+def tokens_in_another_mode(texts, args):
+    # LongVA f4c8781 text_extend/eval_text_ppl.py:165
+    if args.keep_tokens:
+        torch.save(texts, args.kept)
+        return None
+    dist.init_process_group("nccl")
+    dist.barrier()
+    return DistributedDataParallel(torch.nn.Linear(2, 2))
+
+
+def tokens_behind_the_start(texts, args):
+    dist.init_process_group("nccl")
+    dist.barrier()
+    if args.keep_tokens:
+        torch.save(texts, args.kept)  # expect: DL301
+        return None
+    return DistributedDataParallel(torch.nn.Linear(2, 2))
+
+
+def tokens_of_callers(texts, args):
+    if args.keep_tokens:
+        torch.save(texts, args.kept)  # expect: DL301
+        return None
+    dist.barrier()
+    return DistributedDataParallel(torch.nn.Linear(2, 2))
+
+
+def scores_of_each(checkpoints, path):
+    # MeMOTR 7de13f4 eval_engine.py:55: the processes with ranks are below this one
+    with open(path, "w") as file:
+        for checkpoint in checkpoints:
+            file.write(score_below(checkpoint))
+
+
+def score_below(checkpoint):
+    os.system(f"torchrun --nproc_per_node=8 score.py {checkpoint}")
+    return open(f"{checkpoint}.txt").read()
+
+
+def scores_or_trains(args):
+    dist.init_process_group("nccl")
+    if args.score:
+        scores_of_each(args.checkpoints, args.path)
