@@ -167,8 +167,9 @@ def _kept(program: Program, function: Function, attr: str, depth: int) -> object
     if method is None or method.cls is None:
         return _UNKNOWN
     own, _ = program.mro(method.cls)
-    makers = [maker for cls in own for maker in cls.self_assigned.get(attr, ())]
-    if len(makers) != 1 or makers[0].name != "__init__" or _times_set(program, attr) != 1:
+    related = [*own, *program.subclasses(method.cls)]
+    makers = [maker for cls in dict.fromkeys(related) for maker in cls.self_assigned.get(attr, ())]
+    if len(makers) != 1 or makers[0].name != "__init__" or _is_set_from_outside(program, attr):
         return _UNKNOWN
     match assignments(makers[0]).get(f"self.{attr}", []):
         case [value]:
@@ -177,13 +178,14 @@ def _kept(program: Program, function: Function, attr: str, depth: int) -> object
 
 
 @remembered
-def _times_set(program: Program, attr: str) -> int:
-    """How often the program sets an attribute of this name, of whatever object; by a text once more."""
+def _is_set_from_outside(program: Program, attr: str) -> bool:
+    """Whether the program sets an attribute of this name of something else than `self`, or by a text."""
+    name = re.escape(attr)
     word = re.compile(
-        rf"\.{re.escape(attr)}\s*(?::[^=\n]+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)|[\"']{re.escape(attr)}[\"']"
+        rf"(?<!\bself)\.{name}\s*(?::[^=\n]+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)|setattr\([^\n]*[\"']{name}[\"']"
     )
-    return sum(
-        len(word.findall(module.source.text))
+    return any(
+        word.search(module.source.text) is not None
         for module in program.modules.values()
         if attr in module.source.text
     )
