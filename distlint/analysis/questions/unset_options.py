@@ -169,7 +169,7 @@ def _kept(program: Program, function: Function, attr: str, depth: int) -> object
     own, _ = program.mro(method.cls)
     related = [*own, *program.subclasses(method.cls)]
     makers = [maker for cls in dict.fromkeys(related) for maker in cls.self_assigned.get(attr, ())]
-    if len(makers) != 1 or makers[0].name != "__init__" or _is_set_from_outside(program, attr):
+    if len(makers) != 1 or makers[0].name != "__init__" or is_set_from_outside(program, attr):
         return _UNKNOWN
     match assignments(makers[0]).get(f"self.{attr}", []):
         case [value]:
@@ -178,7 +178,7 @@ def _kept(program: Program, function: Function, attr: str, depth: int) -> object
 
 
 @remembered
-def _is_set_from_outside(program: Program, attr: str) -> bool:
+def is_set_from_outside(program: Program, attr: str) -> bool:
     """Whether the program sets an attribute of this name of something else than `self`, or by a text."""
     name = re.escape(attr)
     word = re.compile(

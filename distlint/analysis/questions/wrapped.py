@@ -14,7 +14,13 @@ from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions import lightning
 from distlint.analysis.questions.accelerating import in_deepspeed_alone
-from distlint.analysis.questions.built import lacks, named_anywhere, wrapped_classes
+from distlint.analysis.questions.built import (
+    classes_of,
+    lacks,
+    named_anywhere,
+    wrapped_classes,
+)
+from distlint.analysis.questions.unset_options import is_set_from_outside
 from distlint.knowledge import facts, library_models, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -353,13 +359,29 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
     process too, for another reason than a wrapper. Of several classes one that surely lacks it is enough
     where nothing in the program has that name. What an engine has of its own, and the program gives to nothing,
     is asked of an engine (InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: `global_steps`
-    behind `load_checkpoint`).
+    behind `load_checkpoint`). Where all classes are known and lack it, it does not matter what else has the name
+    (spear-tts-pytorch 0e6a638 spear_tts_pytorch/trainer.py:224: `train_wrapper.generate`, which only the net inside has).
     """
     if site.attr in _OF_NO_MODEL:
         return site.attr not in live.answer(named_anywhere)
-    if call is None or (site.receiver.wraps[-1].kind == "accelerate" and len(call.args) > 1):
+    if call is None:
         return False
-    classes = wrapped_classes(live, call)
+    several = site.receiver.wraps[-1].kind == "accelerate" and len(call.args) > 1
+    path = ast.unparse(site.node.value)
+    named = [given for given in call.node.args if ast.unparse(given) == path]
+    classes = (
+        classes_of(live, call.function, named[0])
+        if several and named
+        else frozenset({None})
+        if several
+        else wrapped_classes(live, call)
+    )
+    if all(cls is not None and lacks(live, cls, site.attr) for cls in classes) and (
+        not is_set_from_outside(live.program, site.attr)
+    ):
+        return True
+    if several:
+        return False
     seen = [cls for cls in classes if cls is not None and lacks(live, cls, site.attr)]
     return bool(seen) and site.attr not in live.answer(named_anywhere)
 

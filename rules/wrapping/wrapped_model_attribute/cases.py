@@ -450,6 +450,10 @@ def options_of_the_model(model, optimizer):
 
 
 class Stages(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(2, 2)
+
     def __getitem__(self, name):
         return getattr(self, name)
 
@@ -1539,3 +1543,19 @@ def in_deepspeed_or_not(net, lr, engine):
         optimizer = DummyOptim(net.parameters(), lr=lr)
     net, optimizer = accelerator.prepare(net, optimizer)
     return net.vocabulary  # expect: DL201
+
+
+class OnlyInside(nn.Module):
+    # spear-tts-pytorch 0e6a638 spear_tts_pytorch/trainer.py:224: the net inside can write, this one can not
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        return self.net(x)
+
+
+def what_the_model_lacks(net, optimizer):
+    around = OnlyInside(net)
+    around, optimizer = Accelerator().prepare(around, optimizer)
+    return around.head(1), net.head(1)
