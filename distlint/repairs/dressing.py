@@ -204,7 +204,10 @@ def _in_style(model: Model, module: Module, finding: Finding, fix: Fix, style: s
             edits.append(edit)
             continue
         place = _place(model, module, _first(edit), style)
-        made = _with_own_barrier(_with_own_unwrap(_with_ranks(edit, place), place), place)
+        asked = _with_ranks(edit, place)
+        if place.scope.of_launcher and place.scope.local_rank in _code(asked):
+            applicability = _no_safer(applicability)  # who starts it otherwise has 0 on each rank
+        made = _with_own_barrier(_with_own_unwrap(asked, place), place)
         if isinstance(made, Insert) and made.code == _waits(place.scope):
             message = message.replace("`barrier()`", f"`{place.scope.barrier}`")
         made = _under_the_next_guard(made, place) or made
@@ -223,12 +226,16 @@ def _in_style(model: Model, module: Module, finding: Finding, fix: Fix, style: s
             said, more = native
             message = said or message
             edits += more
-            if _names(made) == _STOPS and applicability is Applicability.SAFE:
-                applicability = Applicability.UNSAFE  # who debugs misses it
+            if _names(made) == _STOPS:
+                applicability = _no_safer(applicability)  # who debugs misses it
         else:
             edits.append(made)
     made_of = replace(fix, applicability=applicability, message=message, edits=tuple(edits))
     return _with_fix(finding, made_of)
+
+
+def _no_safer(applicability: Applicability) -> Applicability:
+    return Applicability.UNSAFE if applicability is Applicability.SAFE else applicability
 
 
 def _with_fix(finding: Finding, fix: Fix) -> Finding:

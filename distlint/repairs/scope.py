@@ -39,6 +39,8 @@ class Scope:
     """A test that holds on rank 0 alone."""
     rank: str = ""
     local_rank: str = ""
+    of_launcher: bool = False
+    """Whether `local_rank` asks the launcher anew: the file itself asks nobody."""
     world_size: str = ""
     accelerator: str = ""
     """An `accelerate.Accelerator`."""
@@ -178,11 +180,14 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         _add(found, {"main": f"{_in_or(without)} or {_GROUP['main'].format(name)}"})
         if "barrier" not in found:
             _add(found, {"barrier": _GROUP["barrier"].format(name), "barrier_if": under})
-    if with_group and "local_rank" not in found:
-        _add(found, {"local_rank": _set_by_launcher(model, function, line)})
+    read = (
+        _set_by_launcher(model, function, line) if with_group and "local_rank" not in found else ""
+    )
+    _add(found, {"local_rank": read})
     ddp = _read_in_ddp(model, function, line)
     return Scope(
         **found,
+        of_launcher=bool(read),
         only_ddp=frozenset(ddp),
         known_ddp=frozenset(text for text, site in ddp.items() if _is_known(site, text)),
     )

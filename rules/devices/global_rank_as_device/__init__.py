@@ -272,6 +272,9 @@ def _fix_of(model: Model, function: Function, places: list[Chosen]) -> Fix:
     source_of_all = _of_a_variable_for_devices(function, places)
     if source_of_all is not None:
         return Fix(Applicability.SAFE, fixes[0].message, (source_of_all,))
+    if kept := next((n for n in _variables(places) if _goes_on(function, n)), ""):
+        advice = f"{fixes[0].message}, wherever `{kept}` chooses the device"
+        return Fix(Applicability.DISPLAY, advice)
     for name in dict.fromkeys(_variables(places)):
         call = handed_on(model.program, function, name)
         if call is not None:
@@ -281,6 +284,36 @@ def _fix_of(model: Model, function: Function, places: list[Chosen]) -> Fix:
         Applicability.SAFE,
         fixes[0].message,
         tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits)),
+    )
+
+
+def _goes_on(function: Function, name: str) -> bool:
+    """Whether other methods of the class choose by the same attribute: what is changed here alone would part from them.
+
+    VoiceCraft a702dfd steps/trainer.py:27: `self.rank`, by which the batches of line 95 are moved.
+    """
+    attr = name.removeprefix("self.")
+    return (
+        attr != name
+        and function.cls is not None
+        and any(
+            (
+                isinstance(node, ast.Call)
+                and last_name(node.func) in _METHODS.keys() | {"device"}
+                and any(
+                    isinstance(part, ast.Attribute) and dotted_name(part) == name
+                    for part in walk(node)
+                )
+            )
+            or (
+                isinstance(node, ast.keyword)
+                and node.arg == "device"
+                and dotted_name(node.value) == name
+            )
+            for method in function.cls.methods.values()
+            if method is not function
+            for node in own_nodes(method)
+        )
     )
 
 
