@@ -172,3 +172,18 @@ def make_logger(folder):
     folder = folder or os.path.join(tempfile.gettempdir(), f"run-{datetime.now():%H-%M-%S}")
     os.makedirs(folder, exist_ok=True)
     return LinesLogger(os.path.join(folder, "progress.txt"))
+
+
+def table_by_the_minute(lines):
+    # ChatLM-mini-Chinese 2696eb8 pre_train.py:128: the ranks have just met, and read the same minute
+    dist.barrier()
+    with open(f"out/{time.strftime('%Y%m%d-%H%M')}.csv", "w") as file:
+        file.writelines(lines)
+    dist.barrier()
+
+
+def table_by_the_second(lines):
+    dist.barrier()
+    with open(f"out/{run_on_main(time.strftime, '%Y%m%d-%H%M%S', broadcast=True)}.csv", "w") as file:  # expect: DL304
+        file.writelines(lines)
+    dist.barrier()
