@@ -68,6 +68,8 @@ _WORDS: Final = {
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
         rb"|mmcv-full==1\.[0-4]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
         rb"|(?:ested|eveloped|e use)[ \w]{1,10} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
+        # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
+        rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=]*v?[01]\.\d)"
     ),
     Kind.REQUIREMENTS: re.compile(
         rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",

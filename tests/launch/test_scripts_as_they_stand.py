@@ -262,6 +262,8 @@ def test_a_launch_of_what_takes_any_rank_is_a_note(
             "-f https://download.openmmlab.com/mmcv/dist/cu113/torch1.10/index.html",
             False,
         ),
+        ("INSTALL.md", "- Linux\n- PyTorch 1.0\n- CUDA 9.0", True),
+        ("INSTALL.md", "- Linux\n* **PyTorch** 1.12.1\n", False),
     ],
 )
 def test_what_names_a_torch_before_torchrun(name: str, text: str, *, older: bool) -> None:
