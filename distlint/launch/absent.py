@@ -9,7 +9,7 @@ from typing import Final
 
 from distlint.findings import Place
 from distlint.launch.commands import Launch, launches
-from distlint.launch.project import LaunchFiles, Script
+from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 
 _CONFIGURATIONS: Final = frozenset(
     {"config", "cfg", "config_file", "config_path", "deepspeed", "deepspeed_config", "ds_config"}
@@ -138,6 +138,15 @@ def enters(script: Script) -> Iterator[str]:
         for place, text in enumerate(texts):
             if (text or "").rpartition("/")[2] in ("cd", "pushd"):
                 yield (texts[place + 1 : place + 2] or [".."])[0] or ".."
+
+
+def json_named(files: LaunchFiles, name: str, script: Script) -> Configuration | None:
+    """DeepSpeed's JSON that a launch names, in the folder of the script or in one that it changes to."""
+    for each in (name, *(posixpath.join(folder, name) for folder in enters(script))):
+        found = files.named(each, script.path, Format.DEEPSPEED)
+        if found is not None:
+            return found
+    return None
 
 
 def _is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:

@@ -376,8 +376,13 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
         if several
         else wrapped_classes(live, call)
     )
-    if all(cls is not None and lacks(live, cls, site.attr) for cls in classes) and (
-        not is_set_from_outside(live.program, site.attr)
+    # What a subclass overrides may make another model (sd-scripts flux_train_network.py:346, wrapped by its base).
+    own = call.function.cls
+    if (
+        own is site.function.cls
+        and not (own is not None and live.program.subclasses(own))
+        and all(cls is not None and lacks(live, cls, site.attr) for cls in classes)
+        and not is_set_from_outside(live.program, site.attr)
     ):
         return True
     if several:

@@ -53,9 +53,9 @@ from dataclasses import dataclass
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
-from distlint.launch.absent import enters
+from distlint.launch.absent import json_named
 from distlint.launch.commands import Option
-from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.launch.project import Configuration, Format, LaunchFiles
 from distlint.nodes import last_name
 from distlint.rule import Status
 
@@ -94,7 +94,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         named = given.get("deepspeed")
         if named is None or named.value is None or "per_device_train_batch_size" not in given:
             continue
-        found, asked = _named(files, named.value, script), _norm(given.get("max_grad_norm"))
+        found, asked = json_named(files, named.value, script), _norm(given.get("max_grad_norm"))
         if found is not None and KEY not in found.values and asked is not None:
             by_path[found.path] = found
             asking.setdefault(found.path, []).append(
@@ -113,15 +113,6 @@ def _norm(option: Option | None) -> tuple[float | None, str] | None:
     except ValueError:
         return None
     return (norm, f"--max_grad_norm {option.value}") if norm > 0 else None
-
-
-def _named(files: LaunchFiles, name: str, script: Script) -> Configuration | None:
-    """The JSON that a launch names, in the folder of the script or in one that it changes to."""
-    for each in (name, *(posixpath.join(folder, name) for folder in enters(script))):
-        found = files.named(each, script.path, Format.DEEPSPEED)
-        if found is not None:
-            return found
-    return None
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -41,16 +41,15 @@ Not proven: DeepSpeed needs GPUs.
 from __future__ import annotations
 
 import ast
-import posixpath
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.deepspeed_keys import SCHEDULES, TRAINER_SCHEDULES
-from distlint.launch.absent import enters
+from distlint.launch.absent import json_named
 from distlint.launch.deepspeed import value_at
-from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.launch.project import Configuration, Format, LaunchFiles
 from distlint.nodes import last_name
 from distlint.rule import Status
 
@@ -85,22 +84,13 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             or "per_device_train_batch_size" not in launch.arguments
         ):
             continue
-        found = _named(files, named.value, script)
+        found = json_named(files, named.value, script)
         if found is not None and _is_another(found, given.value):
             by_path[found.path] = found
             asking.setdefault(found.path, []).append((str(given.value), given.place))
     for path, places in asking.items():
         wanted, first = places[0]
         yield _finding(by_path[path], f"--lr_scheduler_type {wanted}", first, places[1:])
-
-
-def _named(files: LaunchFiles, name: str, script: Script) -> Configuration | None:
-    """The JSON that a launch names, in the folder of the script or in one that it changes to."""
-    for each in (name, *(posixpath.join(folder, name) for folder in enters(script))):
-        found = files.named(each, script.path, Format.DEEPSPEED)
-        if found is not None:
-            return found
-    return None
 
 
 def check(model: Model) -> Iterator[Finding]:
