@@ -352,7 +352,10 @@ def _fix(function: Function, chosen: Chosen) -> Fix:
     names = [n for n in walk(node) if _is_global_rank(n)]
     if len(names) != 1:
         return Fix(Applicability.DISPLAY, advice)
-    found = names[0]
+    # MeMOTR 7de13f4 main.py:101: `set_device(distributed_rank())`, where the name alone says rank.
+    found = next(
+        (n for n in walk(node) if isinstance(n, ast.Call) and n.func is names[0]), names[0]
+    )
     device = _device_in_use(function, found)
     if device:
         code = device

@@ -17,6 +17,15 @@ def current():
     torch.cuda.set_device(rank_info().local_rank)  # expect: DL504
 
 
+def own_rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def by_a_function_of_ones_own(model):
+    torch.cuda.set_device(rank_info().local_rank)  # expect: DL504
+    return DDP(model, device_ids=[rank_info().local_rank])
+
+
 def moves_to_the_current_device(model, batch):
     torch.cuda.set_device(rank_info().local_rank)  # expect: DL504
     return model(batch.to("cuda"))

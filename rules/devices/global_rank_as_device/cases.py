@@ -16,6 +16,15 @@ def current():
     torch.cuda.set_device(dist.get_rank())  # expect: DL504
 
 
+def own_rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def by_a_function_of_ones_own(model):
+    torch.cuda.set_device(own_rank())  # expect: DL504
+    return DDP(model, device_ids=[own_rank()])
+
+
 def moves_to_the_current_device(model, batch):
     torch.cuda.set_device(dist.get_rank())  # expect: DL504
     return model(batch.to(f"cuda:{dist.get_rank()}"))
