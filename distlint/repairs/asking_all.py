@@ -11,6 +11,7 @@ import re
 import textwrap
 from typing import Final
 
+from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.places import span_of
@@ -58,7 +59,7 @@ def asked_of_all(
     name = free_name(function, _NAMES)
     if name is None or len(_QUESTION.findall(edit.code)) != 1:
         return None
-    if not any(_HANDS_OVER.search(each.source.text) for each in model.program.modules.values()):
+    if not model.answer(_hands_over):
         return None
     match edit:
         case Insert():
@@ -80,6 +81,11 @@ def asked_of_all(
                 return None  # `elif`: nothing can stand in front of it
             before, code = test
             return Insert(span_of(asking), before), Replace(edit.span, code)
+
+
+def _hands_over(live: LiveProgram) -> bool:
+    """Whether the ranks of a program can send objects."""
+    return any(_HANDS_OVER.search(each.source.text) for each in live.program.modules.values())
 
 
 def _of_statement(code: str, group: str, name: str) -> str | None:

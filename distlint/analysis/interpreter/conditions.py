@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -29,16 +28,10 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import asks_for_zero3, only_adds_a_bar
 from distlint.knowledge import facts, ranks
+from distlint.nodes import COMPARISONS
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
+    **COMPARISONS,
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }

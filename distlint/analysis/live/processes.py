@@ -20,6 +20,7 @@ from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, ends_process, own_nodes
+from distlint.knowledge.sinks import COMMANDS
 from distlint.nodes import LEAVES, children, walk
 
 _MAY_BE_ALONE: Final = tuple(
@@ -56,18 +57,8 @@ _LAUNCHER: Final = re.compile(
     r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b|\baccelerate launch\b"
 )
 _STARTS_LAUNCHER: Final = re.compile(r"os\.system\(|subprocess\.")
-_COMMANDS: Final = frozenset(
-    {
-        "os.system",
-        "os.popen",
-        "subprocess.run",
-        "subprocess.call",
-        "subprocess.check_call",
-        "subprocess.check_output",
-        "subprocess.Popen",
-    }
-)
-"""Calls that run a command in a process below this one, as they are written nearly everywhere."""
+_COMMANDS: Final = COMMANDS | {"subprocess.Popen"}
+"""Calls that run a command in a process below this one, whether they wait for it or not."""
 _OF_GROUP: Final = re.compile(r"rank|world_size|process_group|distributed|(?i:accelerator)")
 _PER_NODE: Final = re.compile(r"--nproc[_-]per[_-]node[ =]+(\S+)")
 _SIZE: Final = re.compile(

@@ -406,6 +406,16 @@ def _entry_of(node: ast.AST, key: str) -> bool:
     return False
 
 
+def attempts_around(function: Function, node: ast.AST) -> list[ast.Try]:
+    """The `try` statements of a function in whose body, handlers left out, a node stands."""
+    return [
+        attempt
+        for attempt in own_nodes(function)
+        if isinstance(attempt, ast.Try)
+        and any(node is inner for statement in attempt.body for inner in walk(statement))
+    ]
+
+
 @remembered
 def asked_by_loops(function: Function) -> frozenset[str]:
     """The parameters that the test of a `while` compares: whether it has a turn may follow from the argument."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import attempts_around
 from distlint.analysis.questions.caught import is_caught
 from distlint.analysis.questions.launched import started_by
 from distlint.nodes import last_name, walk
@@ -90,12 +90,7 @@ def handlers_end_the_job(
         node: the call.
         left_alone: whether the ranks of a Python file are started by what leaves the others when one fails.
     """
-    around = [
-        attempt
-        for attempt in own_nodes(function)
-        if isinstance(attempt, ast.Try)
-        and any(node is inner for statement in attempt.body for inner in walk(statement))
-    ]
+    around = attempts_around(function, node)
     innermost = max(around, key=lambda attempt: attempt.lineno, default=None)
     return (
         innermost is not None

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.leftover import is_plain, started_by_scripts
-from distlint.nodes import walk
+from distlint.nodes import COMPARISONS, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
 
 _UNKNOWN: Final = object()
 _MAX_CALLERS: Final = 4
-_COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-}
 _ASKS_KIND: Final = frozenset({"isinstance", "issubclass", "super", "type"})
 
 
@@ -108,7 +97,7 @@ def settled(
                 return decides
             return _UNKNOWN if _UNKNOWN in known else not decides
         case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=right)]):
-            value, compare = settled(program, function, left, depth), _COMPARED.get(type(op))
+            value, compare = settled(program, function, left, depth), COMPARISONS.get(type(op))
             if value is _UNKNOWN or compare is None:
                 return _UNKNOWN
             try:

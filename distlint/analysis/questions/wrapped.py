@@ -367,15 +367,7 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
     if call is None:
         return False
     several = site.receiver.wraps[-1].kind == "accelerate" and len(call.args) > 1
-    path = ast.unparse(site.node.value)
-    named = [given for given in call.node.args if ast.unparse(given) == path]
-    classes = (
-        classes_of(live, call.function, named[0])
-        if several and named
-        else frozenset({None})
-        if several
-        else wrapped_classes(live, call)
-    )
+    classes = _prepared_as(live, call, site) if several else wrapped_classes(live, call)
     # What a subclass overrides may make another model (sd-scripts flux_train_network.py:346, wrapped by its base).
     own = call.function.cls
     if (
@@ -389,6 +381,13 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
         return False
     seen = [cls for cls in classes if cls is not None and lacks(live, cls, site.attr)]
     return bool(seen) and site.attr not in live.answer(named_anywhere)
+
+
+def _prepared_as(live: LiveProgram, call: CallSite, site: AttributeSite) -> frozenset[Class | None]:
+    """The classes that a model may be of which `prepare()` gets among others, under the name that a read has for it."""
+    path = ast.unparse(site.node.value)
+    named = next((given for given in call.node.args if ast.unparse(given) == path), None)
+    return classes_of(live, call.function, named) if named is not None else frozenset({None})
 
 
 def named_by_nobody(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:

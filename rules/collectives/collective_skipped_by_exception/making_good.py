@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import attempts_around
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -34,14 +34,8 @@ def makes_good(model: Model, function: Function, node: ast.AST) -> bool:
         and found.text == read[0].text
         and found.ranks == read[0].ranks
     }
-    attempts = [
-        attempt
-        for attempt in own_nodes(function)
-        if isinstance(attempt, ast.Try)
-        and any(inner is node for statement in attempt.body for inner in walk(statement))
-    ]
     return any(
         attempt.handlers
         and all(any(id(inner) in written for inner in walk(h)) for h in attempt.handlers)
-        for attempt in attempts
+        for attempt in attempts_around(function, node)
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.environment import statements
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import attempts_around, own_nodes
 from distlint.analysis.questions.caught import is_caught
 from distlint.nodes import last_name, walk
 
@@ -51,16 +51,14 @@ def is_installed_or_raised(function: Function, node: ast.AST) -> bool:
     fairchem 31c0963 src/fairchem/core/common/distutils.py:98: Slurm is installed for all ranks of a job, or for none.
     """
     return any(
-        isinstance(attempt, ast.Try)
-        and len(attempt.handlers) > 1
-        and any(node is inner for statement in attempt.body for inner in walk(statement))
+        len(attempt.handlers) > 1
         and all(
             _raises_the_same(handler)
             if _names(handler) & _OF_A_PROCESS
             else _names(handler) == _NO_PROGRAM
             for handler in attempt.handlers
         )
-        for attempt in own_nodes(function)
+        for attempt in attempts_around(function, node)
     )
 
 

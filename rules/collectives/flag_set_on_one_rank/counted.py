@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.training import training_loops
 from distlint.nodes import last_name, walk
+from distlint.repairs.blocks import block_with
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -97,21 +98,13 @@ def _stands_below(function: Function, steps: list[ast.stmt], test: ast.expr) -> 
 
 def _beside(function: Function, step: ast.stmt) -> list[ast.stmt]:
     """The statements of a block to which all ranks come that come to one of them: behind the last exit before it."""
-    block = next((b for b in _blocks(function) if step in b), [step])
+    block = block_with(function, step) or [step]
     exits = [
         number
         for number, each in enumerate(block[: block.index(step)])
         if isinstance(each, ast.If) and isinstance(each.body[-1], _EXITS)
     ]
     return block[exits[-1] + 1 if exits else 0 :]
-
-
-def _blocks(function: Function) -> Iterator[list[ast.stmt]]:
-    for node in own_nodes(function):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                yield block
 
 
 def _is_of_main(model: Model, function: Function, step: ast.stmt) -> bool:
