@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 CODE = "DL702"
 NAME = "anomaly-detection-left-on"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _SWITCH = "torch.autograd.set_detect_anomaly"

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 CODE = "DL512"
 NAME = "visible-devices-overwritten"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
 
 _RANK = re.compile(r"(?:get_?)?(?:(?:local|global)_?)?rank|process_index", re.IGNORECASE)

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 CODE = "DL603"
 NAME = "accumulate-list"
 SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _ACCUMULATE = "accelerate.Accelerator.accumulate"

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 CODE = "DL604"
 NAME = "clip-outside-sync"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _TORCH = {

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 CODE = "DL613"
 NAME = "length-ignores-world-size"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _STEPS = ("num_training_steps", "total_steps", "T_max", "total_iters", "steps_per_epoch")

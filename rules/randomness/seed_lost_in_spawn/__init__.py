@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 CODE = "DL407"
 NAME = "seed-lost-in-spawn"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _SPAWN: Final = "torch.multiprocessing.spawn"

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 CODE = "DL208"
 NAME = "none-on-other-ranks"
 SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 
