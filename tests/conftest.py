@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
 
 from distlint.project.cache import VARIABLE
 from distlint.proving import warm
+
+# Half a million objects of torch and of the tests live to the end: nobody looks for cycles among them.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

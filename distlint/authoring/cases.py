@@ -15,7 +15,7 @@ from distlint.analysis import Source, build_model
 from distlint.authoring.folders import RuleFolder
 from distlint.authoring.remarks import Remark
 from distlint.authoring.structure import TO_FILL_IN
-from distlint.checking import Request, check
+from distlint.checking import Request
 from distlint.edits import Edit, ReplaceComment
 from distlint.findings import Finding
 from distlint.fixing.diff import diff_text
@@ -79,15 +79,16 @@ def run_cases(
         copy = Path(name).resolve() / "cases.py"
         copy.write_bytes(before)
         request = _request(copy, cases, known)
-        report = check([request])
         if not any(word in before for word in (*PREFILTER, *rule.literals)):
             text = "none of LITERALS stands here: files like this one are not read, and nothing is found"
             result.failures.append(cases.remark(None, text))
-        result.failures += [cases.remark(None, problem.reason) for problem in report.problems]
-        if result.failures:
             return result
-        result.failures += _differences(cases, report, request.selection)
         first = repair([request], unsafe=True)
+    report = first.before
+    result.failures += [cases.remark(None, problem.reason) for problem in report.problems]
+    if result.failures:
+        return result
+    result.failures += _differences(cases, report, request.selection)
     result.fixes = first.applied
     result.failures += _fix_remarks(cases, first)
     _compare_with_written(cases, first, result, rewrite=rewrite)
