@@ -136,7 +136,7 @@ def _said_twice(cases: _Cases, report: Report) -> Iterator[Remark]:
         for label in ("fix: ", "to do: "):
             before, found, advice = shown.rpartition(f"\n  {label}")
             if found and " ".join(advice.split()) in " ".join(before.split()):
-                text = f"what {row.finding.code} says to do is said before it as well"
+                text = f"what {row.finding.code} says to do is said above it as well"
                 yield cases.remark(row.finding.place.line, text)
 
 
