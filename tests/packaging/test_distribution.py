@@ -126,7 +126,7 @@ def test_the_wheel_works_in_an_environment_of_its_own(
     # The pip of this environment installs there: to give the new one its own costs more than the rest.
     run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], tmp_path)
     python = tmp_path / "env/bin/python"
-    pip = [sys.executable, "-m", "pip", "--python", python]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python]
     done = run([*pip, "install", "--no-deps", "--no-index", distributions[0]], tmp_path)
     assert done.returncode == 0, done.stderr
     assert_works([python], tmp_path, dependencies)
