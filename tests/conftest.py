@@ -1,12 +1,22 @@
-"""What all tests share: a cache of their own, so that none touches the user's."""
+"""What all tests share: a cache of their own, so that none touches the user's, and where ranks come from."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
 
 from distlint.project.cache import VARIABLE
+from distlint.proving import warm
+
+# Half a million objects of torch and of the tests live to the end: nobody looks for cycles among them.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -14,3 +24,11 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def interpreter() -> Iterator[warm.WarmInterpreter]:
+    """The interpreter that ranks are forked off: one for all tests of a worker."""
+    pytest.importorskip("torch")
+    with warm.interpreter() as started:
+        yield started

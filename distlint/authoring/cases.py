@@ -7,7 +7,7 @@ import io
 import tempfile
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from distlint.analysis import Source, build_model
 from distlint.authoring.folders import RuleFolder
 from distlint.authoring.remarks import Remark
 from distlint.authoring.structure import TO_FILL_IN
-from distlint.checking import Request, check
+from distlint.checking import Request
 from distlint.edits import Edit, ReplaceComment
 from distlint.findings import Finding
 from distlint.fixing.diff import diff_text
@@ -27,6 +27,8 @@ from distlint.project.suppressions import find_suppressions
 from distlint.proving.expectations import expectations
 from distlint.repairing import Repair, applies, repair
 from distlint.reporting.report import Report
+from distlint.reporting.style import Style
+from distlint.reporting.text import Layout, render
 from distlint.rule import Rule
 
 _NOT_FOLLOWED: Final = (
@@ -79,15 +81,17 @@ def run_cases(
         copy = Path(name).resolve() / "cases.py"
         copy.write_bytes(before)
         request = _request(copy, cases, known)
-        report = check([request])
         if not any(word in before for word in (*PREFILTER, *rule.literals)):
             text = "none of LITERALS stands here: files like this one are not read, and nothing is found"
             result.failures.append(cases.remark(None, text))
-        result.failures += [cases.remark(None, problem.reason) for problem in report.problems]
-        if result.failures:
             return result
-        result.failures += _differences(cases, report, request.selection)
         first = repair([request], unsafe=True)
+    report = first.before
+    result.failures += [cases.remark(None, problem.reason) for problem in report.problems]
+    if result.failures:
+        return result
+    result.failures += _differences(cases, report, request.selection)
+    result.failures += _said_twice(cases, report)
     result.fixes = first.applied
     result.failures += _fix_remarks(cases, first)
     _compare_with_written(cases, first, result, rewrite=rewrite)
@@ -122,6 +126,18 @@ def _differences(cases: _Cases, report: Report, selection: Selection) -> Iterato
             yield cases.remark(line, f"{code} is found here{often}, and is not expected")
     for other in sorted({row.finding.code for row in report.findings} - selection.codes):
         yield Remark(cases.folder.page, None, f"check() reports {other}, the rule's CODE is {code}")
+
+
+def _said_twice(cases: _Cases, report: Report) -> Iterator[Remark]:
+    """Findings whose advice stands already in what a terminal shows above it."""
+    layout = Layout(Style(), width=160, quiet=True)
+    for row in report.findings:
+        shown = render(replace(report, findings=[row]), layout)
+        for label in ("fix: ", "to do: "):
+            before, found, advice = shown.rpartition(f"\n  {label}")
+            if found and " ".join(advice.split()) in " ".join(before.split()):
+                text = f"what {row.finding.code} says to do is said above it as well"
+                yield cases.remark(row.finding.place.line, text)
 
 
 # The fix

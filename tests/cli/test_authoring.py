@@ -135,6 +135,10 @@ SPOILED = {
         _with("__init__.py", "Delete(span_of(site.statement))", "Delete(span_of(site.statement)), Delete(span_of(site.module.source.tree.body[5]))"),
         "cases.py:25: the fix changes this statement, of which no finding speaks",
     ),
+    "advice that is given above": (
+        _with("__init__.py", '"Drop the barrier"', '"the rank is asked here"'),
+        "cases.py:12: what MINE001 says to do is said above it as well",
+    ),
     "words of other libraries": (
         lambda folder: (folder / "cases.py").write_text("one()  # expect: MINE001\n\n\ndef two(): ...\n"),
         "none of LITERALS stands here",

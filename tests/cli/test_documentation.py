@@ -167,19 +167,3 @@ def test_nobody_is_told_to_install_a_name_from_the_index_that_is_not_ours() -> N
     advice = re.compile(r"pip install (?:-\S+ )*[\"']?distlint\b")
     told = [path.name for path in pages if advice.search(path.read_text(encoding="utf-8"))]
     assert told == []
-
-
-@pytest.mark.slow
-def test_no_finding_of_the_cases_says_a_sentence_twice(distlint: Program) -> None:
-    cases = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("rules/*/*/cases.py"))]
-    options = ("check", "--no-cache", "--preview", "--select", "ALL", "--quiet")
-    blocks = distlint(*options, *cases, cwd=ROOT, env={"COLUMNS": "160"}).out.split("\n\n")
-    seen = 0
-    for block in blocks:
-        before, label, advice = block.rpartition("\n  fix: ")
-        if not label:
-            before, label, advice = block.rpartition("\n  to do: ")
-        if label:
-            seen += 1
-            assert " ".join(advice.split()) not in " ".join(before.split()), block
-    assert seen > 100

@@ -264,23 +264,21 @@ def test_files_with_odd_names_are_fixed(distlint: Program, tmp_path: Path) -> No
 # Locales
 
 
+WITHOUT_UTF8 = {
+    "LC_ALL": "C",
+    "PYTHONIOENCODING": "",
+    "PYTHONUTF8": "0",
+    "PYTHONCOERCECLOCALE": "0",
+}
 LOCALES = [
     pytest.param({"PYTHONIOENCODING": "ascii"}, id="ascii"),
     pytest.param({"LC_ALL": "C", "PYTHONIOENCODING": ""}, id="C"),
-    pytest.param(
-        {
-            "LC_ALL": "C",
-            "PYTHONIOENCODING": "",
-            "PYTHONUTF8": "0",
-            "PYTHONCOERCECLOCALE": "0",
-        },
-        id="C without UTF-8",
-    ),
+    pytest.param(WITHOUT_UTF8, id="C without UTF-8"),
 ]
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-@pytest.mark.parametrize("output_format", ["text", "json", "sarif", "github", "gitlab", "junit"])
+@pytest.mark.parametrize("output_format", ["text", "json", "junit"])
 def test_ascii_locales(
     in_process: Program, tmp_path: Path, locale: dict[str, str], output_format: str
 ) -> None:
@@ -288,10 +286,21 @@ def test_ascii_locales(
     result = in_process("check", "--output-format", output_format, env=locale)
     assert (result.code, result.err) == (1, "")
     match output_format:
-        case "json" | "sarif" | "gitlab":
+        case "json":
             json.loads(result.out)
         case "junit":
             ElementTree.fromstring(result.out)
+
+
+@pytest.mark.parametrize("output_format", ["sarif", "github", "gitlab"])
+def test_formats_in_a_locale_without_utf8(
+    in_process: Program, tmp_path: Path, output_format: str
+) -> None:
+    (tmp_path / "é.py").write_text("模 = wrong\n", encoding="utf-8")
+    result = in_process("check", "--output-format", output_format, env=WITHOUT_UTF8)
+    assert (result.code, result.err) == (1, "")
+    if output_format != "github":
+        json.loads(result.out)
 
 
 @pytest.mark.parametrize("locale", LOCALES)
@@ -333,19 +342,24 @@ def check(model):
 """
 
 
+BROKEN = [
+    ("raise RuntimeError('no\\nlicence')", "RuntimeError: no licence"),
+    ("raise SystemExit('licence')", "SystemExit: licence"),
+    ("def f(:", "SyntaxError: invalid syntax"),
+    ("import not_there", "ModuleNotFoundError: No module named 'not_there'"),
+    ("x = 1", "AttributeError: "),
+    ("CODE = 'X1'", "AttributeError: "),
+    (WORKING.replace("BAD001", "DL101").format(body="yield"), "DL101 is defined by "),
+]
+
+
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "why", "command"),
     [
-        ("raise RuntimeError('no\\nlicence')", "RuntimeError: no licence"),
-        ("raise SystemExit('licence')", "SystemExit: licence"),
-        ("def f(:", "SyntaxError: invalid syntax"),
-        ("import not_there", "ModuleNotFoundError: No module named 'not_there'"),
-        ("x = 1", "AttributeError: "),
-        ("CODE = 'X1'", "AttributeError: "),
-        (WORKING.replace("BAD001", "DL101").format(body="yield"), "DL101 is defined by "),
+        *((*broken, "check") for broken in BROKEN),
+        *((*BROKEN[0], command) for command in ("fix", "rules", "explain")),
     ],
 )
-@pytest.mark.parametrize("command", ["check", "fix", "rules", "explain"])
 def test_a_broken_plugin_is_one_line_and_2(
     in_process: Program,
     tmp_path_factory: pytest.TempPathFactory,

@@ -1,4 +1,4 @@
-"""Measures the bytes that a strategy really keeps, on the ranks of torchrun over gloo.
+"""Measures the bytes that a strategy really keeps, on ranks over gloo.
 
 Prints a line of JSON from rank 0 for each measurement: bytes of weights, gradients, optimizer state
 and reducer buckets that this rank holds after a backward pass and a step, or what WHAT says instead.

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -17,13 +14,15 @@ from distlint.hardware.memory.activations import Shape
 from distlint.hardware.memory.optimizers import OPTIMIZERS
 from distlint.hardware.memory.plan import Request, Usage, usage_of
 from distlint.hardware.memory.strategies import STRATEGIES, Precision
+from distlint.proving import warm
+from tests.in_this_process import distlint
 from tests.once import once
+from tests.ranks import run_right
 
 pytest.importorskip("torch")
 
-_SCRIPT = Path(__file__).parent / "measure_states.py"
+_SCRIPT = Path(__file__).resolve().parent / "measure_states.py"
 _RANKS = 2
-_LIMIT_S = 180
 
 
 # The measurements of a number of ranks take one launch: starting torch costs more than they do.
@@ -44,31 +43,31 @@ Measured = Callable[..., dict[str, int]]
 
 
 @pytest.fixture
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+def measured(
+    tmp_path_factory: pytest.TempPathFactory, interpreter: warm.WarmInterpreter
+) -> Measured:
     """What is measured of a strategy, in a launch with what is measured of others."""
 
     def of(strategy: str, precision: str, what: str = "states", ranks: int = 2) -> dict[str, int]:
         asked = _LAUNCHES[ranks]
-        answers = once(tmp_path_factory, f"bytes-{ranks}", lambda: _measured(ranks, *asked))
+
+        def make() -> list[dict[str, int]]:
+            return _measured(interpreter, ranks, tmp_path_factory.mktemp("bytes"), *asked)
+
+        answers = once(tmp_path_factory, f"bytes-{ranks}", make)
         answer: dict[str, int] = answers[asked.index((what, strategy, precision))]
         return answer
 
     return of
 
 
-def _measured(ranks: int, *asked: tuple[str, str, str]) -> list[dict[str, int]]:
+def _measured(
+    interpreter: warm.WarmInterpreter, ranks: int, folder: Path, *asked: tuple[str, str, str]
+) -> list[dict[str, int]]:
     """What the ranks of one launch measure, in order: what, strategy, precision."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", str(ranks), str(_SCRIPT), *chain(*asked)]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=_LIMIT_S,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    assert done.returncode == 0 and len(lines) == len(asked), done.stderr[-2000:]
+    said = run_right(interpreter, ranks, [str(_SCRIPT), *chain(*asked)], folder)
+    lines = [line for line in said[0].splitlines() if line.startswith("{")]
+    assert len(lines) == len(asked), said[0]
     return [json.loads(line) for line in lines]
 
 
@@ -112,7 +111,9 @@ def test_hsdp_keeps_what_the_plan_says(precision: str, measured: Measured) -> No
 
 
 @pytest.mark.slow
-def test_tensor_parallel_ranks_keep_what_the_plan_says(tmp_path: Path) -> None:
+def test_tensor_parallel_ranks_keep_what_the_plan_says(
+    tmp_path: Path, interpreter: warm.WarmInterpreter
+) -> None:
     """A model saved by transformers, and divided by it over two ranks."""
     import transformers
 
@@ -125,10 +126,11 @@ def test_tensor_parallel_ranks_keep_what_the_plan_says(tmp_path: Path) -> None:
         vocab_size=500,
     )
     transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
-    (seen,) = _measured(_RANKS, ("tensor-parallel", str(tmp_path), "fp32"))
-    command = [sys.executable, "-m", "distlint", "plan", "--config", str(tmp_path), "--json"]
+    asked = ("tensor-parallel", str(tmp_path), "fp32")
+    (seen,) = _measured(interpreter, _RANKS, tmp_path, asked)
+    command = ["plan", "--config", str(tmp_path), "--json"]
     command += ["--tp", "2", "--gpus", "2", "--memory", "80GB", "--precision", "fp32"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S)
+    done = distlint(command, tmp_path)
     rows = {row["strategy"]: row for row in json.loads(done.stdout)["strategies"]}
     assert seen["weights"] == rows["ddp-bucket-view"]["usage"]["weights"]
 
@@ -189,9 +191,11 @@ def test_optimizers_keep_what_the_plan_says(optimizer: str, exact: bool) -> None
         ("zero3", "fp32"),
     ],
 )
-def test_deepspeed_keeps_what_the_plan_says(strategy: str, precision: str) -> None:
+def test_deepspeed_keeps_what_the_plan_says(
+    strategy: str, precision: str, tmp_path: Path, interpreter: warm.WarmInterpreter
+) -> None:
     """All tensors alive, less the plan's states, are one or two reduce buckets and no more."""
-    (seen,) = _measured(_RANKS, ("states", strategy, precision))
+    (seen,) = _measured(interpreter, _RANKS, tmp_path, ("states", strategy, precision))
     planned = _planned(strategy, precision, seen["parameters"])
     states = planned.weights + planned.gradients + planned.optimizer
     bucket = 64 * 64 * Precision(precision).compute_bytes

@@ -24,8 +24,12 @@ from tests.incremental.edits import (
     said,
 )
 
-LARGE = ("accelerate", "transformers")
-"""Packages of which a check takes seconds."""
+LARGE = ("accelerate", "transformers", "peft")
+"""Packages whose edits take half a minute and more."""
+EACH_PACKAGE = [
+    pytest.param(name, marks=pytest.mark.long if name in LARGE else pytest.mark.slow)
+    for name in PACKAGES
+]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -160,13 +164,7 @@ def test_a_file_that_is_saved_during_a_check(
     assert not check(prepare(Inputs((".",), cache_dir=cache)).requests).findings
 
 
-@pytest.mark.parametrize(
-    "package",
-    [
-        pytest.param(name, marks=pytest.mark.long if name in LARGE else pytest.mark.slow)
-        for name in PACKAGES
-    ],
-)
+@pytest.mark.parametrize("package", EACH_PACKAGE)
 def test_edits_of_installed_packages(package: str, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
@@ -201,10 +199,7 @@ def test_two_processes_say_the_same(tmp_path: Path) -> None:
     assert {said_with_hashes(tmp_path, seed) for seed in ("1", "2")} == {first}
 
 
-@pytest.mark.slow
-def test_two_processes_say_the_same_of_installed_packages(tmp_path: Path) -> None:
-    for package, parts in PACKAGES.items():
-        folder = tmp_path / package
-        folder.mkdir()
-        copied(package, parts, folder)
+@pytest.mark.parametrize("package", EACH_PACKAGE)
+def test_two_processes_say_the_same_of_installed_packages(package: str, tmp_path: Path) -> None:
+    copied(package, PACKAGES[package], tmp_path)
     assert said_with_hashes(tmp_path, "3") == said_with_hashes(tmp_path, "4")

@@ -13,8 +13,9 @@ import pytest
 
 from distlint.proving import launch
 from distlint.proving.declaration import DeclarationError, Outcome, read_declaration
-from distlint.proving.execution import Execution, execute
+from distlint.proving.execution import Execution, Starter, execute
 from distlint.proving.steps import as_written
+from distlint.proving.warm import WarmInterpreter
 
 pytest.importorskip("torch")
 
@@ -33,9 +34,17 @@ def _write(folder: Path, header: str, body: str) -> Path:
     return script
 
 
-def _run(folder: Path, header: str, body: str, *, may_hang: bool = True) -> Execution:
+def _run(
+    folder: Path,
+    header: str,
+    body: str,
+    *,
+    may_hang: bool = True,
+    start: Starter = launch.start,
+) -> Execution:
     declaration = read_declaration(_write(folder, header, body))
-    return execute(declaration.path, declaration, may_hang=may_hang, folder=folder / "notes")
+    notes = folder / "notes"
+    return execute(declaration.path, declaration, may_hang=may_hang, folder=notes, start=start)
 
 
 @pytest.mark.parametrize("name", ["hang", "wrong_result"])
@@ -47,9 +56,11 @@ def test_examples_go_wrong_as_declared_and_right_by_hand(name: str, tmp_path: Pa
     assert (result.outcome, [end.status for end in result.ranks]) == (Outcome.RIGHT, [0, 0])
 
 
-def test_ranks_that_all_wait_are_a_hang_long_before_their_timeouts(tmp_path: Path) -> None:
+def test_ranks_that_all_wait_are_a_hang_long_before_their_timeouts(
+    tmp_path: Path, interpreter: WarmInterpreter
+) -> None:
     body = INIT + "if rank == 0:\n    dist.barrier()\nelse:\n    dist.recv(torch.ones(1), 0)\n"
-    result = _run(tmp_path, "Goes wrong on 2 ranks: hangs.", body)
+    result = _run(tmp_path, "Goes wrong on 2 ranks: hangs.", body, start=interpreter.start)
     assert result.outcome is Outcome.HANGS
     lines = (tmp_path / "proof.py").read_text().splitlines()
     at = [lines[end.line - 1].strip() for end in result.ranks if end.line]
@@ -57,10 +68,13 @@ def test_ranks_that_all_wait_are_a_hang_long_before_their_timeouts(tmp_path: Pat
     assert [end.exception for end in result.ranks] == [None, None]  # no timeout has struck
 
 
-def test_an_idle_rank_with_a_computing_partner_is_no_hang(tmp_path: Path) -> None:
+def test_an_idle_rank_with_a_computing_partner_is_no_hang(
+    tmp_path: Path, interpreter: WarmInterpreter
+) -> None:
     compute = "import time\nend = time.process_time() + 4\nwhile time.process_time() < end: pass\n"
     guarded = "if rank == 0:\n" + "".join(f"    {line}\n" for line in compute.splitlines())
-    result = _run(tmp_path, "Goes wrong on 2 ranks: hangs.", INIT + guarded + "dist.barrier()\n")
+    body = INIT + guarded + "dist.barrier()\n"
+    result = _run(tmp_path, "Goes wrong on 2 ranks: hangs.", body, start=interpreter.start)
     assert result.outcome is Outcome.RIGHT
 
 
@@ -71,9 +85,11 @@ def test_the_time_limit_ends_ranks_that_never_stop(tmp_path: Path) -> None:
     assert [end.line for end in result.ranks] == [4, 4]
 
 
-def test_the_cause_counts_not_what_it_did_to_the_others(tmp_path: Path) -> None:
+def test_the_cause_counts_not_what_it_did_to_the_others(
+    tmp_path: Path, interpreter: WarmInterpreter
+) -> None:
     body = INIT + "if rank == 1: raise KeyError('config')\ndist.barrier()\n"
-    result = _run(tmp_path, "Goes wrong on 2 ranks: fails.", body)
+    result = _run(tmp_path, "Goes wrong on 2 ranks: fails.", body, start=interpreter.start)
     assert result.outcome is Outcome.FAILS
     assert result.evidence.startswith("rank 1 failed at line 7: KeyError")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from distlint.proving import launch, warm
+from distlint.proving import warm
 from tests.in_this_process import distlint
+from tests.ranks import run_right
 
 HEAD = """\
 import os
@@ -111,7 +110,8 @@ def test_a_native_form_does_what_the_runtime_does(
         script.write_text(HEAD + body + TAIL)
         distlint(["fix", "--apply", "--unsafe-fixes", "--fix-style", style, str(script)], folder)
         texts[style] = script.read_text()
-        _end_right(script, folder, interpreter)
+        variables = {"ACCELERATE_USE_CPU": "1"}
+        run_right(interpreter, 2, [str(script), str(folder)], folder, variables)
         left[style] = {
             path.name: path.read_text() for path in folder.iterdir() if path.suffix == ""
         }
@@ -123,21 +123,3 @@ def test_a_native_form_does_what_the_runtime_does(
     assert "distlint" not in texts["native"]
     assert left["native"] == left["runtime"]
     assert left["native"]["seen0"] == left["native"]["seen1"]
-
-
-def _end_right(script: Path, folder: Path, interpreter: warm.WarmInterpreter) -> None:
-    """Run `script FOLDER` on two ranks."""
-    base = {**launch.proof_environment(os.environ), "ACCELERATE_USE_CPU": "1"}
-    port = launch.free_port()
-    command = [sys.executable, str(script), str(folder)]
-    ranks = []
-    try:
-        for rank in range(2):
-            env = launch.rank_environment(base, rank, 2, port)
-            output = folder / f"{rank}.output"
-            ranks.append(interpreter.start(command, rank, env, folder, output))
-        ends = [one.process.wait(150) for one in ranks]
-    finally:
-        launch.end(ranks)
-    said = [(folder / f"{one.rank}.output").read_text()[-3000:] for one in ranks]
-    assert ends == [0, 0], "\n".join(said)

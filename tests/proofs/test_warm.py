@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,6 @@ from distlint.proving.declaration import Outcome, read_declaration
 from distlint.proving.execution import execute
 
 EXAMPLES = Path(__file__).parent / "examples"
-
-
-@pytest.fixture(scope="module")
-def interpreter() -> Iterator[warm.WarmInterpreter]:
-    pytest.importorskip("torch")
-    with warm.interpreter(["torch.distributed", "numpy"]) as started:
-        yield started
 
 
 def _start(

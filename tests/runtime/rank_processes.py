@@ -4,7 +4,7 @@
 script imports the function (``module:name``, from this folder), initialises the group unless told
 not to, calls the function and leaves what it returned, or its traceback, in a file.
 
-Only processes that `run` started are ever killed, by their own handle.
+Only processes that `run` started are ever killed, by their own handle, and what they started.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from distlint.proving import launch
+from distlint.proving.execution import Starter
 
 HERE = Path(__file__).parent
 # After one rank has ended with an error, the others get this long to end by themselves.
@@ -55,6 +58,7 @@ def run(
     group_timeout: float = 60.0,
     prefix: tuple[str, ...] = (),
     terminal: int | None = None,
+    start: Starter = launch.start,
 ) -> list[Outcome]:
     """Runs ``module:name`` with `arguments` on `world_size` ranks; see the module's docstring.
 
@@ -67,25 +71,33 @@ def run(
         prefix: a command to run the script under, in place of the interpreter; then it is started
             once and starts the ranks itself.
         terminal: a file descriptor for rank 0 to read from and write to; the others have none.
+        start: starts a rank that has no terminal: as an interpreter of its own, or forked off one.
     """
     with tempfile.TemporaryDirectory() as folder:
-        started = [
-            _start(
-                function,
-                rank,
-                world_size,
-                arguments,
-                init,
-                env or {},
-                group_timeout,
-                folder,
-                terminal if rank == 0 else None,
-            )
-            for rank in range(world_size)
-            if not prefix
-        ]
-        if prefix:
-            started = [_start_with(prefix, function, world_size, arguments, env or {}, folder)]
+        logs = [Path(folder) / f"{rank}.log" for rank in range(1 if prefix else world_size)]
+        own = [__file__, function, folder, json.dumps(arguments)]
+        variables = environment(env or {})
+        port = str(free_port())
+        started = []
+        for rank, log in enumerate(logs):
+            if prefix:
+                started.append(launch.start([*prefix, *own], 0, variables, Path.cwd(), log))
+                continue
+            if init:
+                variables |= {
+                    "LOCAL_RANK": str(rank),
+                    "RANK": str(rank),
+                    "WORLD_SIZE": str(world_size),
+                    "MASTER_ADDR": "127.0.0.1",
+                    "MASTER_PORT": port,
+                    "RANK_PROCESSES_TIMEOUT": str(group_timeout),
+                }
+            variables["RANK_PROCESSES_RANK"] = str(rank)
+            command = [sys.executable, *own]
+            if rank == 0 and terminal is not None:
+                started.append(_at_terminal(command, variables, terminal))
+            else:
+                started.append(start(command, rank, variables, Path.cwd(), log))
         codes = _wait(started, limit)
         if prefix:
             codes = codes * world_size
@@ -101,74 +113,33 @@ def environment(env: dict[str, str]) -> dict[str, str]:
     return {**inherited, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", **env}
 
 
-def _start(
-    function: str,
-    rank: int,
-    world_size: int,
-    arguments: tuple[Any, ...],
-    init: bool,
-    env: dict[str, str],
-    group_timeout: float,
-    folder: str,
-    terminal: int | None,
-) -> subprocess.Popen[bytes]:
-    variables = environment(env)
-    if init:
-        port_file = Path(folder) / "port"
-        if not port_file.exists():
-            port_file.write_text(str(free_port()))
-        variables |= {
-            "RANK": str(rank),
-            "LOCAL_RANK": str(rank),
-            "WORLD_SIZE": str(world_size),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": port_file.read_text(),
-            "RANK_PROCESSES_TIMEOUT": str(group_timeout),
-        }
-    variables["RANK_PROCESSES_RANK"] = str(rank)
-    with (Path(folder) / f"{rank}.log").open("wb") as log:
-        return subprocess.Popen(
-            [sys.executable, __file__, function, folder, json.dumps(arguments)],
-            env=variables,
-            stdin=subprocess.DEVNULL if terminal is None else terminal,
-            stdout=log if terminal is None else terminal,
-            stderr=subprocess.STDOUT,
-        )
+def _at_terminal(
+    command: list[str], variables: dict[str, str], terminal: int
+) -> launch.RankProcess:
+    process = subprocess.Popen(
+        command,
+        env=variables,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    return launch.started(process, 0, None)
 
 
-def _start_with(
-    prefix: tuple[str, ...],
-    function: str,
-    world_size: int,
-    arguments: tuple[Any, ...],
-    env: dict[str, str],
-    folder: str,
-) -> subprocess.Popen[bytes]:
-    with (Path(folder) / "0.log").open("wb") as log:
-        return subprocess.Popen(
-            [*prefix, __file__, function, folder, json.dumps(arguments)],
-            env=environment(env),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-
-
-def _wait(started: list[subprocess.Popen[bytes]], limit: float) -> list[int | None]:
+def _wait(started: list[launch.RankProcess], limit: float) -> list[int | None]:
     deadline = time.monotonic() + limit
     shortened = False
-    killed: set[int] = set()
-    while any(process.poll() is None for process in started):
-        if not shortened and any(process.poll() not in (None, 0) for process in started):
-            deadline, shortened = min(deadline, time.monotonic() + GRACE), True
-        if time.monotonic() > deadline:
-            for process in started:
-                if process.poll() is None:
-                    killed.add(process.pid)
-                    process.kill()
-                    process.wait()
-        time.sleep(0.02)
-    return [None if process.pid in killed else process.returncode for process in started]
+    try:
+        while None in (codes := [one.process.poll() for one in started]):
+            if not shortened and any(codes):
+                deadline, shortened = min(deadline, time.monotonic() + GRACE), True
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
+    finally:
+        launch.end(started)
+    return codes
 
 
 def _outcome(folder: Path, rank: int, code: int | None) -> Outcome:

@@ -1,6 +1,7 @@
 """Every contract of the runtime, on 1, 2 and 3 processes with gloo.
 
-One launch runs them all; after one fails, or hangs, the rest runs in a new group.
+One launch runs them all; after one fails, or hangs, the rest runs in a new group. Two ranks are interpreters
+of their own, which salt their hashes differently; the others are forked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import pytest
 import rank_processes
 
 from distlint.hardware import contracts
+from distlint.proving import launch
+from distlint.proving.execution import Starter
+from distlint.proving.warm import WarmInterpreter
 from tests.once import once
 
 pytest.importorskip("torch")
@@ -22,7 +26,7 @@ Reports = dict[str, list[str]]
 LIMIT = 240.0
 
 
-def _reports(world_size: int, folder: Path) -> Reports:
+def _reports(world_size: int, folder: Path, start: Starter) -> Reports:
     """For each contract what each rank reported."""
     done: Reports = {}
     remaining = [contract.name for contract in contracts.ALL]
@@ -37,6 +41,7 @@ def _reports(world_size: int, folder: Path) -> Reports:
             str(attempt / "scratch"),
             str(attempt / "reports"),
             limit=LIMIT,
+            start=start,
         )
         complete = True
         while remaining and complete:
@@ -53,10 +58,16 @@ def _reports(world_size: int, folder: Path) -> Reports:
 
 @pytest.mark.parametrize("name", [contract.name for contract in contracts.ALL])
 @pytest.mark.parametrize("world_size", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
-def test_contract(world_size: int, name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_contract(
+    world_size: int,
+    name: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    interpreter: WarmInterpreter,
+) -> None:
     """The contract holds on every rank, or says why it cannot be checked here."""
     folder = tmp_path_factory.mktemp(f"{world_size}-ranks")
-    make = partial(_reports, world_size, folder)
+    start = launch.start if world_size == 2 else interpreter.start
+    make = partial(_reports, world_size, folder, start)
     reports: list[str] = once(tmp_path_factory, f"contracts-{world_size}", make)[name]
     if all(report.startswith("skip") for report in reports):
         pytest.skip(reports[0].removeprefix("skip: "))

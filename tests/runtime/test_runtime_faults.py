@@ -11,6 +11,8 @@ import pytest
 import rank_processes
 from rank_processes import Outcome
 
+from distlint.proving.warm import WarmInterpreter
+
 pytest.importorskip("torch")
 
 
@@ -20,19 +22,23 @@ def _results(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     return [outcome.result for outcome in outcomes]
 
 
-def test_a_section_may_outlast_the_timeout_of_collectives() -> None:
+def test_a_section_may_outlast_the_timeout_of_collectives(interpreter: WarmInterpreter) -> None:
     """With a collective, waiting longer than the group's timeout ends the job."""
     outcomes = rank_processes.run(
-        "fault_ranks:longer_than_the_group_timeout", 2, 5.0, group_timeout=2.0
+        "fault_ranks:longer_than_the_group_timeout",
+        2,
+        5.0,
+        group_timeout=2.0,
+        start=interpreter.start,
     )
     for result in _results(outcomes):
         assert (result["kind"], result["total"]) == ("ok", 2.0)
         assert result["seconds"] > 4
 
 
-def test_main_vanishes_inside_a_section() -> None:
+def test_main_vanishes_inside_a_section(interpreter: WarmInterpreter) -> None:
     """The others learn of it at once, though nobody told them."""
-    gone, *others = rank_processes.run("fault_ranks:main_vanishes", 3)
+    gone, *others = rank_processes.run("fault_ranks:main_vanishes", 3, start=interpreter.start)
     assert gone.code == 7
     for other in others:
         assert other.result["kind"] == "MainProcessError", other
@@ -40,9 +46,11 @@ def test_main_vanishes_inside_a_section() -> None:
         assert "fault_ranks.py" in other.result["text"]
 
 
-def test_main_exits_before_the_others_come() -> None:
+def test_main_exits_before_the_others_come(interpreter: WarmInterpreter) -> None:
     """Rank 0 hosts the store and waits with its end until the others have read why it ends."""
-    main, other = rank_processes.run("fault_ranks:main_exits_before_others_come", 2)
+    main, other = rank_processes.run(
+        "fault_ranks:main_exits_before_others_come", 2, start=interpreter.start
+    )
     assert main.code == 1
     assert other.code == 0, other
     # The ranks call from different lines, and the message of who failed still arrives first.
@@ -50,24 +58,30 @@ def test_main_exits_before_the_others_come() -> None:
     assert "connection" not in other.result["text"]
 
 
-def test_main_finishes_before_the_others_read() -> None:
+def test_main_finishes_before_the_others_read(interpreter: WarmInterpreter) -> None:
     """Destroying the group stops the store's server; not before the others have read."""
-    for result in _results(rank_processes.run("fault_ranks:main_finishes_before_others_read", 3)):
+    outcomes = rank_processes.run(
+        "fault_ranks:main_finishes_before_others_read", 3, start=interpreter.start
+    )
+    for result in _results(outcomes):
         assert result["kind"] == "ok", result
 
 
 @pytest.mark.slow
-def test_a_rank_is_missing() -> None:
+def test_a_rank_is_missing(interpreter: WarmInterpreter) -> None:
     """Those that came are told which one did not."""
-    main, _, third = rank_processes.run("fault_ranks:rank_is_missing", 3)
+    main, _, third = rank_processes.run("fault_ranks:rank_is_missing", 3, start=interpreter.start)
     for outcome in (main, third):
         assert outcome.result["kind"] == "RankTimeoutError", outcome
         assert "rank 1 did not arrive within 2 s" in outcome.result["text"]
 
 
-def test_odd_groups(tmp_path: Path) -> None:
+def test_odd_groups(tmp_path: Path, interpreter: WarmInterpreter) -> None:
     """A file store, a group made again, subgroups, forked children, breakpoints in a batch job."""
-    first, second = _results(rank_processes.run("fault_ranks:odd_groups", 2, str(tmp_path)))
+    outcomes = rank_processes.run(
+        "fault_ranks:odd_groups", 2, str(tmp_path), start=interpreter.start
+    )
+    first, second = _results(outcomes)
     for stage in ("first", "file store"):
         assert first[stage] == [40, "OSError", True], (stage, first)
         assert second[stage] == [40, "MainProcessError", True], (stage, second)
@@ -79,9 +93,12 @@ def test_odd_groups(tmp_path: Path) -> None:
     assert "no terminal" in warning
 
 
-def test_two_machines(tmp_path: Path) -> None:
+def test_two_machines(tmp_path: Path, interpreter: WarmInterpreter) -> None:
     """local=True lets both machines' first ranks go at once; each machine gets its own file."""
-    first, second = _results(rank_processes.run("fault_ranks:two_machines", 2, str(tmp_path)))
+    outcomes = rank_processes.run(
+        "fault_ranks:two_machines", 2, str(tmp_path), start=interpreter.start
+    )
+    first, second = _results(outcomes)
     assert [rank["alone"] for rank in (first, second)] == [True, True]
     assert [rank["met"] for rank in (first, second)] == [True, True]
     assert first["loaded"] == second["loaded"] == [True, True]
@@ -95,7 +112,7 @@ def test_two_machines(tmp_path: Path) -> None:
         assert one["kind"] == "RankError" and "this machine's disk" in one["text"]
 
 
-def test_world_size_without_a_group(tmp_path: Path) -> None:
+def test_world_size_without_a_group(tmp_path: Path, interpreter: WarmInterpreter) -> None:
     """Left-over or early variables: RANK 0 writes, nobody waits, and each says so."""
     for rank in (0, 1):
         (outcome,) = rank_processes.run(
@@ -108,6 +125,7 @@ def test_world_size_without_a_group(tmp_path: Path) -> None:
                 "FAULT_FOLDER": str(tmp_path),
                 "TORCHELASTIC_USE_AGENT_STORE": "False",
             },
+            start=interpreter.start,
         )
         (result,) = _results([outcome])
         assert result["rank"] == rank

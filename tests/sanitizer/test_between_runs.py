@@ -47,8 +47,8 @@ dist.destroy_process_group()
 """
 LOADER = SCRIPT.splitlines().index("    for (batch,) in loader:") + 1
 STEP = SCRIPT.splitlines().index("            optimizer.step()") + 1
-# Two runs of a script each; CI has them.
-SLOW = pytest.mark.slow
+# Two runs of a script each; CI has one case of each kind.
+SLOW, LONG = pytest.mark.slow, pytest.mark.long
 
 
 def _compare(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -71,7 +71,7 @@ def _told(remarks: list[dict[str, Any]]) -> list[tuple[str, int, str]]:
             "parameters",
             STEP,
             "before the first step of optimizer 1, they differ",
-            marks=SLOW,
+            marks=LONG,
         ),
         pytest.param(
             "unwrapped",
@@ -86,7 +86,7 @@ def _told(remarks: list[dict[str, Any]]) -> list[tuple[str, int, str]]:
             "parameters",
             STEP,
             "part from the other run, though the batches are the same",
-            marks=SLOW,
+            marks=LONG,
         ),
         pytest.param(
             "steps",

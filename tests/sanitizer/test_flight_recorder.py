@@ -6,13 +6,14 @@ import json
 import os
 import pickle
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from distlint.proving.launch import free_port, one_machine_environment, rank_environment
+from distlint.proving.warm import WarmInterpreter
+from tests.in_this_process import distlint
+from tests.ranks import run_right
 
 pytest.importorskip("torch")
 
@@ -28,31 +29,21 @@ def dump():
 FIRST = HEAD.count("\n") + 1
 
 
-def _dump(folder: Path, body: str, ranks: int = 2, size: int = 100) -> None:
+def _dump(
+    interpreter: WarmInterpreter, folder: Path, body: str, ranks: int = 2, size: int = 100
+) -> None:
     """Run a script whose ranks write dumps, and leave."""
     (folder / "dumps").mkdir()
-    (folder / "train.py").write_text(HEAD + textwrap.dedent(body))
-    base = one_machine_environment(os.environ) | {"TORCH_FR_BUFFER_SIZE": str(size)}
-    port = free_port()
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(folder / "train.py")],
-            cwd=folder,
-            env=rank_environment(base, rank, ranks, port),
-        )
-        for rank in range(ranks)
-    ]
-    assert [process.wait(120) for process in started] == [0] * ranks
+    script = folder / "train.py"
+    script.write_text(HEAD + textwrap.dedent(body))
+    run_right(interpreter, ranks, [str(script)], folder, {"TORCH_FR_BUFFER_SIZE": str(size)})
 
 
 def _read(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "distlint", "run", "--read", "dumps", *options]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
+    return distlint(["run", "--read", "dumps", *options], folder)
 
 
-def test_ranks_in_different_collectives(tmp_path: Path) -> None:
+def test_ranks_in_different_collectives(tmp_path: Path, interpreter: WarmInterpreter) -> None:
     body = """\
     def main():
         dist.all_reduce(torch.ones(4))
@@ -64,7 +55,7 @@ def test_ranks_in_different_collectives(tmp_path: Path) -> None:
     dump()
     os._exit(0)
     """
-    _dump(tmp_path, body)
+    _dump(interpreter, tmp_path, body)
     done = _read(tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     assert (
@@ -75,7 +66,9 @@ def test_ranks_in_different_collectives(tmp_path: Path) -> None:
     assert f"train.py:{FIRST + 3} DL102" in done.stderr
 
 
-def test_a_rank_that_stays_away_after_the_ring_has_gone_round(tmp_path: Path) -> None:
+def test_a_rank_that_stays_away_after_the_ring_has_gone_round(
+    tmp_path: Path, interpreter: WarmInterpreter
+) -> None:
     """Only the last four entries of each rank are left, and not the same four."""
     body = """\
     for step in range(6):
@@ -85,7 +78,7 @@ def test_a_rank_that_stays_away_after_the_ring_has_gone_round(tmp_path: Path) ->
     dump()
     os._exit(0)
     """
-    _dump(tmp_path, body, ranks=3, size=4)
+    _dump(interpreter, tmp_path, body, ranks=3, size=4)
     done = _read(tmp_path, "--json")
     report = json.loads(done.stdout)
     assert (done.returncode, report["divergence"]["index"]) == (3, 7)
@@ -95,7 +88,9 @@ def test_a_rank_that_stays_away_after_the_ring_has_gone_round(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_equal_dumps_and_subgroups_show_no_divergence(tmp_path: Path) -> None:
+def test_equal_dumps_and_subgroups_show_no_divergence(
+    tmp_path: Path, interpreter: WarmInterpreter
+) -> None:
     body = """\
     pair = dist.new_group([0, 1])
     own = [dist.new_group([0]), dist.new_group([1])][r]
@@ -106,7 +101,7 @@ def test_equal_dumps_and_subgroups_show_no_divergence(tmp_path: Path) -> None:
     dump()
     dist.destroy_process_group()
     """
-    _dump(tmp_path, body)
+    _dump(interpreter, tmp_path, body)
     done = _read(tmp_path)
     assert done.returncode == 0, done.stderr
     assert "no divergence in the dumps of ranks 0, 1" in done.stdout
