@@ -29,9 +29,11 @@ _NAMES: Final = ("answers", "answers_of_all", "answer_of_each")
 """What the list may be called that holds what each rank says."""
 _HANDS_OVER: Final = re.compile(
     r"set_device\(|set_device_index\(|device_id\s*=|[\"']gloo[\"']|(?:gather|broadcast)_object"
+    r"|\b(?:Accelerator|PartialState|TrainingArguments|HfArgumentParser)\("
 )
 """Words of a program whose ranks can send objects: over NCCL they go by way of the current device (torch 2.13.0
-distributed/distributed_c10d.py, `all_gather_object`), which the ranks must have chosen."""
+distributed/distributed_c10d.py, `all_gather_object`), which the ranks must have chosen, or what they make chooses
+(accelerate 1.15.0 state.py, `PartialState.set_device`; transformers 5.0.0 training_args.py, `_setup_devices`)."""
 
 
 def free_name(function: Function, names: tuple[str, ...]) -> str | None:

@@ -27,7 +27,7 @@ from distlint.repairs.group import group_at
 from distlint.repairs.group_flow import Group, negated
 from distlint.repairs.guarding import LEAVES, statement_on_main
 from distlint.repairs.leftover import used_twin
-from distlint.repairs.meeting import NEED_ALL, hindrance
+from distlint.repairs.meeting import NEED_ALL, hindrance, next_meeting
 from distlint.repairs.scope import Scope, scope_at, visible_imports
 from distlint.repairs.ways_inside import way_inside
 
@@ -442,7 +442,7 @@ def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
             code = _expression(edit.code, place)
             if code is not None:
                 return "", (replace(edit, code=code),)
-            if names <= {"any_rank", "all_ranks"} and (group := place.scope.distributed):
+            if names <= {"any_rank", "all_ranks"} and (group := _group(place, edit)):
                 asked = asked_of_all(place.model, place.function, edit, group)
                 return None if asked is None else ("", asked)
         case Replace() if names in ({"run_on_main"}, {"save"}):
@@ -451,6 +451,17 @@ def _native(edit: Edit, place: _Place) -> tuple[str, tuple[Edit, ...]] | None:
             left = _statement(place, edit.span)
             return None if left is None else ("Take it out", (Delete(span_of(left), prune=True),))
     return None
+
+
+def _group(place: _Place, edit: Edit) -> str:
+    """`torch.distributed`, as the place knows it, where the group is there, or what follows raises without it."""
+    if place.scope.distributed:
+        return place.scope.distributed
+    match next_meeting(place.model, place.function, _whole(edit)):
+        case ast.Call(func=ast.Attribute(value=owner)):
+            known = place.model.resolve(place.function.module, owner) == "torch.distributed"
+            return ast.unparse(owner) if known else ""
+    return ""
 
 
 def _expression(code: str, place: _Place) -> str | None:

@@ -36,6 +36,10 @@ from distlint.repairs.premises import meetings_in, ranked_callers, runs_by_itsel
 from distlint.repairs.turning import turned
 
 _WRITERS = frozenset({"torch.save", "safetensors.torch.save_file"})
+_OF_TENSORS = frozenset(
+    f"accelerate.Accelerator.{name}"
+    for name in ("gather", "gather_for_metrics", "pad_across_processes", "reduce")
+)
 _MEASURE = re.compile(
     r"loss|acc(uracy)?\b|score|metric|ppl|perplexity|bleu|rouge|psnr|ssim|fid\b|auc\b|f1\b|miou|reward"
 )
@@ -44,6 +48,12 @@ _LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_
 
 _ALONE = re.compile(r"""rank\w*["']?\s*(?:[,=]|!=|>|in\b|not in\b)[^\n]*-1""")
 """How files write the rank of a process that no launcher started."""
+
+_FOR_ONE = re.compile(
+    r"(?i)(?<![a-z])(?:print|log|warn|info|debug|save|write|dump|export|upload|report|plot|show|send|push|touch|unlink"
+    r"|add_(?:scalar|image|figure|text|hist)|mkdir|makedirs|remove|rmtree|rename|(?:copy|move)(?!_$))"
+)
+"""Calls by whose names one rank may write or tell something."""
 
 _LISTINGS = frozenset({"listdir", "glob", "iglob", "iterdir", "scandir"})
 
@@ -125,6 +135,8 @@ def _names_a_measure(model: Model, function: Function, site: CallSite) -> bool:
     Amphion d3de90f models/base/new_trainer.py:331: `"…_loss-{:.6f}".format(epoch, step, valid_loss)` is the folder
     that rank 0 saves into; on all ranks it would be as many folders.
     """
+    if site.name in _OF_TENSORS or site.name.rpartition(".")[0] == "torch.distributed":
+        return False  # each rank's own value is what it is for
     if any(_differs(value) for value in (*site.args, *site.keywords.values())):
         return True
     assert isinstance(site.node, ast.Call)
@@ -386,10 +398,10 @@ def _ends_a_loop(function: Function, branch: ast.If) -> bool:
 
 
 def _may_go(model: Model, function: Function, branch: ast.If) -> bool:
-    """Whether an exit of some ranks stands in front of several collectives, and of nothing for one rank alone.
+    """Whether an exit of some ranks stands in front of what needs all of them, and of nothing for one rank alone.
 
-    With one collective behind it, that moves and the exit stays. What is done with its own hands (a call that
-    stands alone, a file) may be for one rank; a tensor that is changed in place is everybody's.
+    With one collective behind it, that moves and the exit stays; in a loop, who has left is missing in each turn that
+    follows. What is written or told without a test of the rank is for the ranks that stay.
     """
     match branch:
         case ast.If(body=[ast.Return(value=None | ast.Constant(value=None))], orelse=[]):
@@ -398,14 +410,23 @@ def _may_go(model: Model, function: Function, branch: ast.If) -> bool:
             return False
     last = branch.end_lineno or branch.lineno
     below = [node for node in walk(function.node) if getattr(node, "lineno", 0) > last]
-    meetings = meetings_in(model, function)
-    if sum(id(node) in meetings for node in below) < 2:
+    meetings = meetings_in(model, function, sure=True)
+    if sum(id(node) in meetings for node in below) < (1 if _ends_a_loop(function, branch) else 2):
         return False
+    guarded = {
+        id(part)
+        for node in below
+        if isinstance(node, ast.If) and mentions_rank(node.test)
+        for part in walk(node)
+    }
     alone = (n.value for n in below if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
-    if any(not last_name(c.func).endswith("_") and id(c) not in meetings for c in alone):
+    if any(_FOR_ONE.search(dotted_name(c.func)) for c in alone if id(c) not in guarded | meetings):
         return False
     return not any(
-        found.function is function and found.site.node.lineno > last for found in model.file_calls
+        found.function is function
+        and found.site.node.lineno > last
+        and id(found.site.node) not in guarded
+        for found in model.file_calls
     )
 
 

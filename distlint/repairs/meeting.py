@@ -72,9 +72,9 @@ def hindrance(model: Model, function: Function, span: Span) -> str:
     """
     work = [_Place(function, span.line, span.end_line)]
     seen: set[int] = set()
-    in_loops = not _meets_next(model, function, work[0])
+    alone = next_meeting(model, function, span) is None
     for place in work:
-        found = _here(model, place, in_loops=in_loops)
+        found = _here(model, place, alone=alone)
         if found:
             return found
         for user, call in calls_of(model, place.function):
@@ -84,11 +84,14 @@ def hindrance(model: Model, function: Function, span: Span) -> str:
     return ""
 
 
-def _meets_next(model: Model, function: Function, place: _Place) -> bool:
-    """Whether the code itself has all ranks meet in the same turn, right behind a place or in its own statement.
+def next_meeting(model: Model, function: Function, span: Span) -> ast.AST | None:
+    """The collective for which the code itself has all ranks meet in the same turn, right behind a place or in its own
+    statement.
 
-    Then a loop that ended earlier on one rank would hang it without the new collective, too.
+    Then a condition of each rank's own that leads here, or a loop that ended earlier on one rank, would hang it without
+    the new collective, too.
     """
+    place = _Place(function, span.line, span.end_line)
     holding = [
         (block, index)
         for each in walk(function.node)
@@ -97,23 +100,24 @@ def _meets_next(model: Model, function: Function, place: _Place) -> bool:
         if statement.lineno <= place.first and place.last <= (statement.end_lineno or 0)
     ]
     if not holding:
-        return False
+        return None
     block, index = min(holding, key=lambda each: _length(each[0][each[1]]))
     met = _meetings(model, function, of_all=True)
     for number, statement in enumerate(block[index:]):
         inside = statement.body if not number and isinstance(statement, ast.Try) else [statement]
-        if any(id(node) in met for each in inside for node in _certain(each)):
-            return True
+        found = next((n for each in inside for n in _certain(each) if id(n) in met), None)
+        if found is not None:
+            return found
         if number and any(isinstance(node, (*LEAVES, ast.Raise)) for node in walk(statement)):
-            return False
-    return False
+            return None
+    return None
 
 
 def _length(statement: ast.stmt) -> int:
     return (statement.end_lineno or statement.lineno) - statement.lineno
 
 
-def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
+def _here(model: Model, place: _Place, *, alone: bool) -> str:
     function, where = place.function, f"{place.function.module.path}:{place.first}"
     if function.name in _ON_ITS_OWN or (
         function.is_generator and not function.has_decorator(*_ENTERED_BY_WITH)
@@ -140,12 +144,13 @@ def _here(model: Model, place: _Place, *, in_loops: bool) -> str:
                 guard.value.variance is Variance.RANK_LOCAL
                 and not place.holds(guard.node)
                 and not (guard.exits and _ends_all(guard))
+                and (alone or _met_otherwise(model, guard))
             ):
                 asked = ast.unparse(guard.node)
                 return (
                     f"`{asked}` can differ between ranks ({guard.module.path}:{guard.node.lineno})"
                 )
-    for loop in _loops_around(function, place) if in_loops else ():
+    for loop in _loops_around(function, place) if alone else ():
         if _may_end_alone(model, function, loop, place):
             return f"the loop of line {loop.lineno} may end earlier on one rank"
     return ""
@@ -268,6 +273,21 @@ def _ends_all(guard: Guard) -> bool:
         case ast.If(body=[*_, ast.Expr(value=ast.Call(func=called))], orelse=[]):
             return not guard.taken and ends_process(called)
     return False
+
+
+def _met_otherwise(model: Model, guard: Guard) -> bool:
+    """Whether ranks on which a condition comes out otherwise may meet the others in a collective of their own."""
+    branch = decided(guard.module).get(id(guard.node))
+    if not isinstance(branch, ast.If):
+        return True
+    function = next(
+        (f for f in guard.module.all_functions if any(n is branch for n in own_nodes(f))), None
+    )
+    if function is None:
+        return True
+    met = _meetings(model, function)
+    arm = branch.orelse if guard.taken else branch.body
+    return any(id(node) in met for statement in arm for node in walk(statement))
 
 
 def _by_some(model: Model, function: Function, sites: _Sites) -> bool:

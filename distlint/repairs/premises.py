@@ -117,14 +117,19 @@ def _is_called_besides(function: Function, followed: set[int]) -> bool:
     )
 
 
-def meetings_in(model: Model, function: Function) -> set[int]:
-    """The nodes of a function, by `id`, that perform a collective or may, themselves or in what they call."""
+def meetings_in(model: Model, function: Function, *, sure: bool = False) -> set[int]:
+    """The nodes of a function, by `id`, that perform a collective or may, themselves or in what they call.
+
+    `sure` leaves out the calls of which nothing is known.
+    """
     runs = model.summaries_of(function)
     found: set[int] = set()
     for _, run in runs.summaries() if runs is not None else ():
         for step in steps_below(run.steps):
             match step:
-                case Event(node=node) | UnknownCall(node=node):
+                case Event(node=node):
+                    found.add(id(node))
+                case UnknownCall(node=node) if not sure:
                     found.add(id(node))
                 case CallStep(node=node, summary=called):
                     if called.function in model.graphs.has_events:

@@ -18,7 +18,12 @@ from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    default_of,
+    mentions_rank,
+    own_nodes,
+)
 from distlint.analysis.questions.launched import started_by
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
 from distlint.knowledge import facts
@@ -113,6 +118,9 @@ _NO_LOCAL_RANK: Final = re.compile(
 )
 """A local rank that is -1 on one process: no index of a device."""
 
+_LOCAL_RANK_OPTION: Final = re.compile(r"""add_argument\([^()]*["']--local[_-]rank["']""")
+"""An option by which a launcher hands each process its local rank (torch 2.13.0 distributed/launch.py)."""
+
 _FROM_ENVIRONMENT: Final = re.compile(
     r"""int\(os\.(?:environ\['(\w+)'\]|(?:environ\.get|getenv)\('(\w+)'(?:, '?0'?)?\))\)"""
 )
@@ -180,9 +188,11 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         _add(found, {"main": f"{_in_or(without)} or {_GROUP['main'].format(name)}"})
         if "barrier" not in found:
             _add(found, {"barrier": _GROUP["barrier"].format(name), "barrier_if": under})
-    read = (
-        _set_by_launcher(model, function, line) if with_group and "local_rank" not in found else ""
-    )
+    if "local_rank" not in found:
+        _add(found, {"local_rank": _local_rank_by_name(function, line)})
+    read = ""
+    if with_group and "local_rank" not in found:
+        read = _set_by_launcher(model, function, line) or _read_elsewhere(model, function, line)
     _add(found, {"local_rank": read})
     ddp = _read_in_ddp(model, function, line)
     return Scope(
@@ -553,6 +563,91 @@ def _set_by_launcher(model: Model, function: Function, line: int) -> str:
     ]
     known = bool(launches) and all("LOCAL_RANK" in SET_BY[each.launcher] for each in launches)
     return 'int(os.environ.get("LOCAL_RANK", 0))' if known else ""
+
+
+def _read_elsewhere(model: Model, function: Function, line: int) -> str:
+    """A read of the local rank as the program makes it elsewhere, without a default, where the group is there.
+
+    OpenDiloco a5b7236 open_diloco/train_diloco_torch.py: `main()` reads it behind `ddp_setup()`.
+    """
+    if visible_imports(function, line).get("os") != "os":
+        return ""
+    around = linked(model.program, function.module)
+    if any("spawn(" in each.source.text for each in around):
+        return ""
+    read = min(filter(None, map(_plain_local_rank_read, around)), default="")
+    return read if read and _is_made(model, function, line) else ""
+
+
+@remembered
+def _plain_local_rank_read(module: Module) -> str:
+    """The first read of the local rank that raises where the launcher sets none."""
+    for node in walk(module.source.tree):
+        if (
+            isinstance(node, ast.Call)
+            and _variable_read(node) == "LOCAL_RANK"
+            and isinstance(node.args[0], ast.Subscript)
+        ):
+            return source_of(module, node)
+    return ""
+
+
+def _local_rank_by_name(function: Function, line: int) -> str:
+    """The local rank by its name alone: a parameter, an attribute that other methods read, or a parsed option.
+
+    UniFormerV2 722a434 slowfast/utils/multiprocessing.py:59, what `mp.spawn` runs; FixRes c9be6ac
+    imnet_finetune/train.py:100, `self._train_cfg.local_rank`; pika 23c4cdd trainer/train_las_bmuf_otfaug.py:487,
+    `args.local_rank`, which the launcher hands over. Not where it is -1 without a launcher.
+    """
+    bound, text = _bindings(function), function.module.source.text
+    if _NO_LOCAL_RANK.search(text):
+        return ""
+    if "local_rank" in function.parameters and "local_rank" not in bound:
+        default = default_of(function, "local_rank")
+        return "local_rank" if default is None or ast.unparse(default) != "-1" else ""
+    if read := _local_rank_of_methods(function):
+        return read
+    parsed = [
+        target
+        for statement in _statements_before(function.body, line)
+        if (target := _parsed_into(statement)) is not None and statement.lineno < line
+    ]
+    for target in parsed if _LOCAL_RANK_OPTION.search(text) else ():
+        stores = {id(n) for n in bound[target.id] if n.lineno < line}
+        read = f"{target.id}.local_rank"
+        if stores <= {*map(id, parsed)} and read not in assignments(function):
+            return read
+    return ""
+
+
+def _local_rank_of_methods(function: Function) -> str:
+    """An attribute of `self`, or of what it keeps, by which other methods of the class ask for the local rank."""
+    if function.cls is None or "self" not in function.parameters[:1]:
+        return ""
+    reads = (
+        dotted_name(node)
+        for method in function.cls.methods.values()
+        if method is not function
+        for node in own_nodes(method)
+        if isinstance(node, ast.Attribute) and node.attr == "local_rank"
+        if isinstance(node.ctx, ast.Load)
+    )
+    return min((each for each in reads if each.startswith("self.")), default="")
+
+
+def _parsed_into(statement: ast.stmt) -> ast.Name | None:
+    """What an assignment gives the parsed command line to."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name() as name], value=ast.Call(func=ast.Attribute(attr="parse_args"))
+        ):
+            return name
+        case ast.Assign(
+            targets=[ast.Tuple(elts=[ast.Name() as name, _])],
+            value=ast.Call(func=ast.Attribute(attr="parse_known_args")),
+        ):
+            return name
+    return None
 
 
 def _variable_read(node: ast.expr) -> str:

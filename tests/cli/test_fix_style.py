@@ -258,6 +258,135 @@ def test_the_local_rank_of_the_launcher(
     )
 
 
+WITH_OPTION = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int{default})
+
+
+def main(path):
+    args, others = parser.parse_known_args()
+    args = {again}
+    torch.cuda.set_device(dist.get_rank())
+    print(path, args.local_rank, others)
+
+
+main("out")
+"""
+WITH_PARAMETER = """\
+import torch
+import torch.distributed as dist
+
+
+def main(local_rank{default}):
+    torch.cuda.set_device(dist.get_rank())
+    print(local_rank)
+
+
+main(0)
+"""
+WITH_ATTRIBUTE = """\
+import torch
+import torch.distributed as dist
+
+
+class Trainer:
+    def __init__(self, config):
+        self.config = config
+
+    def start(self):
+        torch.cuda.set_device(dist.get_rank())
+
+    def moved(self, model):
+        return model.to({kept})
+
+
+Trainer(None).start()
+"""
+READ_ELSEWHERE = """\
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def start():
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_rank())
+
+
+def main(model):
+    start()
+    return model.to(int(os.environ{read}))
+
+
+main(None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "written"),
+    [
+        (WITH_OPTION.format(default="", again="parser.parse_args()"), "args.local_rank"),
+        (WITH_OPTION.format(default="", again="None"), ""),
+        (WITH_OPTION.format(default=", default=-1", again="parser.parse_args()"), ""),
+        (WITH_PARAMETER.format(default=""), "local_rank"),
+        (WITH_PARAMETER.format(default="=-1"), ""),
+        (WITH_ATTRIBUTE.format(kept="self.config.local_rank"), "self.config.local_rank"),
+        (WITH_ATTRIBUTE.format(kept="self.config.device"), ""),
+        (READ_ELSEWHERE.format(read='["LOCAL_RANK"]'), 'int(os.environ["LOCAL_RANK"])'),
+        (READ_ELSEWHERE.format(read='["LOCAL_RANK"]') + "torch.multiprocessing.spawn(main)\n", ""),
+        (READ_ELSEWHERE.format(read='["RANK"]'), ""),
+    ],
+)
+def test_a_local_rank_by_its_name(
+    distlint: Program, tmp_path: Path, code: str, written: str
+) -> None:
+    (tmp_path / "train.py").write_text(code)
+    changed = lines(distlint("fix", *NATIVE, "--unsafe-fixes", "--select", "DL504").out)
+    wanted = [
+        "-    torch.cuda.set_device(dist.get_rank())",
+        f"+    torch.cuda.set_device({written})",
+    ]
+    assert [line.replace("        ", "    ") for line in changed] == (wanted if written else [])
+
+
+MEETS_NEXT = """\
+import torch
+import torch.distributed as dist
+
+
+def told(total, path, backend="{backend}"):
+    try:
+        print(open(path).read())
+    except OSError:
+        return None
+{behind}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "backend", "wanted"),
+    [
+        ("    dist.all_reduce(total)", "gloo", True),
+        ("    print(total)\n    dist.all_reduce(total)", "gloo", True),
+        ("    if dist.is_initialized():\n        dist.all_reduce(total)", "gloo", False),
+        ("    dist.all_reduce(total)", "nccl", False),
+    ],
+)
+def test_the_group_of_what_follows_asks_all(
+    distlint: Program, tmp_path: Path, behind: str, backend: str, *, wanted: bool
+) -> None:
+    (tmp_path / "train.py").write_text(MEETS_NEXT.format(behind=behind, backend=backend))
+    changed = lines(distlint("fix", *NATIVE, "--unsafe-fixes", "--select", "DL105").out)
+    assert ("+    dist.all_gather_object(answers, failed)" in changed) is wanted
+
+
 def test_a_breakpoint_is_taken_out(distlint: Program, tmp_path: Path) -> None:
     body = MADE + "    print(path)\n    breakpoint()\n    dist.barrier()\n    print(path)\n"
     assert fixed(distlint, tmp_path, body, *NATIVE, "--preview") == ["-    breakpoint()"]

@@ -37,8 +37,8 @@ Where rank 0 alone needs the result, all ranks still make the call, and only the
 The collective moves in front of the branch or behind it, with the plain assignments that it reads from.
 The fix is safe where it was the first or the last thing in the branch and the analysis shows that all
 ranks come to the branch; unsafe where other statements then run in another order, and where an early exit
-in front of several collectives goes since nothing behind it is for one rank alone. It is shown only where a
-person has to decide: nested conditions, helpers that do more, work between an early exit and the collective.
+in front of several collectives, or of one in a loop, goes since nothing behind it is written or told by one rank
+alone. It is shown only where a person has to decide: nested conditions, helpers that do more, work between an early exit and the collective.
 
 ## Known limits
 Collectives of a process group other than the default are not compared: who is a member is not known.

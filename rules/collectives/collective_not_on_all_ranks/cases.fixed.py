@@ -46,6 +46,32 @@ def statistics_that_one_rank_prints(codebook, counts, sums):
     print(counts, sums)  # of one rank: the exit stays
 
 
+def reduced_for_those_who_stay(loss, others):
+    total = loss.detach().clone()
+    dist.all_reduce(total)  # expect: DL101
+    if dist.get_rank() != 0:
+        return
+    return total / others
+
+
+def epochs_of_the_first(loader, model, total, log):
+    for batch in loader:
+        total += model(batch).sum()
+        dist.all_reduce(total)  # expect: DL101
+        if dist.get_rank() == 0:
+            log.write(f"{total}")
+        model.train()
+
+
+def epochs_that_one_rank_writes(loader, model, total, log):
+    for batch in loader:
+        total += model(batch).sum()
+        if dist.get_rank() != 0:
+            return
+        dist.all_reduce(total)  # expect: DL101
+        log.write(f"{total}")  # of one rank: the exit stays
+
+
 class OneHalfTooFew:
     def __init__(self, local_rank):
         self.local_rank = local_rank
@@ -125,8 +151,6 @@ def leaves_in_the_first_turn(parameters):
     # NVlabs/edm2 torch_utils/misc.py:194: in front of the exit rank 0 would wait in the second turn
     for each in parameters:
         other = each.clone()
-        if dist.get_rank() != 0:
-            return
         dist.broadcast(other, src=0)  # expect: DL101
         assert (other == each).all()
 

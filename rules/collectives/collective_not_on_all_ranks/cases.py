@@ -48,6 +48,34 @@ def statistics_that_one_rank_prints(codebook, counts, sums):
     print(counts, sums)  # of one rank: the exit stays
 
 
+def reduced_for_those_who_stay(loss, others):
+    total = loss.detach().clone()
+    if dist.get_rank() != 0:
+        return
+    dist.all_reduce(total)  # expect: DL101
+    return total / others
+
+
+def epochs_of_the_first(loader, model, total, log):
+    for batch in loader:
+        total += model(batch).sum()
+        if dist.get_rank() != 0:
+            return
+        dist.all_reduce(total)  # expect: DL101
+        if dist.get_rank() == 0:
+            log.write(f"{total}")
+        model.train()
+
+
+def epochs_that_one_rank_writes(loader, model, total, log):
+    for batch in loader:
+        total += model(batch).sum()
+        if dist.get_rank() != 0:
+            return
+        dist.all_reduce(total)  # expect: DL101
+        log.write(f"{total}")  # of one rank: the exit stays
+
+
 class OneHalfTooFew:
     def __init__(self, local_rank):
         self.local_rank = local_rank
