@@ -618,4 +618,6 @@ def _runs_epoch(statement: ast.Expr | ast.Assign) -> bool:
     if name.endswith(".set_epoch"):
         return False
     named = any(word in name for word in _RUNS_EPOCH)
-    return named or any(isinstance(a, ast.Name | ast.Attribute) and _is_loader(a) for a in _given(value))
+    return named or any(
+        isinstance(a, ast.Name | ast.Attribute) and _is_loader(a) for a in _given(value)
+    )
