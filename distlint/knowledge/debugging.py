@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 BREAKPOINTS: tuple[str, ...] = (
     "builtins.breakpoint",
@@ -34,6 +35,10 @@ class Tracker:
     apart: tuple[str, ...]
     source: str
 
+
+OPEN_MODES: Final = frozenset({"online", "offline"})
+"""Values of `mode` with which a tracker opens a run (wandb 0.23.1 sdk/wandb_init.py): on each rank, where they are
+written out."""
 
 TRACKERS: tuple[Tracker, ...] = (
     Tracker("wandb.init", "a run", ("group", "mode", "settings"), "wandb 0.23.1 sdk/wandb_init.py"),

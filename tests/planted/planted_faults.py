@@ -106,8 +106,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/values.py",
-        "tags=variance_of((a, b))[2],",
-        "tags=a.tags & b.tags,",
+        "tags=variance_of((a, b))[2]",
+        "tags=a.tags & b.tags",
         "a join keeps only the tags of both",
     ),
     Fault(

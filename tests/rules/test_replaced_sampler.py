@@ -48,6 +48,11 @@ def loader(data, evaluate):
 }
 
 LEFT_OUT = {
+    "chosen in one expression": """\
+def loader(data, local_rank):
+    sampler = RandomSampler(data) if local_rank == -1 else DistributedSampler(data)
+    return DataLoader(data, batch_size=8, shuffle=True)  # here
+""",
     "nothing reads it": """\
 def loader(data):
     sampler = DistributedSampler(data, shuffle=False)
@@ -75,6 +80,11 @@ def loader(data, distributed):
 }
 
 USED = {
+    "chosen in one expression, of other data": """\
+def loader(data, other, local_rank):
+    sampler = RandomSampler(data) if local_rank == -1 else DistributedSampler(data)
+    return DataLoader(data, sampler=sampler), DataLoader(other, shuffle=True)
+""",
     "prepared": """\
 def loader(data, accelerator):
     sampler = DistributedSampler(data)

@@ -8,6 +8,7 @@ from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.members import convention
 from distlint.analysis.interpreter.signals import set_by_signal
 from distlint.analysis.interpreter.values import (
+    CONTAINER,
     IN_TURN,
     UNKNOWN,
     Entries,
@@ -192,8 +193,18 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value) -> None:
         changed = changed.replace(entries=Entries(named, known.rest))
     elif base.entries is not None and changed is not base:
         changed = changed.replace(entries=None)
+    if value.wraps and not index.known and _may_be_a_list(base):
+        # AVID-CMA 4538e40 utils/main_utils.py:112: `models[i] = DistributedDataParallel(models[i])`, of each in a loop.
+        changed = changed.replace(
+            wraps=value.wraps, tags=changed.tags | {CONTAINER}, items=None, const=UNKNOWN
+        )
     if changed is not base:
         frame.variables.refine(path, changed)
+
+
+def _may_be_a_list(value: Value) -> bool:
+    """Whether nothing is known of a value but what may go for each element of a list or dict."""
+    return not value.wraps and value.type is None and value.entries is None
 
 
 def _flag(frame: Frame, target: ast.Attribute, value: Value) -> Value:

@@ -164,6 +164,7 @@ CONTAINER: Final = "container"
 SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:216: `self.discriminators = {k: prepare(v) for k, v in …}`, and
 `self.discriminators.items()` in another method.
 """
+_TAG_OF_LISTS: Final = frozenset({CONTAINER})
 RANK_MODULO: Final = "rank modulo"
 """The tag of what a rank leaves over: `rank % device_count()` is a place in one machine, whatever keeps it.
 
@@ -362,6 +363,14 @@ def variance_of(values: Iterable[Value]) -> tuple[Variance, Origin | None, froze
     return variance, origin, tags - _AGREEMENT if mixed and AGREED in tags else tags
 
 
+def _is_one_of_them(a: Value, b: Value) -> bool:
+    """Whether a wrapped model meets a list of such: what is read from it then is read from the model.
+
+    AVID-CMA 4538e40 utils/main_utils.py:126: `if squeeze: models = models[0]`.
+    """
+    return a.wraps == b.wraps != () and (CONTAINER in a.tags) is not (CONTAINER in b.tags)
+
+
 def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
     """The layers where two paths meet: those of the path that has more, which the other may lack.
 
@@ -444,7 +453,7 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         else None,
         items=items,
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else _layers(a, b),
-        tags=variance_of((a, b))[2],
+        tags=variance_of((a, b))[2] - (_TAG_OF_LISTS if _is_one_of_them(a, b) else frozenset()),
         not_none=a.never_none and b.never_none,
         entries=a.entries.joined(b.entries, key) if a.entries is not None else None,
     )

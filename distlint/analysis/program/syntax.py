@@ -11,7 +11,7 @@ from distlint.analysis.program.definitions import Function, Module, dotted_name,
 from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
-from distlint.knowledge.ranks import ZERO_STAGES
+from distlint.knowledge.ranks import ARGUMENT_NAMES, ZERO_STAGES
 from distlint.nodes import LEAVES, children, walk
 
 _RANK_WORDS: Final = (
@@ -270,7 +270,8 @@ def default_of(function: Function, name: str) -> ast.expr | None:
 
 
 def element_names(function: Function) -> set[str]:
-    """The names that hold an element of some collection; counters, written-out lists and merged settings give none."""
+    """The names that hold an element of some collection; counters, written-out lists, lists of the command line and
+    merged settings give none."""
     found: set[str] = set()
     for node in own_nodes(function):
         match node:
@@ -326,6 +327,11 @@ def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Itera
         ):
             yield from _elements(function, target.elts[1], inner)
         case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+            return
+        case ast.Attribute(value=ast.Name(id=owner)) if owner in ARGUMENT_NAMES and dotted_name(
+            iterable
+        ) not in assignments(function):
+            # Sa2VA 9832e1a sa2va_eval/run.py:66: `for model_name in args.model`, the same on each rank.
             return
         case _ if not _is_range(function, iterable, frozenset()):
             yield from target_names(target)

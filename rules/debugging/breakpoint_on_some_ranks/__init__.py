@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
+from distlint.analysis.program.syntax import assignments, ends_process, literals, own_nodes
 from distlint.analysis.questions.filesystem import refuses
 from distlint.analysis.questions.launched import expects_several
 from distlint.analysis.questions.possible import failing_blocks, for_errors, possible
@@ -98,7 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
     told: set[int] = set()
     for call in model.calls(*BREAKPOINTS):
         site = call.site
-        if any("debug" in source_of(site.module, g.node).lower() for g in site.guards):
+        if any(_asks_for_debugging(guard) for guard in site.guards):
             continue
         if _is_for_a_signal(call):
             continue
@@ -120,6 +120,14 @@ def check(model: Model) -> Iterator[Finding]:
         rare = for_errors(function, around, node)
         if id(node) not in told and (rare or function.name in _OF_DATA):
             yield _left_in(function, node, rare=rare)
+
+
+def _asks_for_debugging(guard: Guard) -> bool:
+    """Whether a condition holds where somebody debugs: `if not cfg.debug` holds everywhere else."""
+    return any(
+        holds and "debug" in ast.unparse(part).lower()
+        for part, holds in literals(guard.node, guard.taken)
+    )
 
 
 def _left_in(function: Function, node: ast.Call, *, rare: bool) -> Finding:

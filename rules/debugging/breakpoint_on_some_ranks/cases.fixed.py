@@ -149,6 +149,14 @@ def one_import_for_two(path, other):
     return path, other
 
 
+def where_nobody_debugs(cfg):
+    # VGen 4014d1f tools/train/train_dreamvideo_entrance.py:372
+    if not cfg.debug:
+        torch.cuda.synchronize()
+        distlint_breakpoint()  # expect: DL701
+        dist.barrier()
+
+
 def beside_one_of_two_ways(features, with_gradient, world_size):
     if with_gradient:
         return dist.nn.all_gather(features)

@@ -31,8 +31,8 @@ No fix: what is logged to the run later needs the same condition. accelerate's `
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code, and where all
 curves of a writer stand under a question for the rank: the other ranks' files are empty.
-Silent where an argument says that the runs belong apart (`group=`, `mode=`), or follows from the rank, and where all
-curves of a writer have the rank in their tags.
+Silent where an argument says that the runs belong apart (`group=`, a `mode=` that is not written out), or follows from
+the rank, and where all curves of a writer have the rank in their tags.
 
 Not proven: needs a tracker's server.
 
@@ -43,6 +43,7 @@ Not proven: needs a tracker's server.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.alone import is_flag_of_main
 from distlint.analysis.questions.possible import is_used, possible
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge.debugging import TRACKERS
+from distlint.knowledge.debugging import OPEN_MODES, TRACKERS, Tracker
 from distlint.repairs.premises import on_import
 from distlint.rule import Status
 
@@ -77,9 +78,8 @@ def check(model: Model) -> Iterator[Finding]:
             if len(call.classes) < 2 or ranked(call.site):
                 continue
             # composer 0.32.1 loggers/wandb_logger.py: the mapping holds a group where every rank logs.
-            keywords = {keyword.arg for keyword in call.site.node.keywords}
             joint_entry = model.joint_entry_at(call)
-            if keywords & {*tracker.apart, None} or _differs(call):
+            if _sets_apart(tracker, call.site.node) or _differs(call):
                 continue
             if any(
                 guard.taken and is_flag_of_main(model, call.site.function, guard.node)
@@ -109,14 +109,25 @@ def _may_open(model: Model, told: set[int]) -> Iterator[Finding]:
     known = {tracker.name: tracker for tracker in TRACKERS}
     for function, node, name, _ in possible(model, known):
         tracker = known[name]
-        apart = {*tracker.apart, None} & {keyword.arg for keyword in node.keywords}
-        if id(node) in told or apart or not is_used(model, function):
+        if id(node) in told or _sets_apart(tracker, node) or not is_used(model, function):
             continue
         text = (
             f"Each rank that comes here opens {tracker.what} of its own, and nothing here asks for the rank: one "
             "training may show up as many. Open it on rank 0 only, and log there."
         )
         yield Finding(CODE, NAME, Severity.INFO, text, place_of(function.module, node))
+
+
+def _sets_apart(tracker: Tracker, node: ast.Call) -> bool:
+    """Whether an argument may say that the ranks' runs belong apart, or that one of them alone is open.
+
+    A mode that is written out is the same on every rank (zigma 37d837b sample_acc.py:237: `mode="online"`).
+    """
+    return any(
+        keyword.arg in (*tracker.apart, None)
+        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value in OPEN_MODES)
+        for keyword in node.keywords
+    )
 
 
 def _differs(call: CallGroup) -> bool:

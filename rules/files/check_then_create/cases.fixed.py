@@ -449,6 +449,24 @@ def made_for_an_option(args):
         os.makedirs(args.out, exist_ok=True)  # expect: DL305
 
 
+def a_folder_for_each_of_the_settings(args, evaluate):
+    # Sa2VA 9832e1a sa2va_eval/run.py:70
+    dist.barrier()
+    for name in args.models:
+        folder = os.path.join(args.out, name)
+        os.makedirs(folder, exist_ok=True)  # expect: DL305
+        evaluate(folder)
+
+
+def a_folder_for_each_of_the_ranks_own(args, evaluate):
+    args.shares = args.shares[dist.get_rank() :: dist.get_world_size()]
+    dist.barrier()
+    for name in args.shares:
+        folder = os.path.join(args.out, name)
+        os.makedirs(folder)
+        evaluate(folder)
+
+
 def one_kind_of_several(kind, path):
     if kind == "several":
         dist.init_process_group("nccl")

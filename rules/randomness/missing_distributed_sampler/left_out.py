@@ -48,9 +48,17 @@ def _unread_samplers(model: Model, function: Function) -> Iterator[tuple[ast.Ass
     if function.is_module_body:
         return
     for made in own_nodes(function):
-        name = sampler_in(model, function.module, made, distributed=True)
-        if name and isinstance(made, ast.Assign) and not _draws_from(function, name):
-            yield made, name, _data_of(made.value)
+        match made:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.IfExp(body=one, orelse=other)):
+                # transformers examples/legacy/run_swag.py:284: `RandomSampler(d) if … else DistributedSampler(d)`
+                arms = [one, other]
+            case ast.Assign(targets=[ast.Name(id=name)], value=one):
+                arms = [one]
+            case _:
+                continue
+        divides = [a for a in arms if _is_sampler(model, function.module, a, distributed=True)]
+        if divides and not _draws_from(function, name):
+            yield made, name, _data_of(divides[0])
 
 
 def _data_of(made: ast.expr) -> str:
@@ -112,8 +120,13 @@ def _goes_to_a_framework(function: Function, loader: ast.Call) -> bool:
 def sampler_in(model: Model, module: Module, node: ast.AST, *, distributed: bool) -> str:
     """The name of `name = SomeSampler(...)`, for a sampler of this rank's part, or for a plain one; else ""."""
     match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
-            meaning = model.resolve(module, function)
-            row = randomness.SAMPLERS.get(meaning) if isinstance(meaning, str) else None
-            return name if row is not None and row.distributed == distributed else ""
+        case ast.Assign(targets=[ast.Name(id=name)], value=made):
+            return name if _is_sampler(model, module, made, distributed=distributed) else ""
     return ""
+
+
+def _is_sampler(model: Model, module: Module, made: ast.expr, *, distributed: bool) -> bool:
+    """Whether an expression makes a sampler of this rank's part, or a plain one."""
+    meaning = model.resolve(module, made.func) if isinstance(made, ast.Call) else None
+    row = randomness.SAMPLERS.get(meaning) if isinstance(meaning, str) else None
+    return row is not None and row.distributed == distributed

@@ -153,6 +153,22 @@ def with_prepared(model, data, valset, args):
             model(batch).sum().backward()
 
 
+def run_phase(phase, loader, model):
+    for batch in loader:
+        loss = model(batch).sum()
+        if phase == "train":
+            loss.backward()
+
+
+def by_phases(model, data, start, stop, scheduler):
+    # AVID-CMA 4538e40 main-avid.py:136
+    sampler = DistributedSampler(data)  # expect: DL403
+    train_loader = DataLoader(data, sampler=sampler)
+    for epoch in range(start, stop):
+        scheduler.step(epoch)
+        run_phase("train", train_loader, model)
+
+
 def always_batched(data):
     sampler = DistributedSampler(data)  # expect: DL403
     return DataLoader(data, batch_sampler=BatchSampler(sampler, 8, drop_last=True))

@@ -549,6 +549,10 @@ def _targets(statement: ast.Assign | ast.AugAssign) -> list[ast.expr]:
 
 
 def _runs_epochs(loop: ast.For | ast.While) -> bool:
+    """Whether each turn goes through data, itself or in a call that is named after it or is handed a loader.
+
+    AVID-CMA 4538e40 main-avid.py:136: `run_phase("train", train_loader, …)`.
+    """
     return any(
         isinstance(s, (ast.For, ast.While))
         or (isinstance(s, ast.Expr | ast.Assign) and _runs_epoch(s))
@@ -611,4 +615,9 @@ def _runs_epoch(statement: ast.Expr | ast.Assign) -> bool:
     if not isinstance(value, ast.Call):
         return False
     name = ast.unparse(value.func).lower()
-    return any(word in name for word in _RUNS_EPOCH) and not name.endswith(".set_epoch")
+    if name.endswith(".set_epoch"):
+        return False
+    named = any(word in name for word in _RUNS_EPOCH)
+    return named or any(
+        isinstance(a, ast.Name | ast.Attribute) and _is_loader(a) for a in _given(value)
+    )

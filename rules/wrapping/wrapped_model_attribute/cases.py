@@ -1537,6 +1537,33 @@ def in_deepspeed_alone(net, lr):
     return net.vocabulary
 
 
+def each_in_turn(nets, distributed):
+    # AVID-CMA 4538e40 utils/main_utils.py:112: of one model or of several
+    alone = not isinstance(nets, list)
+    if alone:
+        nets = [nets]
+    for i in range(len(nets)):
+        if distributed:
+            nets[i] = DDP(nets[i])
+        else:
+            nets[i] = nets[i].cuda()
+    if alone:
+        nets = nets[0]
+    return nets, distributed
+
+
+def reads_what_was_wrapped_in_turn(net, distributed):
+    net, distributed = each_in_turn(net, distributed)
+    return net.vocabulary  # expect: DL201
+
+
+def methods_of_the_list(nets, extra):
+    for i in range(len(nets)):
+        nets[i] = DDP(nets[i])
+    nets.append(extra)
+    return nets.index(extra), nets[0].state_dict()
+
+
 def in_deepspeed_or_not(net, lr, engine):
     accelerator = Accelerator()
     if engine:
