@@ -44,6 +44,7 @@ from distlint.analysis.interpreter.values import (
     Value,
     Variance,
     constant,
+    difference_of_object,
     is_mode,
     variance_of,
 )
@@ -300,7 +301,7 @@ def _construct(
     keywords: dict[str, Value],
     known_arguments: bool,
 ) -> Value:
-    variance, origin, tags = variance_of([*args, *keywords.values()])
+    variance, origin, tags = difference_of_object([*args, *keywords.values()])
     instance = Value(
         ("instance", id(node)),
         UNKNOWN,
