@@ -46,7 +46,6 @@ from distlint.analysis.interpreter.values import (
     constant,
     difference_of_object,
     is_mode,
-    variance_of,
 )
 from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
