@@ -45,9 +45,8 @@ def constant_flag(program: Program, function: Function, receiver: ast.expr, attr
     if cls is None:
         return NO_CONSTANT
     if isinstance(receiver, ast.Name) and receiver.id == "self":
-        method = next((each for each in function.outward() if each.cls is not None), None)
-        of_class = method is not None and method.cls is not None
-        return value if of_class and cls in program.mro(method.cls)[0] else NO_CONSTANT
+        owners = (each.cls for each in function.outward() if each.cls is not None)
+        return value if any(cls in program.mro(owner)[0] for owner in owners) else NO_CONSTANT
     made = (last_name(receiver), cls.name)
     return (
         value
