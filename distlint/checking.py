@@ -827,8 +827,8 @@ def _run_rules(
         for each in _run_rule(request, rule, model, sources, problems, style):
             place = each.place.path
             finding = _as_in_a_test(each) if in_test(place) else _on_trial(rule, each)
-            if finding.severity is not Severity.INFO and model.is_left_over(
-                place, finding.place.line
+            if finding.severity is not Severity.INFO and any(
+                model.is_left_over(needed.path, needed.line) for needed in _needed(finding)
             ):
                 finding = replace(finding, severity=Severity.INFO)
             if place in shown and request.selection.reports(finding.code, finding.severity):
@@ -836,6 +836,12 @@ def _run_rules(
     found.given_up = list(model.problems)
     found.asked = launch.asked
     return found
+
+
+def _needed(finding: Finding) -> Iterator[Place]:
+    """The places that a program comes to where what is found goes wrong."""
+    yield finding.place
+    yield from (each.place for each in finding.related if each.needed)
 
 
 _TEST_FILE: Final = re.compile(r"(?:^|/)(?:tests?/|(?:test_[^/]*|[^/]*_test|conftest)\.py$)")

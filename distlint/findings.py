@@ -44,6 +44,8 @@ class Related:
 
     place: Place
     message: str
+    needed: bool = field(default=False, compare=False)
+    """Whether there is no defect unless the program comes here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,9 @@ _TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWri
 _GENERATES: Final = re.compile(r"\.generate\(")
 """Calls that each rank of a sharded model leaves when its own texts end."""
 
+_STOPS: Final = re.compile(r"\.\w*stop\w* *= *(?:True|False)\b")
+"""Flags that end a training: whether anything sets them, and on which ranks, decides who leaves its loop."""
+
 _MODELS_OR_DATA: Final = re.compile(
     r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
     r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
@@ -213,7 +216,7 @@ def downloads(entry: Entry) -> bool:
 def serves_training(entry: Entry) -> bool:
     """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets.
 
-    Or starts CUDA on import, opens a tracker, has a model generate, or gets classes by names.
+    Or starts CUDA on import, opens a tracker, has a model generate, gets classes by names, or ends a training.
     """
     text = entry.read()
     if entry.file.path.endswith("__init__.py") and "import " in text:
@@ -226,6 +229,7 @@ def serves_training(entry: Entry) -> bool:
         _TRACKS,
         _GENERATES,
         _IMPORTS_BY_NAME,
+        _STOPS,
     )
     return any(words.search(text) for words in searches)
 

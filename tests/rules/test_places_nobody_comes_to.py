@@ -84,6 +84,87 @@ def test_an_option_of_a_library_may_be_set_by_others(
     assert severities_in("DL301", tmp_path, {"library.py": text}, capsys) == ["error"]
 
 
+LEAVES = """
+import os
+import torch.distributed as dist
+from hooks import Hooks
+
+RANK = int(os.environ["RANK"])
+
+def fit(model, hooks=Hooks(), batches=()):
+    for batch in batches:
+        model(batch)
+        if RANK == 0:
+            {more}
+            if {test}:
+                return
+    dist.barrier()
+
+def main():
+    dist.init_process_group("nccl")
+    hooks = Hooks()
+    {given}
+    fit(print, hooks, range(3))
+
+if __name__ == "__main__":
+    main()
+"""
+HOOKS = """
+class Hooks:
+    def __init__(self):
+        self.stop_training = False
+        self.on_end = []
+
+    def reset(self{parameters}):
+        {reset}
+
+    def run(self, *args):
+        for each in self.on_end:
+            each(*args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "severity"),
+    [
+        pytest.param({}, "info", id="nothing sets it"),
+        pytest.param({"reset": "self.stop_training = False"}, "info", id="set to the same"),
+        pytest.param({"test": "not hooks.stop_training"}, "error", id="it lets in"),
+        pytest.param({"test": "hooks.stop_training and model"}, "info", id="and: one is enough"),
+        pytest.param({"test": "hooks.on_end"}, "error", id="no constant"),
+        pytest.param({"reset": "self.stop_training = True"}, "error", id="set by a method"),
+        pytest.param({"reset": "self.stop_training |= True"}, "error", id="changed"),
+        pytest.param({"more": "hooks.stop_training = True"}, "error", id="set from outside"),
+        pytest.param({"more": "setattr(hooks, 'stop_training', 1)"}, "error", id="set by a text"),
+        pytest.param({"more": "setattr(hooks, str(batch), 1)"}, "error", id="set by any text"),
+        pytest.param({"more": "setattr(model, str(batch), 1)"}, "info", id="set on something else"),
+        pytest.param({"more": "vars(hooks).update(a=1)"}, "error", id="set in its dict"),
+        pytest.param(
+            {"parameters": ", **given", "reset": "self.__dict__.update(given)"},
+            "error",
+            id="set by keywords",
+        ),
+        pytest.param(
+            {"more": "if model(batch):\n                return"}, "error", id="another way out"
+        ),
+    ],
+)
+def test_a_flag_that_nothing_sets(
+    given: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """yolov9 5b1ea9a utils/callbacks.py:31, asked in train.py:331."""
+    parts = {
+        "test": "hooks.stop_training",
+        "more": "hooks.run(batch)",
+        "given": "hooks = hooks.of(3)",
+        "parameters": "",
+        "reset": "print(self.on_end)",
+    }
+    parts |= given
+    files = {"train.py": LEAVES.format(**parts), "hooks.py": HOOKS.format(**parts)}
+    assert severities_in("DL101", tmp_path, files, capsys) == [severity]
+
+
 WRITES = """
 import torch
 import torch.distributed as dist

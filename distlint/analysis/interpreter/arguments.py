@@ -355,7 +355,7 @@ def _any_turn(value: Value) -> Value:
 def _known_of(value: Value) -> Signature | None:
     """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
     if value.variance is Variance.RANK_DEPENDENT:
-        layers = "/".join(w.kind for w in value.wraps)
+        layers = _layers_of(value)
         known = repr(value.const) if value.known else "?"
         return ("ranked", known, tuple(sorted(value.tags)), layers)
     if value.known and (value.const is None or isinstance(value.const, bool)):
@@ -363,7 +363,7 @@ def _known_of(value: Value) -> Signature | None:
     if isinstance(value.target, Closure):
         return ("function", value.target.function.qualname, id(value.target.function))
     if value.wraps:
-        return ("wrapped", "/".join(w.kind for w in value.wraps))
+        return ("wrapped", _layers_of(value))
     if value.entries is not None and (parts := _entries_of(value.entries)):
         return ("entries", value.type or "", value.variance, parts)
     if value.variance is Variance.RANK_LOCAL:
@@ -372,8 +372,15 @@ def _known_of(value: Value) -> Signature | None:
     if value.type is not None:
         return ("type", value.type)
     if value.items and any(item.wraps for item in value.items):
-        return ("wrapped", tuple("/".join(w.kind for w in item.wraps) for item in value.items))
+        return ("wrapped", tuple(_layers_of(item) for item in value.items))
     return None
+
+
+def _layers_of(value: Value) -> str:
+    """The kinds of a model's layers, with those that another path puts on in their place."""
+    return "/".join(
+        w.kind if w.instead is None else f"{w.kind}|{w.instead.kind}" for w in value.wraps
+    )
 
 
 def _entries_of(entries: Entries) -> Signature:

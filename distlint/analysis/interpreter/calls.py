@@ -44,8 +44,8 @@ from distlint.analysis.interpreter.values import (
     Value,
     Variance,
     constant,
+    difference_of_object,
     is_mode,
-    variance_of,
 )
 from distlint.analysis.program.chosen import Candidate, chosen
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
@@ -300,7 +300,7 @@ def _construct(
     keywords: dict[str, Value],
     known_arguments: bool,
 ) -> Value:
-    variance, origin, tags = variance_of([*args, *keywords.values()])
+    variance, origin, tags = difference_of_object([*args, *keywords.values()])
     instance = Value(
         ("instance", id(node)),
         UNKNOWN,

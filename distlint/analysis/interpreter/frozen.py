@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
@@ -43,7 +44,7 @@ def _is_frozen(program: Program, function: Function, path: str, end: int, depth:
         line = getattr(statement, "end_lineno", 0)
         if not isinstance(statement, ast.stmt) or not since <= line < end:
             continue
-        if _freezes(statement, path):
+        if _freezes(program, function, statement, path):
             if statement in certain:
                 since, frozen, value = line, True, None
         elif isinstance(statement, ast.Assign):
@@ -59,7 +60,7 @@ def _is_frozen(program: Program, function: Function, path: str, end: int, depth:
                             frozen, value = True, None
     if value is not None and depth:
         frozen = _returns_frozen(program, function, value, index, depth - 1)
-    return frozen and not _may_thaw(function, path, since, end)
+    return frozen and not _may_thaw(program, function, path, since, end)
 
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -70,10 +71,15 @@ def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _straight(statement.body)
 
 
-def _freezes(statement: ast.stmt, path: str) -> bool:
+def _freezes(
+    program: Program, function: Function, statement: ast.stmt, path: str, depth: int = _DEPTH
+) -> bool:
+    """Whether a statement freezes all of a model: itself, in a loop over several, or by a function of the project."""
     match statement:
-        case ast.Expr(value=value):
-            return _ends_frozen(value) and _root(value) == path
+        case ast.Expr(value=ast.Call() as call):
+            return (_ends_frozen(call) and _root(call) == path) or (
+                depth > 0 and _hands_to_freezing(program, function, call, path, depth - 1)
+            )
         case ast.For(
             target=ast.Name(id=name),
             iter=ast.Call(func=ast.Attribute(value=model, attr="parameters")),
@@ -84,7 +90,60 @@ def _freezes(statement: ast.stmt, path: str) -> bool:
                 f"{name}.requires_grad_(False)",
                 f"{name}.detach_()",
             )
+        case ast.For(iter=ast.List() | ast.Tuple() as models) if _holds(models, path):
+            return _freezes_each(program, function, statement, depth)
     return False
+
+
+def _freezes_each(program: Program, function: Function, loop: ast.For, depth: int) -> bool:
+    """Whether a loop over models freezes each: what asks whether there is one leaves none out."""
+    if not isinstance(loop.target, ast.Name):
+        return False
+    name = loop.target.id
+    body = [
+        inner
+        for statement in loop.body
+        for inner in (
+            statement.body
+            if isinstance(statement, ast.If)
+            and ast.unparse(statement.test) in (name, f"{name} is not None")
+            else [statement]
+        )
+    ]
+    return any(_freezes(program, function, inner, name, depth) for inner in _straight(body))
+
+
+def _hands_to_freezing(
+    program: Program, function: Function, call: ast.Call, path: str, depth: int
+) -> bool:
+    """Whether a call hands a model to a function of the project that freezes it, by itself or among others.
+
+    MotionDirector 0146a50 MotionDirector_train.py:564: `freeze_models([vae, text_encoder, unet])`.
+    """
+    given = [arg.value if isinstance(arg, ast.Starred) else arg for arg in call.args]
+    given += [keyword.value for keyword in call.keywords]
+    if not any(dotted_name(each) == path or _holds(each, path) for each in given):
+        return False
+    called = program.resolve_dotted(function.module, dotted_name(call.func))
+    if not isinstance(called, Function):
+        return False
+    return any(
+        _freezes(program, called, statement, name, depth)
+        if dotted_name(argument) == path
+        else isinstance(statement, ast.For)
+        and dotted_name(statement.iter) == name
+        and _freezes_each(program, called, statement, depth)
+        for name in called.parameters
+        if (argument := argument_of(call, called, name)) is not None
+        and (dotted_name(argument) == path or _holds(argument, path))
+        for statement in _straight(called.body)
+    )
+
+
+def _holds(models: ast.expr, path: str) -> bool:
+    return isinstance(models, ast.List | ast.Tuple) and any(
+        dotted_name(each) == path for each in models.elts
+    )
 
 
 def _ends_frozen(value: ast.expr) -> bool:
@@ -170,12 +229,12 @@ def _keeps_frozen(program: Program, cls: Class, depth: int) -> bool:
     )
 
 
-def _may_thaw(function: Function, path: str, start: int, end: int) -> bool:
+def _may_thaw(program: Program, function: Function, path: str, start: int, end: int) -> bool:
     """Whether a parameter may become trainable between two lines: adapters, a part, unknown code."""
     for statement in walk(function.node):
         if not isinstance(statement, ast.stmt) or statement.lineno <= start:
             continue
-        if (statement.end_lineno or end) >= end or _freezes(statement, path):
+        if (statement.end_lineno or end) >= end or _freezes(program, function, statement, path):
             continue
         parents = {id(c): p for p in walk(statement) for c in children(p)}
         for node in walk(statement):

@@ -38,6 +38,7 @@ from distlint.analysis.interpreter.values import (
     Value,
     Variance,
     constant,
+    difference_of_object,
     variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name, last_name
@@ -91,7 +92,8 @@ def external(
     if result is None:
         last = name.rpartition(".")[2]
         if last[:1].isupper() and not by_name and not last.isupper():
-            variance, origin, tags = variance_of(inputs)
+            of_content = last.endswith(_OF_CONTENT)
+            variance, origin, tags = (variance_of if of_content else difference_of_object)(inputs)
             # Objects made from the rank are not themselves what ranks decide by, but they carry it (paths).
             type_ = None if _is_alone(name, keywords) else name
             drops = keywords.get("drop_last")
@@ -211,6 +213,10 @@ def may_fail(frame: Frame, node: ast.AST, failure: str, name: str = "") -> None:
             frame.steps.append(MayRaise(node, failure))
     elif failure in failures.THROUGH_CALLS and not frame.summary.failure:
         frame.summary.failure = failure
+
+
+_OF_CONTENT: Final = ("Tensor", "Path")
+"""Ends of the names of classes whose objects are the value that they are made of."""
 
 
 def unknown_result(frame: Frame, node: ast.AST, inputs: list[Value], *, pure: bool = True) -> Value:

@@ -371,6 +371,20 @@ def _is_one_of_them(a: Value, b: Value) -> bool:
     return a.wraps == b.wraps != () and (CONTAINER in a.tags) is not (CONTAINER in b.tags)
 
 
+def difference_of_object(
+    inputs: Iterable[Value],
+) -> tuple[Variance, Origin | None, frozenset[str]]:
+    """The variance, origin and tags of an object that is made of values: when a rank made it is no answer of its.
+
+    MotionDirector 0146a50 MotionDirector_train.py:324: a data set in a folder whose name holds the time, and the
+    length of its loader.
+    """
+    given = list(inputs)
+    lasting = (v for v in given if v.origin is None or v.origin.kind != "clock")
+    variance, origin, _ = variance_of(lasting)
+    return variance, origin, variance_of(given)[2]
+
+
 def _layers(a: Value, b: Value) -> tuple[Wrap, ...]:
     """The layers where two paths meet: those of the path that has more, which the other may lack.
 

@@ -24,9 +24,9 @@ def place_of(module: Module, node: ast.AST) -> Place:
     )
 
 
-def related(module: Module, node: ast.AST, message: str) -> Related:
+def related(module: Module, node: ast.AST, message: str, *, needed: bool = False) -> Related:
     """A place that explains a finding."""
-    return Related(place_of(module, node), message)
+    return Related(place_of(module, node), message, needed)
 
 
 def span_of(node: ast.AST) -> Span:

@@ -1,4 +1,5 @@
-"""Code for an option that no part of the program sets: a parameter which every call leaves at its default."""
+"""Code for an option that no part of the program sets: a parameter which every call leaves at its default, or a flag
+that is assigned nothing else."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.analysis.questions.constant_flags import NO_CONSTANT, constant_flag
+from distlint.analysis.questions.launched import roots
 from distlint.analysis.questions.leftover import is_plain, started_by_scripts
 from distlint.nodes import COMPARISONS, walk
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
 
-_UNKNOWN: Final = object()
+_UNKNOWN: Final = NO_CONSTANT
 _MAX_CALLERS: Final = 4
 _ASKS_KIND: Final = frozenset({"isinstance", "issubclass", "super", "type"})
 
@@ -32,29 +35,32 @@ def is_for_unset_option(live: LiveProgram, module: Module, line: int) -> bool:
     MeMOTR 7de13f4 models/runtime_tracker.py:98: `if self.visualize:`, False in the constructor, as it is in that of the
     one that makes the object, whom nobody tells otherwise.
     """
-    if not started_by_scripts(live, module):
+    starting = live.answer(roots)[module]
+    if not starting or not all(root.is_script for root in starting):
         return False
+    # What finds a function by a name that is made may call it with anything, and sets no flag.
+    depth = _MAX_CALLERS if started_by_scripts(live, module) else 0
     return any(
         first <= line <= last
         for function in module.all_functions
         if isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
         and function.node.lineno <= line <= (function.node.end_lineno or 0)
-        for first, last in _never_run(live.program, function)
+        for first, last in _never_run(live.program, function, depth)
     )
 
 
 @remembered
-def _never_run(program: Program, function: Function) -> tuple[tuple[int, int], ...]:
+def _never_run(program: Program, function: Function, depth: int) -> tuple[tuple[int, int], ...]:
     """The first and last lines of the parts of a function that no call of the program comes to."""
-    return tuple(_parts(program, function, function.body))
+    return tuple(_parts(program, function, function.body, depth))
 
 
 def _parts(
-    program: Program, function: Function, block: list[ast.stmt]
+    program: Program, function: Function, block: list[ast.stmt], depth: int
 ) -> Iterator[tuple[int, int]]:
     for number, statement in enumerate(block):
         if isinstance(statement, ast.If):
-            holds = settled(program, function, statement.test)
+            holds = settled(program, function, statement.test, depth)
             if holds is not _UNKNOWN:
                 taken, other = statement.body, statement.orelse
                 if not holds:
@@ -66,7 +72,7 @@ def _parts(
                     yield rest[0].lineno, rest[-1].end_lineno or rest[-1].lineno
         if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for name in ("body", "orelse", "finalbody"):
-                yield from _parts(program, function, getattr(statement, name, []))
+                yield from _parts(program, function, getattr(statement, name, []), depth)
 
 
 def is_settled(program: Program, function: Function, node: ast.expr, value: object) -> bool:
@@ -80,13 +86,21 @@ def settled(
 ) -> object:
     """The constant that an expression comes out as in every call that the program makes of a function.
 
-    Only what depends on a parameter that has a constant as its default counts.
+    Only what depends on a parameter that has a constant as its default counts, or on an attribute that is one constant.
+
+    Args:
+        depth: how many calls are gone back for a parameter; with 0 attributes alone count.
     """
     match node:
         case ast.Name(id=name):
             return _given(program, function, name, depth)
-        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
-            return _kept(program, function, attr, depth)
+        case ast.Attribute(value=ast.Name(id="self") as receiver, attr=attr):
+            value = _kept(program, function, attr, depth)
+            if value is not _UNKNOWN:
+                return value
+            return constant_flag(program, function, receiver, attr)
+        case ast.Attribute(value=receiver, attr=attr):
+            return constant_flag(program, function, receiver, attr)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             value = settled(program, function, operand, depth)
             return _UNKNOWN if value is _UNKNOWN else not value

@@ -106,7 +106,7 @@ def set_on_wrappers(live: LiveProgram) -> Written:
     return frozenset(
         (id(layer.node), site.attr)
         for site in live.attribute_writes()
-        if (layer := _landing(site.receiver.wraps)) is not None
+        for layer in _landings(site.receiver.wraps)
     )
 
 
@@ -118,7 +118,7 @@ def lost_writes(live: LiveProgram) -> list[AttributeSite]:
     """
     found: dict[int, AttributeSite] = {}
     for site in live.attribute_writes():
-        layer = _landing(site.receiver.wraps)
+        layer = next(_landings(site.receiver.wraps), None)
         if layer is None or site.attr not in settings.CONFIGS or not site.module.source.reported:
             continue
         summaries = live.summaries_of(site.function)
@@ -138,11 +138,22 @@ def lost_writes(live: LiveProgram) -> list[AttributeSite]:
     return sorted(found.values(), key=lambda s: (s.module.path, s.node.lineno))
 
 
-def _landing(wraps: tuple[Wrap, ...]) -> Wrap | None:
-    """The layer that keeps an attribute which is set from outside: torch.compile hands it on."""
-    layers = (w for w in reversed(wraps) if w.kind != "compile")
-    found = next(layers, None)
-    return None if found is None or wrappers.WRAPPERS[found.kind].in_place else found
+def _landings(wraps: tuple[Wrap, ...]) -> Iterator[Wrap]:
+    """The layers that keep an attribute which is set from outside, outermost first: torch.compile hands it on.
+
+    What only some paths put on leaves it to the layer below on the others. yolov9 5b1ea9a train.py:231: `model.hyp = hyp`
+    behind `if cuda and RANK != -1: model = smart_DDP(model)`, which stands behind DataParallel for one process.
+    """
+    for layer in reversed(wraps):
+        if layer.kind == "compile":
+            continue
+        if wrappers.WRAPPERS[layer.kind].in_place:
+            return
+        yield layer
+        if layer.instead is not None:
+            yield layer.instead
+        if layer.always:
+            return
 
 
 def layer_without(wraps: tuple[Wrap, ...], attr: str, written: Written) -> Wrapper | None:

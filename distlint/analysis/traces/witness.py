@@ -115,6 +115,13 @@ def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
     return None
 
 
+def _is_only_exit(divergence: Divergence, guard: Guard) -> bool:
+    """Whether ranks leave from the branch of a guard at one statement alone."""
+    branch = _branch(guard)
+    nodes = walk(branch) if branch is not None else ()
+    return sum(isinstance(n, ast.stmt) and _leaves(divergence, n) for n in nodes) == 1
+
+
 def _branch(guard: Guard) -> ast.If | ast.IfExp | None:
     """What a condition decides; None for one of `and`, `or`, `while`, `assert` or a decorator."""
     found = decided(guard.module).get(id(guard.node))
@@ -195,7 +202,10 @@ def related_places(divergence: Divergence) -> tuple[Related, ...]:
         places.append(related(guard.module, guard.node, "the ranks part here"))
         left = exit_of(divergence, guard)
         if left is not None and left.node is not None:
-            places.append(related(guard.module, left.node, f"they have {left.done} here"))
+            done = f"they have {left.done} here"
+            places.append(
+                related(guard.module, left.node, done, needed=_is_only_exit(divergence, guard))
+            )
     if divergence.condition is not None and divergence.node is not None:
         origin = divergence.condition.origin
         test = (
@@ -214,11 +224,13 @@ def related_places(divergence: Divergence) -> tuple[Related, ...]:
                 _module_of_call(divergence, call.node),
                 call.node,
                 f"calls `{call.summary.function.qualname}`",
+                needed=True,
             )
         )
     if divergence.event.node is not divergence.anchor or divergence.condition is not None:
         event = divergence.event
-        places.append(related(event.module, event.node, f"the collective: `{event_text(event)}`"))
+        text = f"the collective: `{event_text(event)}`"
+        places.append(related(event.module, event.node, text, needed=True))
     if divergence.others is not None:
         other = divergence.others
         places.append(

@@ -331,7 +331,35 @@ class Listens:
                 break
 
 
+def after_a_time_in_a_tensor(batches, limit, start):
+    for batch in batches:
+        passed = torch.FloatTensor([time.time() - start])
+        if any_rank(passed.item() > limit):  # expect: DL103
+            break
+        dist.all_reduce(batch)
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+class Cached:
+    def __init__(self, folder):
+        self.files = sorted(os.listdir(folder))
+
+    def __len__(self):
+        return 100
+
+
+def cached_in_a_folder_of_its_time(out, steps, batches):
+    # MotionDirector 0146a50 MotionDirector_train.py:888: when the folder was made does not count its files
+    folder = os.path.join(out, f"train_{time.strftime('%H-%M')}")
+    data = Cached(f"{folder}/latents")
+    rounds = math.ceil(steps / len(data))
+    for epoch in range(rounds):
+        for step, batch in enumerate(batches):
+            if epoch == 0 and step < steps:
+                continue
+            dist.all_reduce(batch)
 
 
 def told_by_a_word(net, loader):

@@ -69,7 +69,7 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, as
         (cls.module, node)
         for cls in dict.fromkeys([*module.all_classes, *(c for c in made if isinstance(c, Class))])
         if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
-        for node in _shuffles(model, cls)
+        for node in _shuffles(model, cls.methods.get("__init__"))
     ]
     if shuffles and not any(map(_seeds, linked(model.program, module))):
         yield from ((where, node, trainers[0]) for where, node in shuffles)
@@ -85,9 +85,11 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
     modules = linked(model.program, module)
     for cls in module.all_classes:
         if is_data_set(model, cls):
-            kept = indexed(cls)
-            for node in _shuffles(model, cls):
-                if not node.args or ast.unparse(node.args[0]) not in kept:
+            kept = {path for path in indexed(cls) if not _gives_a_partner(cls, path)}
+            for method, node in (
+                (m, n) for m in _ordering(model, cls) for n in _shuffles(model, m)
+            ):
+                if not node.args or not _is_kept(method, node.args[0], kept):
                     continue
                 stream = "numpy" if "numpy" in str(model.resolve(module, node.func)) else "random"
                 if not any(_seeds_stream(model, each, stream) for each in modules):
@@ -236,14 +238,85 @@ def _is_trainer(model: Model, module: Module, node: ast.Call) -> bool:
     return isinstance(meaning, str) and _SEED_LATER in facts.with_bases([meaning])
 
 
-def _shuffles(model: Model, cls: Class) -> Iterator[ast.Call]:
-    made = cls.methods.get("__init__")
-    if made is None:
-        return
-    for node in walk(made.node):
-        meaning = model.resolve(made.module, node.func) if isinstance(node, ast.Call) else None
+def _shuffles(model: Model, made: Function | None) -> Iterator[ast.Call]:
+    for node in walk(made.node) if made is not None else ():
+        meaning = (
+            model.resolve(made.module, node.func) if made and isinstance(node, ast.Call) else None
+        )
         if isinstance(node, ast.Call) and isinstance(meaning, str) and meaning in _SHUFFLES:
             yield node
+
+
+def _ordering(model: Model, cls: Class) -> Iterator[Function]:
+    """The constructor of a data set, and its methods that it or one who makes a sampler below has run.
+
+    TTS e9e0784 TTS/bin/train_glow_tts.py:67: `dataset.sort_items()`, `sampler = DistributedSampler(dataset)`.
+    """
+    made = cls.methods.get("__init__")
+    if made is not None:
+        yield made
+    for name, method in cls.methods.items():
+        if name.startswith("__") or "shuffle" not in ast.unparse(method.node):
+            continue
+        if (made is not None and _line_of(made, f"self.{name}")) or any(
+            0 < _line_of(function, f".{name}") < _line_of(function, _SAMPLER)
+            for module in linked(model.program, cls.module)
+            if name in module.source.text and _SAMPLER in module.source.text
+            for function in module.all_functions
+        ):
+            yield method
+
+
+def _line_of(function: Function, name: str) -> int:
+    """The first line on which a function calls something whose name ends so; 0 where it does not."""
+    return min(
+        (
+            node.lineno
+            for node in own_nodes(function)
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(name)
+        ),
+        default=0,
+    )
+
+
+def _gives_a_partner(cls: Class, path: str) -> bool:
+    """Whether what a list holds at an index comes beside another sample, which is found by the index itself.
+
+    TTS e9e0784 TTS/vocoder/datasets/gan_dataset.py:64: `self.load_item(idx)`, and one for the discriminator.
+    """
+    for method in cls.methods.values():
+        indices = {
+            node.slice.id
+            for node in own_nodes(method)
+            if isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Name)
+            and node.slice.id in method.parameters
+            and ast.unparse(node.value) == path
+        }
+        if any(
+            isinstance(node, ast.Call)
+            and any(isinstance(arg, ast.Name) and arg.id in indices for arg in node.args)
+            for node in own_nodes(method)
+        ):
+            return True
+    return False
+
+
+def _is_kept(method: Function, shuffled: ast.expr, kept: set[str]) -> bool:
+    """Whether what is shuffled is in some attributes, or is put into one by way of variables."""
+    names, known = {ast.unparse(shuffled)}, 0
+    while known < len(names):
+        known = len(names)
+        for node in own_nodes(method):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(part, ast.Name | ast.Attribute) and ast.unparse(part) in names
+                for part in walk(node.value)
+            ):
+                names |= {
+                    ast.unparse(each.value if isinstance(each, ast.Subscript) else each)
+                    for each in node.targets
+                }
+    return not kept.isdisjoint(names)
 
 
 def _seeds(module: Module) -> bool:

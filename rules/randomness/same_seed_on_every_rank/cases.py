@@ -373,7 +373,43 @@ def ordered_by_the_common_stream(args, model, optimizer, data):
         optimizer.step()
 
 
+def step_by_step(args, model, optimizer, loader):
+    accelerator = Accelerator()
+    set_seed(args.seed)  # expect: DL401
+
+    def loss_of(batch):
+        noise = torch.randn_like(batch)
+        return F.mse_loss(model(batch + noise), noise)
+
+    def step(batch):
+        with accelerator.accumulate(model):
+            accelerator.backward(loss_of(batch))
+            optimizer.step()
+
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        step(batch)
+
+
 # Correct
+
+
+def step_by_step_with_samples(args, model, optimizer, loader):
+    accelerator = Accelerator()
+    set_seed(args.seed)
+
+    def validate(batch):
+        return model(torch.randn_like(batch))
+
+    def step(batch):
+        with accelerator.accumulate(model):
+            accelerator.backward(model(batch).mean())
+            optimizer.step()
+        validate(batch)
+
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        step(batch)
 
 
 def chosen_to_draw_nothing(args, model, loader):

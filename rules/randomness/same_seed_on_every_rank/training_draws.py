@@ -70,6 +70,7 @@ def drawn_in_training(
         if not trains(model, inner):
             continue
         called = [s.callee for s in sites_of(model, inner) if s.loops and s.callee is not None]
+        called += _called_in_steps(model, called)
         called += [f for callee in called for f in _overriding(model, callee)]
         for drawing in (inner, *(f for f in called if f is not inner)):
             if any(word in drawing.name.lower() for word in NOT_TRAINING):
@@ -92,6 +93,20 @@ def drawn_in_training(
                 node, _ = min(found, key=lambda each: harm_of(each[1]))
                 return drawing.module, node, nearest(wraps, drawing.module, function.module)
     return None
+
+
+def _called_in_steps(model: Model, called: list[Function]) -> list[Function]:
+    """What functions call that each take a step of the training: the loss is another function's.
+
+    Hotshot-XL cc01f7f fine_tune.py:918: `loss = compute_loss_from_batch(batch)` in `process_batch`.
+    """
+    return [
+        site.callee
+        for step in called
+        if any(site.method in BACKWARD for site in sites_of(model, step))
+        for site in sites_of(model, step)
+        if site.callee is not None
+    ]
 
 
 def harm_of(draw: Draw) -> int:

@@ -146,24 +146,31 @@ def check(model: Model) -> Iterator[Finding]:
     yield from once(model, found)
     for site in lost_writes(model):
         yield _lost(site)
-    for loads, name, layers in handed_to_pipelines(model):
-        yield _refused(loads, name, layers)
+    for loads, parts in handed_to_pipelines(model):
+        yield _refused(loads, parts)
 
 
-def _refused(call: CallSite, name: str, wrap: Wrap) -> Finding:
-    node = call.argument_node(None, name)
-    assert node is not None
-    text = source_of(call.module, node)
-    advice = f"Hand over `unwrap({text})`"
+def _refused(call: CallSite, parts: dict[str, Wrap]) -> Finding:
+    nodes = [node for name in parts if (node := call.argument_node(None, name)) is not None]
+    texts = [source_of(call.module, node) for node in nodes]
+    advice = "Hand over " + " and ".join(f"`unwrap({text})`" for text in texts)
+    names = " and ".join(f"`{text}`" for text in texts)
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"on several processes `{text}` is the wrapper, and the pipeline takes models of its own classes only: it "
-        f"raises ValueError. {advice}.",
-        place_of(call.module, node),
-        (related(wrap.module, wrap.node, "wrapped here"),),
-        Fix(Applicability.SAFE, advice, (Replace(span_of(node), f"$unwrap({text})"),)),
+        f"on several processes {names} {'is the wrapper' if len(texts) == 1 else 'are wrappers'}, and the pipeline takes "
+        f"models of its own classes only: it raises ValueError. {advice}.",
+        place_of(call.module, nodes[0]),
+        tuple(related(wrap.module, wrap.node, "wrapped here") for wrap in parts.values()),
+        Fix(
+            Applicability.SAFE,
+            advice,
+            tuple(
+                Replace(span_of(node), f"$unwrap({text})")
+                for node, text in zip(nodes, texts, strict=True)
+            ),
+        ),
     )
 
 

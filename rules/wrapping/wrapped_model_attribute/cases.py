@@ -262,6 +262,30 @@ def set_behind_the_wrap(net, hyp):
     return Loss(model), model.gr
 
 
+class LossOfEither:
+    """Reads what `set_behind_either_wrap` sets on whichever wrapper there is, and what nobody sets."""
+
+    def __init__(self, model):
+        self.hyp = model.hyp
+        self.names = [model.names]
+        self.stride = model.stride  # expect: DL201
+
+
+def set_behind_either_wrap(net, hyp, rank, names):
+    model = net
+    if rank == -1 and torch.cuda.device_count() > 1:
+        model = nn.DataParallel(model)
+    if rank != -1:
+        model = DDP(model)
+    model.hyp = hyp
+    label(model, names)
+    return LossOfEither(model)
+
+
+def label(net, names):
+    net.names = names
+
+
 def adapters(transformer, config, optimizer):
     accelerator = Accelerator()
     transformer.requires_grad_(False)
@@ -325,6 +349,33 @@ def kept_with_its_model(net, optimizer):
     pair = Pairing(net, 0.9)
     pair, optimizer = accelerator.prepare(pair, optimizer)
     return pair.decay  # expect: DL201
+
+
+def freeze_some(models, keep):
+    for each in models:
+        if each is not keep:
+            each.requires_grad_(False)
+
+
+def frozen_but_for_one(unet, text_encoder, optimizer):
+    accelerator = Accelerator()
+    freeze_some([unet, text_encoder], text_encoder)
+    unet, text_encoder, optimizer = accelerator.prepare(unet, text_encoder, optimizer)
+    return text_encoder.dtype  # expect: DL201
+
+
+def freeze_every(models):
+    for each in models:
+        each.requires_grad_(False)
+
+
+def thawed_after_all_were_frozen(unet, text_encoder, optimizer):
+    accelerator = Accelerator()
+    freeze_every([unet, text_encoder])
+    unet.requires_grad_(True)
+    unet, text_encoder, optimizer = accelerator.prepare(unet, text_encoder, optimizer)
+    kind = text_encoder.dtype
+    return unet.dtype, kind  # expect: DL201
 
 
 def frozen_by_an_option(encoder, args, optimizer):
@@ -429,9 +480,44 @@ def sharded_or_not(args, model):
     return [0] * model.width  # expect: DL201
 
 
+def read_width(net):
+    return [net.read_by_two]  # of DataParallel in one call, which another call must not hide  # expect: DL201
+
+
+def width_in_fsdp(model):
+    return read_width(FullyShardedDataParallel(model))
+
+
+def width_in_fsdp_or_copied(args, model):
+    if args.fsdp:
+        model = FullyShardedDataParallel(model)
+    else:
+        model = nn.DataParallel(model)
+    return read_width(model)
+
+
 def into_a_pipeline(unet, optimizer, accelerator, path):
     unet, optimizer = accelerator.prepare(unet, optimizer)
     return StableDiffusionPipeline.from_pretrained(path, unet=unet)  # expect: DL201
+
+
+def into_a_pipeline_with_a_frozen_part(unet, text_encoder, optimizer, accelerator, path):
+    text_encoder.requires_grad_(False)
+    unet, text_encoder, optimizer = accelerator.prepare(unet, text_encoder, optimizer)
+    return StableDiffusionPipeline.from_pretrained(
+        path,
+        text_encoder=text_encoder,
+        unet=unet,  # expect: DL201
+    )
+
+
+def both_into_a_pipeline(unet, text_encoder, optimizer, accelerator, path):
+    unet, text_encoder, optimizer = accelerator.prepare(unet, text_encoder, optimizer)
+    return StableDiffusionPipeline.from_pretrained(
+        path,
+        text_encoder=text_encoder,  # expect: DL201
+        unet=unet,
+    )
 
 
 def table_of_layers(batches):
@@ -975,6 +1061,32 @@ def frozen(model, teacher, optimizer):
     )
     teacher = accelerator.prepare_model(teacher)
     return tokenizer(encoder.attn_mask), teacher.config
+
+
+def freeze_all(models):
+    for each in models:
+        if each is not None:
+            each.requires_grad_(False)
+
+
+def freeze_one(net):
+    for parameter in net.parameters():
+        parameter.requires_grad = False
+
+
+def frozen_among_others(unet, text_encoder, vae, optimizer):
+    accelerator = Accelerator()
+    freeze_all([vae, text_encoder])
+    unet, text_encoder, vae, optimizer = accelerator.prepare(unet, text_encoder, vae, optimizer)
+    return text_encoder.dtype, vae.config
+
+
+def frozen_in_a_loop(unet, text_encoder, vae, optimizer):
+    accelerator = Accelerator()
+    for part in (vae, text_encoder):
+        freeze_one(part)
+    unet, text_encoder, vae, optimizer = accelerator.prepare(unet, text_encoder, vae, optimizer)
+    return text_encoder.dtype, vae.config
 
 
 def frozen_one_by_one(reference):

@@ -17,8 +17,8 @@ _PARTS: Final = frozenset(
 _REFUSED: Final = frozenset({"ddp", "accelerate"})
 
 
-def handed_to_pipelines(model: Model) -> Iterator[tuple[CallSite, str, Wrap]]:
-    """The calls that load a pipeline around a wrapped model: the call, the name of the part, the wrap.
+def handed_to_pipelines(model: Model) -> Iterator[tuple[CallSite, dict[str, Wrap]]]:
+    """The calls that load a pipeline around wrapped models: the call, and the wraps of its parts by their names.
 
     A part of another class raises ValueError (diffusers issue 2966).
     """
@@ -26,7 +26,10 @@ def handed_to_pipelines(model: Model) -> Iterator[tuple[CallSite, str, Wrap]]:
         site = call.site
         if "ipeline" not in site.name:
             continue
-        for name, value in site.keywords.items():
-            if name in _PARTS and value.wraps and value.wraps[-1].kind in _REFUSED:
-                yield site, name, value.wraps[-1]
-                break
+        wrapped = {
+            name: value.wraps[-1]
+            for name, value in site.keywords.items()
+            if name in _PARTS and value.wraps and value.wraps[-1].kind in _REFUSED
+        }
+        if wrapped:
+            yield site, wrapped
