@@ -46,6 +46,8 @@ _LAUNCHED: Final = (
 _TRAINS: Final = re.compile(
     r"\btrain(?:er|ing)?\b(?!\s*=\s*False)|Trainer|\.backward\(|\.fit\(|optim"
 )
+_WORKS: Final = re.compile(r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])ranks?\b")
+"""What a script does that may be too much for one process, or says of ranks."""
 _IDLE: Final = re.compile(r"""^[ \t]*#.*|add_argument\(\s*["']--local[-_]rank["']""", re.MULTILINE)
 """What says nothing of ranks: comments, and the option that launchers fill, whether anybody asks for it or not."""
 _MAKES_GROUP: Final = re.compile(
@@ -134,6 +136,18 @@ def may_train_on_several(module: Module) -> bool:
     return (
         bool(words) and (words != ["local_rank"] or not _hands_on(module, "local_rank"))
     ) or _TRAINS.search(text) is not None
+
+
+def looks_on(module: Module) -> bool:
+    """Whether a script says nothing of ranks and trains nothing: what it uses of a trainer, one process uses as well.
+
+    SimpleTuner bc8e6ab simpletuner/diagnostics/h3_objective_geometry.py:408 measures one batch with the trainer's model.
+    """
+    return (
+        module.is_script
+        and not expects_several(module)
+        and _WORKS.search(module.source.text) is None
+    )
 
 
 def _hands_on(module: Module, name: str) -> bool:

@@ -177,7 +177,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
             or fetched_for_training(model, found)
-            or model.starts_one(found.site.module)
+            or model.starts_one(found.site.module, joint_entry)
             or (
                 leaves_to_main(found.site)
                 and model.is_before(*SAVES_BY_FUNCTION, found.site.module)
