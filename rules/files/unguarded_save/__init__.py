@@ -59,7 +59,7 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 blocks, and where an option says whether anything is downloaded. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
 applied, and the finding is a warning; so it is in a program whose ranks never exchange anything.
 
-Shown only: what is each rank's part of the data, and what a trainer's hook reaches through a helper whose path
+Shown only: what is each rank's part of the data, or of a model of torchrec's, and what a trainer's hook reaches through a helper whose path
 other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
@@ -96,6 +96,7 @@ from distlint.analysis.questions.contents import equal_and_unread, is_small_obje
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
+from distlint.analysis.questions.sharding import keeps_parts
 from distlint.analysis.questions.terminals import never_answered
 from distlint.analysis.questions.written_by_main import leaves_to_main
 from distlint.edits import Replace
@@ -316,6 +317,8 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         return downloads.first(model, found, least if _is_asked_for(site) else safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
+    if _is_state(found) and keeps_parts(site.module):
+        return Fix(Applicability.DISPLAY, "Save what each rank holds: `torch.distributed.checkpoint`")
     if ranked_callers(model, found.function):
         moved = _at_the_callers(model, found)
         if moved is not None:
