@@ -17,10 +17,11 @@ from distlint.analysis.program.syntax import (
     own_nodes,
 )
 from distlint.analysis.questions.lightning import TRAINER
+from distlint.columns import split_lines
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Guard
+    from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
 
@@ -48,6 +49,10 @@ _TRAINS: Final = re.compile(
 )
 _WORKS: Final = re.compile(r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])ranks?\b")
 """What a script does that may be too much for one process, or says of ranks."""
+_ON_ONE_GPU: Final = re.compile(
+    r"#[^\n]*\bonly (?:works? |runs? |supports? |tested )?(?:on|with|for) (?:1|one|a single|single) (?:gpu|process|device)\b",
+    re.IGNORECASE,
+)
 _IDLE: Final = re.compile(r"""^[ \t]*#.*|add_argument\(\s*["']--local[-_]rank["']""", re.MULTILINE)
 """What says nothing of ranks: comments, and the option that launchers fill, whether anybody asks for it or not."""
 _MAKES_GROUP: Final = re.compile(
@@ -98,6 +103,19 @@ def stands_without_launcher(function: Function, node: ast.AST) -> bool:
         if isinstance(outer, ast.If)
         for branch, taken in ((outer.body, True), (outer.orelse, False))
     )
+
+
+def is_for_one_gpu(site: CallSite) -> bool:
+    """Whether a comment on a call, or on a test that it stands under, says that it works on one GPU alone.
+
+    CodeGen e3e8855 CodeXGLUE/Text-Code/text-to-code/code/run.py:624: `if args.do_eval:  # only works on 1 GPU`; below, each
+    rank would compare its share with all of the data.
+    """
+    lines = [site.node.lineno, *(guard.node.lineno for guard in site.guards if not guard.exits)]
+    if "only" not in site.module.source.text:
+        return False
+    written = split_lines(site.module.source.text)
+    return any(_ON_ONE_GPU.search(written[line - 1]) for line in lines)
 
 
 @remembered

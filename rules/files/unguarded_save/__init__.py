@@ -93,6 +93,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.contents import equal_and_unread, is_small_object
+from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.shares.program import shares
@@ -179,6 +180,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or not files.same_path(model, found)
             or fetched_for_training(model, found)
             or model.starts_one(found.site.module, joint_entry)
+            or is_for_one_gpu(joint_entry.call or found.site)
             or (
                 leaves_to_main(found.site)
                 and model.is_before(*SAVES_BY_FUNCTION, found.site.module)
