@@ -1459,7 +1459,9 @@ PARSES_OPTIONS: Final = frozenset({"parse_args", "parse_known_args", "get_args",
 READ_BY_LIBRARIES: Final = frozenset({"deepspeed_config"})
 """Attributes of the arguments under which a library looks for a file (deepspeed 0.18.0 deepspeed/__init__.py:
 `initialize(args)`)."""
-READ_DEEPSPEED: Final = frozenset({"initialize", "Accelerator", "DeepSpeedPlugin", "HfDeepSpeedConfig", "TrainingArguments"})
+READ_DEEPSPEED: Final = frozenset(
+    {"initialize", "Accelerator", "DeepSpeedPlugin", "HfDeepSpeedConfig", "TrainingArguments"}
+)
 """What reads such a file, by last names."""
 
 TAKE_PATHS_ALONE: Final = frozenset({

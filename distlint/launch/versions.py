@@ -36,7 +36,7 @@ _TOLD: Final = re.compile(
 )
 """What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
 _LISTED: Final = re.compile(
-    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=]*v?(?P<version>\d+\.\d+(?:\.\d+)*)[ \t]*$",
+    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=`]*v?(?P<version>\d+\.\d+(?:\.\d+)*)`?[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """One version in a page's list of what there has to be: `- PyTorch 1.8.1`, and nothing behind it."""

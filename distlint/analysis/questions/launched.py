@@ -47,7 +47,9 @@ _LAUNCHED: Final = (
 _TRAINS: Final = re.compile(
     r"\btrain(?:er|ing)?\b(?!\s*=\s*False)|Trainer|\.backward\(|\.fit\(|optim"
 )
-_WORKS: Final = re.compile(r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])ranks?\b")
+_WORKS: Final = re.compile(
+    r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])ranks?\b"
+)
 """What a script does that may be too much for one process, or says of ranks."""
 _ON_ONE_GPU: Final = re.compile(
     r"#[^\n]*\bonly (?:works? |runs? |supports? |tested )?(?:on|with|for) (?:1|one|a single|single) (?:gpu|process|device)\b",

@@ -197,7 +197,9 @@ def _of_pages(files: LaunchFiles) -> Iterator[Finding]:
             runs = _runs(files, script, launch) or _INSTEAD[0]
             fix = replace(first, edits=tuple(edit for _, each in found for edit in each.edits))
             places = tuple(Related(each.place, "and here") for each, _ in more[:_SHOWN])
-            yield Finding(CODE, NAME, Severity.INFO, _does_the_same(runs), launch.place, places, fix)
+            yield Finding(
+                CODE, NAME, Severity.INFO, _does_the_same(runs), launch.place, places, fix
+            )
             return
 
 

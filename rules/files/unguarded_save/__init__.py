@@ -320,7 +320,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if _is_state(found) and keeps_parts(site.module):
-        return Fix(Applicability.DISPLAY, "Save what each rank holds: `torch.distributed.checkpoint`")
+        return Fix(
+            Applicability.DISPLAY, "Save what each rank holds: `torch.distributed.checkpoint`"
+        )
     if ranked_callers(model, found.function):
         moved = _at_the_callers(model, found)
         if moved is not None:
