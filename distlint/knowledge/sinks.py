@@ -1398,6 +1398,8 @@ tarfile, zipfile; torchvision 0.29.2 torchvision/datasets/utils.py)."""
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
 
+KEEP_NAMES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.move"})
+"""Those that give what they put into a folder the name that it had (python 3.11 shutil.py:413, 825)."""
 WRITE_THEMSELVES: Final = frozenset({"dump", "save_pretrained", "to_json_file"})
 """Methods by which a configuration writes its few lines (transformers, mmcv, mmengine: the rows above)."""
 

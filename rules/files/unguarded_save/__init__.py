@@ -96,8 +96,8 @@ from distlint.analysis.questions.contents import equal_and_unread, is_small_obje
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
-from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.sharding import keeps_parts
+from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.terminals import never_answered
 from distlint.analysis.questions.written_by_main import leaves_to_main
 from distlint.edits import Replace
@@ -200,8 +200,7 @@ def _found(model: Model) -> Iterator[Finding]:
             )
             continue
         fix = _fix(model, found, joint_entry)
-        if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
-            advice = "Put together what each rank has, and let rank 0 write it"
+        if fix is not None and fix.edits and (advice := _of_parts(model, found)):
             fix = Fix(Applicability.DISPLAY, advice)
         does = f"write `{found.text}`"
         if found.effect is Effect.DOWNLOAD:
@@ -272,6 +271,15 @@ def _is_state(found: FileCall) -> bool:
     )
 
 
+def _of_parts(model: Model, found: FileCall) -> str:
+    """What to do where each rank writes a part, so that one writer would leave out the rest; empty elsewhere."""
+    if _is_state(found):
+        parts = keeps_parts(found.site.module)
+        return "Save what each rank holds: `torch.distributed.checkpoint`" if parts else ""
+    share = _holds_a_share(model, found)
+    return "Put together what each rank has, and let rank 0 write it" if share else ""
+
+
 def _holds_a_share(model: Model, found: FileCall) -> bool:
     """Whether what is written is of each rank's part of the data: one writer would leave out the rest.
 
@@ -319,10 +327,6 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         return downloads.first(model, found, least if _is_asked_for(site) else safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
-    if _is_state(found) and keeps_parts(site.module):
-        return Fix(
-            Applicability.DISPLAY, "Save what each rank holds: `torch.distributed.checkpoint`"
-        )
     if ranked_callers(model, found.function):
         moved = _at_the_callers(model, found)
         if moved is not None:
