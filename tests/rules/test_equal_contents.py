@@ -310,3 +310,40 @@ def test_a_parameter_that_is_said_to_be_a_configuration(
         ', os.path.join("out", "run.yaml"))', ")"
     )
     assert severities_in("DL301", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+EMPTIES = """
+import os
+
+import torch.distributed as dist
+
+
+def main(args, model, batches):
+    dist.init_process_group("nccl")
+    kept = os.path.join(args.out, "log.txt")
+    with open(kept, "w") as file:
+        {body}
+    for batch in batches:
+        loss = model(batch)
+        {between}
+        if dist.get_rank() == 0:
+            with open(kept, "a") as file:
+                file.write(str(loss))
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "between", "severity"),
+    [
+        ("pass", "dist.all_reduce(loss)", "info"),
+        ("pass", "loss.backward()", "warning"),
+        ("file.write(str(model))", "dist.all_reduce(loss)", "warning"),
+    ],
+)
+def test_a_file_that_all_ranks_empty_before_they_meet(
+    body: str, between: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """build-nanogpt 6104ab1 train_gpt2.py:373."""
+    files = {"train.py": EMPTIES.format(body=body, between=between)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

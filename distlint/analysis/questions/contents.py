@@ -24,6 +24,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.filesystem import (
     FileCall,
+    appended,
     check_before,
     file_calls,
     handle_of,
@@ -103,7 +104,7 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         return False
     written = _written(found)
     if not written:
-        return False
+        return _only_empties(live, found) and not _read(live, found)
     told = frozenset((found.function, name) for name in _names_of(found.path, found.function))
     if found.site.method == "save_pretrained":
         return not _read(live, found)
@@ -117,6 +118,39 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         or _is_put_together(live, each, found.function)
         for each in given
     ) and not _read(live, found)
+
+
+def _only_empties(live: LiveProgram, found: FileCall) -> bool:
+    """Whether all ranks empty a file, and come to a collective before a line is put into it.
+
+    build-nanogpt 6104ab1 train_gpt2.py:373: `with open(log_file, "w"): pass`, and rank 0 appends behind `all_reduce()`.
+    """
+    assert found.path is not None
+    start = found.site.statement
+    match start:
+        case ast.With(items=[_], body=[ast.Pass()]):
+            pass
+        case _:
+            return False
+    path = parts_of(found.path, found.function)
+    calls = [
+        call
+        for node in own_nodes(found.function)
+        if isinstance(node, ast.Call)
+        and node.lineno > start.lineno
+        and (call := live.call_at(node)) is not None
+    ]
+    meetings = [
+        call.site.node.lineno
+        for call in calls
+        if len(call.classes) > 1 and any(r.effect is Effect.COLLECTIVE for r in call.site.rows)
+    ]
+    added = [
+        call.site.node.lineno
+        for call in calls
+        if (to := appended(call.site)) is not None and parts_of(to, found.function) == path
+    ]
+    return bool(added) and all(any(met < line for met in meetings) for line in added)
 
 
 def _marks_an_end(found: FileCall, written: ast.expr) -> bool:

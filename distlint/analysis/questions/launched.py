@@ -48,7 +48,7 @@ _TRAINS: Final = re.compile(
     r"\btrain(?:er|ing)?\b(?!\s*=\s*False)|Trainer|\.backward\(|\.fit\(|optim"
 )
 _WORKS: Final = re.compile(
-    r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])ranks?\b"
+    r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])(?:ranks?|dist(?:ributed)?|ddp)(?![a-z])"
 )
 """What a script does that may be too much for one process, or says of ranks."""
 _ON_ONE_GPU: Final = re.compile(

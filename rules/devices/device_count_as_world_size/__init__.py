@@ -82,9 +82,9 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if "device_count" not in text or any(word in text for word in _STARTS_RANKS):
             continue
-        above = model.answer(roots)[module]
+        leading = model.answer(roots)[module]
         if not model.is_distributed(module) or (
-            above and all(makes_no_group(model.program, each) for each in above)
+            leading and all(makes_no_group(model.program, each) for each in leading)
         ):
             continue
         for statement, above in statements(module.source.tree.body):
