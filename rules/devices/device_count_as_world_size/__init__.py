@@ -33,7 +33,7 @@ Unsafe: under a launcher the branch is no longer taken. A world size is only sho
 A condition that asks for the launch as well, here or around it (`not args.distributed`, `ddp`,
 `world_size`, `local_rank`), is trusted. Scripts that start one process for each GPU themselves
 (`mp.spawn`, `nprocs=`) may count devices. The flags of the model say nothing where the project's
-requirements.txt asks for transformers 5 or later.
+requirements.txt asks for transformers 5 or later. Silent where no script that leads to a file makes a process group.
 
 ## References
 - torch 2.13.0 torch/cuda/__init__.py:1150

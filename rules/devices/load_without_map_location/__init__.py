@@ -33,7 +33,8 @@ elsewhere, since the program then holds tensors on the CPU; shown only where it 
 Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
 there. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
-user names is not known: it counts as a checkpoint of a GPU. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
+user names is not known: it counts as a checkpoint of a GPU. Information where a
+file is loaded only if it is found in the folder of the results, and nothing of the program writes one of its name. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
 - torch 2.13.0 torch/serialization.py:1315

@@ -14,16 +14,18 @@ nobody passes anything.
 A notebook is one process unless it starts more (`notebook_launcher`, `!torchrun`), and `args.gpu is None` tells
 no ranks apart. A file opened with "r+" that is only read is not written.
 
-Silent where the rank, a temporary name or an element of this rank's batch goes into the path, where one rank goes first
+What a class does shows nothing of a script that uses it, says nothing of ranks, trains nothing and is started by no launch.
+
+Silent where the rank (also in the name of what is copied into a folder), a temporary name or an element of this rank's batch goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
 project that does so), in a function that builds a parallel layout whose sizes are all 1, in a program that
-asserts one process at its start, in a branch for a constant that no caller passes, no choice of the command line is
+asserts one process at its start, where a comment on the call says that it works on one GPU only, in a branch for a constant that no caller passes, no choice of the command line is
 or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
 Information where all write the same few lines, as far as arguments, configuration, constants and files that they
 all read make them, and nothing in their run reads these back: so does what `save_pretrained` writes of a tokenizer, a
-processor or a configuration that was loaded, `torch.save({}, path)`, a README, and the line with the time in a file that
+processor or a configuration that was loaded, `torch.save({}, path)`, a README, a file that all empty before they meet, and the line with the time in a file that
 is called `done`. Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
 no finding, nor is the second split of a data set from one archive where all callers ask for the other one first.
 
