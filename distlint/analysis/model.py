@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from distlint.analysis.live.joint_entry import JointEntry, evidence
+from distlint.analysis.live.processes import is_of_tests
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
@@ -27,6 +28,7 @@ from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
+    looks_on,
     may_train_on_several,
     roots,
     started_by,
@@ -93,16 +95,30 @@ class Model(LiveProgram):
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""
         return expects_several(module) or self.launch.on_several(module.source.path)
 
-    def starts_one(self, module: Module) -> bool:
+    def starts_one(self, module: Module, entry: JointEntry | None = None) -> bool:
         """Whether all scripts that lead to a file say nothing of ranks, train nothing and are started as one process.
 
-        What a helper of theirs does on several, for others that call it, is not theirs.
+        What a helper of theirs does on several, for others that call it, is not theirs. Nor is what a class does that
+        they use, where that is all the `entry` shows, and no launch names them.
         """
         known = {each.source.path for each in self.program.modules.values()}
         above = self.answer(roots)[module]
-        return bool(above) and all(
-            not may_train_on_several(each) and only_starts_one(self.launch, each.source.path, known)
-            for each in above
+        inside = entry is not None and entry.inside and entry.module is not module
+        own = [module] if module.is_script else []
+        users = [each for each in (*above, *own) if not is_of_tests(each)] if inside else []
+        return (
+            bool(above)
+            and all(
+                not may_train_on_several(each)
+                and only_starts_one(self.launch, each.source.path, known)
+                for each in above
+            )
+        ) or (
+            bool(users)
+            and all(
+                looks_on(each) and not self.launch.starting(each.source.path, known)
+                for each in users
+            )
         )
 
     def fetched_by_first(self, entry: JointEntry) -> bool:

@@ -1398,6 +1398,8 @@ tarfile, zipfile; torchvision 0.29.2 torchvision/datasets/utils.py)."""
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
 
+KEEP_NAMES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.move"})
+"""Those that give what they put into a folder the name that it had (python 3.11 shutil.py:413, 825)."""
 WRITE_THEMSELVES: Final = frozenset({"dump", "save_pretrained", "to_json_file"})
 """Methods by which a configuration writes its few lines (transformers, mmcv, mmengine: the rows above)."""
 
@@ -1441,7 +1443,7 @@ WRITE_FIRST: Final[dict[str, str]] = {
 SAME_FROM_SAME: Final = frozenset({
     "abspath", "as_dict", "as_posix", "asdict", "basename", "bool", "copy", "deepcopy", "dict",
     "dirname", "dump", "dumps", "enumerate", "expanduser", "File", "float", "format", "get",
-    "get_flat_dict", "get_state", "getattr", "int", "items", "join", "keys", "len", "list",
+    "get_flat_dict", "get_state", "get_world_size", "getattr", "int", "items", "join", "keys", "len", "list",
     "load", "loads", "namedtuple", "open", "OrderedDict", "Path", "pformat", "pop",
     "pretty_text", "range", "read", "read_text", "readlines", "replace", "repr", "safe_dump",
     "safe_load", "sorted", "split", "splitlines", "str", "strip", "to_container", "to_dict",
@@ -1450,12 +1452,19 @@ SAME_FROM_SAME: Final = frozenset({
 })  # fmt: skip
 """Functions and methods, by their last names, that give the same where they are given the same."""
 
+TYPES_OF_SETTINGS: Final = frozenset({"CfgNode", "ConfigDict", "DictConfig", "Namespace"})
+"""What holds a configuration or the options of the command line: yacs, ml_collections and mmengine, omegaconf, argparse."""
+
 PARSES_OPTIONS: Final = frozenset({"parse_args", "parse_known_args", "get_args", "get_parser_args"})
 """Methods and functions, by their last names, that return the options of the command line (python 3.11 argparse)."""
 
 READ_BY_LIBRARIES: Final = frozenset({"deepspeed_config"})
 """Attributes of the arguments under which a library looks for a file (deepspeed 0.18.0 deepspeed/__init__.py:
 `initialize(args)`)."""
+READ_DEEPSPEED: Final = frozenset(
+    {"initialize", "Accelerator", "DeepSpeedPlugin", "HfDeepSpeedConfig", "TrainingArguments"}
+)
+"""What reads such a file, by last names."""
 
 TAKE_PATHS_ALONE: Final = frozenset({
     "abspath", "basename", "chmod", "critical", "debug", "dirname", "error", "exists", "exit",

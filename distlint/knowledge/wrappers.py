@@ -804,6 +804,9 @@ PARTS_OF_MODELS: frozenset[str] = _names("generator")
 """Names of them that a model's part may have as well, where only models are wrapped (CosyVoice
 cosyvoice/utils/train_utils.py:148: `model.module.generator.parameters()`)."""
 
+PARTED: frozenset[str] = _names("DistributedModelParallel DMPCollection")
+"""What of torchrec keeps tables of embeddings in parts: `state_dict()` holds the `ShardedTensor`s of one rank (torchrec 1.2
+torchrec/distributed/model_parallel.py)."""
 OF_NO_MODEL: frozenset[str] = _names("load_state save_state")
 """Names of what `accelerate.Accelerator` does for a whole run, which no library's models have
 (accelerate 1.15.0 accelerate/accelerator.py)."""

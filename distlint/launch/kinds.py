@@ -63,13 +63,14 @@ _WORDS: Final = {
     Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|\bsrun[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
     Kind.DOCKERFILE: re.compile(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
+        rb"|nvidia/pytorch:2[0-2]\."
     ),
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
         rb"|mmcv-full==1\.[0-4]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
         rb"|(?:ested|eveloped|e use)[ \w]{1,10} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
-        rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=]*v?[01]\.\d)"
+        rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
     ),
     Kind.REQUIREMENTS: re.compile(
         rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",

@@ -38,6 +38,8 @@ _TOLD = re.compile(
     r"|torchrun +-|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
 )
 """A launch that stands in a page outside of a fenced block: quoted, indented, or by itself."""
+_INLINE = re.compile(r"^(?P<label>[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.;]?\s*$")
+"""A line of nothing but code between backticks, or of that behind a label: STCN eb83102 README.md:209."""
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
@@ -530,6 +532,8 @@ def _shell_of_markdown(text: str) -> tuple[list[str], list[tuple[int, int]]]:
             # Quoted, a continued line ends in three backslashes: one that is escaped, and a line break
             # (EDVR b02e63a docs/TrainTest.md:38).
             written = _ENDS_QUOTED.sub(lambda end: " " * (len(end[0]) - 1) + "\\", written)
+            if (inline := _INLINE.match(written)) is not None:
+                written = " " * inline.start("code") + inline["code"]
             if not (continued or _TOLD.match(written)):
                 written = ""
             continued = written.endswith("\\")

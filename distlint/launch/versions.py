@@ -36,17 +36,33 @@ _TOLD: Final = re.compile(
 )
 """What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
 _LISTED: Final = re.compile(
-    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=]*v?(?P<version>\d+\.\d+(?:\.\d+)*)[ \t]*$",
+    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=`]*v?(?P<version>\d+\.\d+(?:\.\d+)*)`?[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """One version in a page's list of what there has to be: `- PyTorch 1.8.1`, and nothing behind it."""
+_NUMBERS: Final = (
+    r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
+)
+_PINNED: Final = re.compile(
+    rf"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t]*==[ \t]*(?P<versions>{_NUMBERS})",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`."""
+_OF_NVIDIA: Final = re.compile(r"\bnvcr\.io/nvidia/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
+_RELEASES: Final = {
+    (20, 11): "1.8",
+    (21, 3): "1.9",
+    (21, 7): "1.10",
+    (21, 11): "1.11",
+    (22, 3): "1.12",
+    (22, 6): "1.13",
+}
+"""The first of NVIDIA's images of each torch, up to 22.12: its containers' support matrix. Later ones hold torch 2, or what
+became it."""
 _WHEELS: Final = re.compile(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d+\.\d+(?:\.\d+)?)/")
 """The torch for which the wheels of mmcv are built that a page or Dockerfile has people install."""
 _MMCV: Final = re.compile(r"\bmmcv-full[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
 """The mmcv that a page or Dockerfile has people install."""
-_NUMBERS: Final = (
-    r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
-)
 _TESTED: Final = re.compile(
     rf"pytorch\b[^\n]{{0,60}}\btested (?:on|with) (?:versions? )?(?P<first>{_NUMBERS})"
     rf"|\b(?:tested (?:with|on|under|up to)|developed (?:with|for|on)|we use) pytorch(?: version)?[ =]+(?P<second>{_NUMBERS})",
@@ -161,14 +177,24 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
         yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
     for found in _LISTED.finditer(text):
         yield "torch", f"=={found['version']}"
+    for found in _PINNED.finditer(text):
+        yield from (("torch", f"=={each}") for each in _versions_in(found["versions"]))
+    for found in _OF_NVIDIA.finditer(text):
+        released = int(found["year"]), int(found["month"])
+        before = [torch for first, torch in _RELEASES.items() if first <= released <= (22, 12)]
+        yield from (("torch", f"=={torch}") for torch in before[-1:])
     for found in _WHEELS.finditer(text):
         yield "torch", f"=={found['version']}"
     for found in _MMCV.finditer(text):
         yield "mmcv-full", found["clauses"]
     tried = [found["first"] or found["second"] for found in _TESTED.finditer(text)]
-    versions = [version for each in tried for version in re.findall(r"\d+(?:\.\d+)+", each)]
+    versions = [version for each in tried for version in _versions_in(each)]
     if all(version[:2] in ("0.", "1.") for version in versions):
         yield from ((_TRIED, f"=={version}") for version in versions)
+
+
+def _versions_in(text: str) -> list[str]:
+    return re.findall(r"\d+(?:\.\d+)+", text)
 
 
 def _in_image(text: str) -> Iterator[tuple[str, str]]:

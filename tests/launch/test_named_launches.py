@@ -282,6 +282,9 @@ DECLARED = (
         ),
         ("1. Run\n    > python -m torch.distributed.launch --nproc_per_node=8 train.py\n", 2),
         ("python -m torch.distributed.launch is what we don't use for train.py\n", None),
+        ("To train:\n`python -m torch.distributed.launch --nproc_per_node=8 train.py`\n", 2),
+        ("Training: `python -m torch.distributed.launch --nproc_per_node=8 train.py --lr 1`.\n", 1),
+        ("Not `python -m torch.distributed.launch --nproc_per_node=8 train.py`\n", None),
         (
             "> We don't start train.py with python -m torch.distributed.launch --nproc_per_node=8\n",
             None,

@@ -201,6 +201,8 @@ def test_the_old_launcher_where_torchrun_is_missing(
         ("pip install torch==1.9.1+cu111 torchvision==0.10.1\n", "info"),
         ("pip install torch==1.12.0\n", "warning"),
         ("pip install torch\n", "warning"),
+        ("docker run --gpus all nvcr.io/nvidia/pytorch:21.03-py3\n", "info"),
+        ("docker run --gpus all nvcr.io/nvidia/pytorch:21.11-py3\n", "warning"),
     ],
 )
 def test_a_launch_with_a_torch_that_has_no_torchrun_is_a_note(
@@ -354,3 +356,33 @@ def test_the_folder_of_a_script(folder: str) -> None:
     assert launch.script.text == "./train.py"
     files = read(("tools/run.sh", Kind.SHELL, script))
     assert files.starting("tools/train.py")
+
+
+@pytest.mark.parametrize(
+    ("page", "severity"),
+    [
+        ("docker run nvcr.io/nvidia/pytorch:21.11-py3 bash\n", "warning"),
+        ("docker run nvcr.io/nvidia/pytorch:23.10-py3 bash\n", "error"),
+        ("- PyTorch == 1.8 or 1.12 (other versions are not tested)\n", "warning"),
+        ("- PyTorch == 1.12 or 2.1 (other versions are not tested)\n", "error"),
+        ("- PyTorch `1.8.1`\n", "warning"),
+        ("- PyTorch >= 1.8, tried with 1.12\n", "error"),
+    ],
+)
+def test_a_page_that_names_an_older_torch(
+    page: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """yolov9 5b1ea9a README.md:109, STMixer 2c3cd1d README.md:5, STCN eb83102 README.md:71."""
+    (tmp_path / "train.py").write_text(PARSES.format(imported=""))
+    launch = OLD.replace(" --use_env", "").strip()
+    (tmp_path / "README.md").write_text(f"{page}\nTrain it: `{launch}`\n")
+    assert severities(tmp_path, monkeypatch) == {"DL805": severity}
+
+
+def test_a_launch_that_passes_nothing_is_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mPLUG c666bfa scripts/vqa_mplug_base.sh:3."""
+    (tmp_path / "train.py").write_text("import torch\n")
+    (tmp_path / "run.sh").write_text(OLD)
+    assert severities(tmp_path, monkeypatch) == {"DL805": "info"}

@@ -54,6 +54,9 @@ SAME = {
     "pickled options": "options = argparse.ArgumentParser().parse_args()\n    options.rank = dist.get_rank()\n    torch.save(options, os.path.join(args.out, 'options.bin'))",
     "options in a pickle": "options, _ = argparse.ArgumentParser().parse_known_args()\n    options.gpu = dist.get_rank()\n    pickle.dump(options, open(os.path.join(args.out, 'options.pkl'), 'wb'))",
     "sums of all ranks": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    dist.all_reduce(total)\n    torch.save({'total': total}, out)",
+    "a configuration for the number of ranks": "size = {'train_batch_size': args.batch * dist.get_world_size()}\n    with open(out, 'w') as f:\n        f.write(json.dumps(size, indent=2))",
+    "read on the other arm": "if args.train:\n        with open(out, 'w') as f:\n            json.dump(cfg, f)\n    else:\n        cfg = json.load(open(os.path.join(args.base, 'settings.json')))",
+    "for DeepSpeed, which is never called": "import deepspeed\n    initialize = deepspeed.initialize\n    args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)\n    print(initialize is None)",
     "what the path is made of": "url, tag = fetch(args)\n    with open(f'{args.out}/{url}-{tag}.json', 'w') as f:\n        json.dump({'url': url, 'tag': tag}, f)",
 }
 
@@ -76,6 +79,8 @@ OTHER = {
     "read by its variable": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    engine = start(out)",
     "read as it was given": "with open(args.meta, 'w') as f:\n        json.dump(cfg, f)\n    meta = open(args.meta).read()",
     "for DeepSpeed": "args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)",
+    "for DeepSpeed, by another name": "import deepspeed\n    initialize = deepspeed.initialize\n    args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)\n    engine = initialize(args, model)",
+    "read behind the arm that writes": "if args.train:\n        with open(out, 'w') as f:\n            json.dump(cfg, f)\n    else:\n        cfg = json.load(open(args.base + '/settings.json'))\n    cfg = json.load(open(args.out + '/settings.json'))",
     "a tokenizer of its texts": "tokenizer.train_from_iterator(data)\n    tokenizer.save_pretrained(args.out)",
     "a new tokenizer of its texts": "tokenizer = tokenizer.train_new_from_iterator(data, 800)\n    tokenizer.save_pretrained(args.out)",
     "a tokenizer that is read": "tokenizer.save_pretrained(args.out)\n    other = AutoTokenizer.from_pretrained(args.out)",
@@ -273,4 +278,72 @@ def test_a_path_that_is_returned(
     call: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"train.py": RETURNED.format(call=call)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+TYPED = """
+import os
+
+import torch.distributed as dist
+from omegaconf import DictConfig, OmegaConf
+
+
+def main(run: {of}):
+    dist.init_process_group("nccl")
+    OmegaConf.save({given}, os.path.join("out", "run.yaml"))
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("of", "given", "severity"),
+    [
+        ("DictConfig", "config=run, f", "info"),
+        ("dict", "config=run, f", "warning"),
+    ],
+)
+def test_a_parameter_that_is_said_to_be_a_configuration(
+    of: str, given: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """splade 8dcd33a splade/utils/utils.py:162, which hydra calls."""
+    text = TYPED.format(of=of, given=f"{given}=os.path.join('out', 'run.yaml')").replace(
+        ', os.path.join("out", "run.yaml"))', ")"
+    )
+    assert severities_in("DL301", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+EMPTIES = """
+import os
+
+import torch.distributed as dist
+
+
+def main(args, model, batches):
+    dist.init_process_group("nccl")
+    kept = os.path.join(args.out, "log.txt")
+    with open(kept, "w") as file:
+        {body}
+    for batch in batches:
+        loss = model(batch)
+        {between}
+        if dist.get_rank() == 0:
+            with open(kept, "a") as file:
+                file.write(str(loss))
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "between", "severity"),
+    [
+        ("pass", "dist.all_reduce(loss)", "info"),
+        ("pass", "loss.backward()", "warning"),
+        ("file.write(str(model))", "dist.all_reduce(loss)", "warning"),
+    ],
+)
+def test_a_file_that_all_ranks_empty_before_they_meet(
+    body: str, between: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """build-nanogpt 6104ab1 train_gpt2.py:373."""
+    files = {"train.py": EMPTIES.format(body=body, between=between)}
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]

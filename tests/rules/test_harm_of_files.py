@@ -248,3 +248,29 @@ def test_checkpoints_that_every_rank_finds_and_removes(
 ) -> None:
     # MeZO 552cb1b large_models/trainer.py:689
     assert findings_in("DL303", tmp_path, {"own.py": ROTATES.format(guard=guard)}, capsys) == found
+
+
+COLLECTS = """
+import os
+import torch
+import torch.distributed as dist
+
+
+def collected(found, folder, {storage}, several):
+    place = {storage} if several else folder
+    torch.save(found, os.path.join(place, f"{{dist.get_rank()}}.pth"))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        for rank in range(dist.get_world_size()):
+            found += torch.load(os.path.join({storage} if several else folder, f"{{rank}}.pth"))
+    return found
+"""
+
+
+@pytest.mark.parametrize(("storage", "severity"), [("hdfs_dir", "info"), ("other_dir", "warning")])
+def test_files_of_ranks_in_storage_of_all_machines(
+    storage: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """X-VLM cb4fff1 dataset/utils.py:117."""
+    files = {"train.py": COLLECTS.format(storage=storage)}
+    assert severities_in("DL310", tmp_path, files, capsys) == [severity]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.checked import severities_in
+from tests.rules.checked import offers_in, severities_in
 
 TRAIN = """
 import logging
@@ -60,3 +60,79 @@ def test_a_function_that_nothing_calls(
         files["train.py"] += f"    {call}\n"
         files["keeping.py"] = KEEPING.format(call="dist.barrier()")
     assert severities_in("DL305", tmp_path, files, capsys) == [severity]
+
+
+RESUMES = """
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def main(args, model, optimizer):
+    dist.init_process_group("nccl")
+    last = os.path.join({folder}, "optimizer.pt")
+    if {asked}:
+        optimizer.load_state_dict(torch.load(last))
+    {more}
+
+
+if __name__ == "__main__":
+    main(*parsed())
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "severity"),
+    [
+        pytest.param({}, "info", id="nobody writes it"),
+        pytest.param({"folder": "args.base_model"}, "warning", id="where others may have put it"),
+        pytest.param({"asked": "args.resume"}, "warning", id="it has to be there"),
+        pytest.param(
+            {"more": "torch.save(optimizer.state_dict(), f'{args.kept}/optimizer.pt')"},
+            "warning",
+            id="written",
+        ),
+        pytest.param({"more": "Trainer(model).train()"}, "warning", id="written by a library"),
+    ],
+)
+def test_a_checkpoint_that_nothing_writes_is_never_there(
+    given: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CodeGen e3e8855 CodeXGLUE/Code-Code/Clone-detection-BigCloneBench/code/run.py:231."""
+    parts = {"folder": "args.output_dir", "asked": "os.path.exists(last)", "more": "print(model)"}
+    text = RESUMES.format(**{**parts, **given})
+    assert severities_in("DL505", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+EMBEDS = """
+import torch
+import torch.distributed as dist
+from {library} import {kind}
+
+
+def main(tables, path):
+    dist.init_process_group("nccl")
+    model = {kind}(tables)
+    dist.barrier()
+    torch.save(model.state_dict(), path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "kind", "applicability"),
+    [
+        ("torchrec.distributed.model_parallel", "DistributedModelParallel", "display"),
+        ("torch.nn.parallel", "DistributedDataParallel", "unsafe"),
+    ],
+)
+def test_no_edit_saves_a_part_of_a_model(
+    library: str,
+    kind: str,
+    applicability: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """torchrec a48cef7 examples/bert4rec/bert4rec_main.py:407."""
+    files = {"train.py": EMBEDS.format(library=library, kind=kind)}
+    assert offers_in("DL301", tmp_path, files, capsys) == [("train.py", 11, applicability)]

@@ -101,6 +101,8 @@ dist.init_process_group("nccl")
         ("", "parser.parse_args()", "python -m torch.distributed.launch train.py\n", ["safe"]),
         ("", "parser.parse_args()", "", []),
         ("", "print(parser.parse_args().local_rank)", "", ["unsafe"]),
+        ("", "print(vars(parser.parse_args())['local_rank'])", "", ["unsafe"]),
+        ("", "local_rank = torch.cuda.current_device(), parser.parse_args()", "", []),
         (', dest="rank"', "print(parser.parse_args().rank)", "", ["unsafe"]),
     ],
 )

@@ -34,7 +34,7 @@ from distlint.analysis.program.definitions import (
     last_name,
 )
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.rank_settings import is_rank_setting, setting
+from distlint.analysis.program.rank_settings import is_kept_rank, is_rank_setting, setting
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
@@ -259,7 +259,7 @@ def _rank_setting(frame: Frame, node: ast.Attribute | ast.Subscript) -> Value:
 
 def _kept_rank(frame: Frame, node: ast.Subscript) -> Value | None:
     """The rank among the settings that a dict holds: `self.config["rank"]`, `args["local_rank"]`."""
-    if is_rank_setting(node, frame.module):
+    if is_rank_setting(node, frame.module) or is_kept_rank(node, frame.summaries.program):
         return _rank_setting(frame, node)
     read = setting(node)
     kind = facts.argument_attribute(*read) if read is not None else None

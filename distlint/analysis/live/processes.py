@@ -177,12 +177,17 @@ def _only_alone(program: Program, function: Function, found: set[Function]) -> b
 
 def is_pytests(function: Function) -> bool:
     """Whether pytest calls a function, in its own process."""
-    file = function.module.name.rpartition(".")[2]
     return (
         function.name.startswith("test_")
         and (function.parent is None or function.parent.is_module_body)
-        and (file.startswith("test_") or file.endswith("_test"))
+        and is_of_tests(function.module)
     )
+
+
+def is_of_tests(module: Module) -> bool:
+    """Whether a file is one that pytest collects."""
+    file = module.name.rpartition(".")[2]
+    return file.startswith("test_") or file.endswith("_test")
 
 
 def runs_alone(function: Function) -> bool:

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from distlint.analysis.program.definitions import Module, dotted_name
+from distlint.analysis.program.definitions import Module, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge.ranks import AMBIGUOUS_ARGUMENT_ATTRIBUTES, ARGUMENT_NAMES
+from distlint.nodes import walk
 
 _NO_SIZES: Final = frozenset({-1, 0})
 """What a rank is compared with: no matrix has such a rank."""
@@ -66,6 +68,49 @@ def is_rank_setting(node: ast.expr, module: Module) -> bool:
     """Whether an expression reads a setting that a file asks for as one asks for a rank."""
     name = _ambiguous(node)
     return bool(name) and name in rank_settings(module)
+
+
+def is_kept_rank(node: ast.Subscript, program: Program) -> bool:
+    """Whether an expression reads the key "rank" of a dict that the program fills with its rank.
+
+    DL-Art-School f31a333 codes/trainer/eval/sr_diffusion_fid.py:53: `self.env["rank"] <= 0`, of the dict that
+    codes/trainer/ExtensibleTrainer.py:44 makes.
+    """
+    match node.slice:
+        case ast.Constant(value="rank"):
+            return last_name(node.value) in _filled_with_rank(program)
+    return False
+
+
+@remembered
+def _filled_with_rank(program: Program) -> frozenset[str]:
+    """The last names of what holds a dict, written out, whose key "rank" is what `get_rank()` has given the file."""
+    found: set[str] = set()
+    for module in program.modules.values():
+        text = module.source.text
+        if "get_rank()" not in text or not ("'rank'" in text or '"rank"' in text):
+            continue
+        given = {
+            dotted_name(target)
+            for node in walk(module.source.tree)
+            if isinstance(node, ast.Assign) and _asks_for_rank(node.value)
+            for target in node.targets
+        }
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Assign(targets=[target], value=ast.Dict(keys=keys, values=values)):
+                    kept = [
+                        value
+                        for key, value in zip(keys, values, strict=True)
+                        if isinstance(key, ast.Constant) and key.value == "rank"
+                    ]
+                    if any(_asks_for_rank(v) or (dotted_name(v) or " ") in given for v in kept):
+                        found.add(last_name(target))
+    return frozenset(found)
+
+
+def _asks_for_rank(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == "get_rank"
 
 
 def _ambiguous(node: ast.expr) -> str:

@@ -24,6 +24,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.filesystem import (
     FileCall,
+    appended,
     check_before,
     file_calls,
     handle_of,
@@ -103,7 +104,7 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         return False
     written = _written(found)
     if not written:
-        return False
+        return _only_empties(live, found) and not _read(live, found)
     told = frozenset((found.function, name) for name in _names_of(found.path, found.function))
     if found.site.method == "save_pretrained":
         return not _read(live, found)
@@ -117,6 +118,39 @@ def equal_and_unread(live: LiveProgram, found: FileCall) -> bool:
         or _is_put_together(live, each, found.function)
         for each in given
     ) and not _read(live, found)
+
+
+def _only_empties(live: LiveProgram, found: FileCall) -> bool:
+    """Whether all ranks empty a file, and come to a collective before a line is put into it.
+
+    build-nanogpt 6104ab1 train_gpt2.py:373: `with open(log_file, "w"): pass`, and rank 0 appends behind `all_reduce()`.
+    """
+    assert found.path is not None
+    start = found.site.statement
+    match start:
+        case ast.With(items=[_], body=[ast.Pass()]):
+            pass
+        case _:
+            return False
+    path = parts_of(found.path, found.function)
+    calls = [
+        call
+        for node in own_nodes(found.function)
+        if isinstance(node, ast.Call)
+        and node.lineno > start.lineno
+        and (call := live.call_at(node)) is not None
+    ]
+    meetings = [
+        call.site.node.lineno
+        for call in calls
+        if len(call.classes) > 1 and any(r.effect is Effect.COLLECTIVE for r in call.site.rows)
+    ]
+    added = [
+        call.site.node.lineno
+        for call in calls
+        if (to := appended(call.site)) is not None and parts_of(to, found.function) == path
+    ]
+    return bool(added) and all(any(met < line for met in meetings) for line in added)
 
 
 def _marks_an_end(found: FileCall, written: ast.expr) -> bool:
@@ -453,7 +487,7 @@ class _Alike:
     ) -> bool:
         if (function, name) in seen or name == "__file__":
             return True
-        if _SETTINGS.search(name):
+        if _SETTINGS.search(name) or _is_annotated(function, name):
             told = (name, *_options_put_into(function, name))
             return not any(_filled_by_rank(self.live.program, each) for each in told)
         seen |= {(function, name)}
@@ -568,6 +602,20 @@ def _collection(node: ast.expr) -> str:
                 return ""
 
 
+def _is_annotated(function: Function, name: str) -> bool:
+    """Whether a parameter is said to be a configuration, or the options of the command line.
+
+    splade 8dcd33a splade/utils/utils.py:153: `exp_dict: DictConfig`, which hydra has made.
+    """
+    return isinstance(function.node, ast.FunctionDef) and any(
+        isinstance(each, ast.arg)
+        and each.arg == name
+        and each.annotation is not None
+        and last_name(each.annotation) in sinks.TYPES_OF_SETTINGS
+        for each in walk(function.node.args)
+    )
+
+
 def _is_configured(program: Program, function: Function, name: str) -> bool:
     """Whether a name is a parameter of a data module's constructor: every process makes it from one configuration."""
     return (
@@ -656,7 +704,7 @@ def _read_as(
     parts = parts_of(path, function)
     folder = found.site.method == "save_pretrained"
     return (
-        _is_for_library(path, function)
+        (_is_for_library(path, function) and not _never_reads(live.program))
         or any(_reads(other, found, parts) for other in live.answer(file_calls))
         or (folder and _loads_again(function, parts))
         or (not folder and _handed_on(live.program, path, function, writes))
@@ -673,6 +721,28 @@ def _is_for_library(path: ast.expr, function: Function) -> bool:
         and node.attr in sinks.READ_BY_LIBRARIES
         for node in own_nodes(function)
     )
+
+
+@remembered
+def _never_reads(program: Program) -> bool:
+    """Whether DeepSpeed, which looks for its configuration there, is handed to a variable that nothing calls.
+
+    UniRepLKNet b5677d8 Video/run_class_finetuning.py:755: `ds_init(…)` stands in a comment.
+    """
+    kept: set[str] = set()
+    called: set[str] = set()
+    for module in program.modules.values():
+        if "deepspeed" not in module.source.text and not kept:
+            continue
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute() as given) if (
+                    dotted_name(given) == "deepspeed.initialize"
+                ):
+                    kept.add(name)
+                case ast.Call(func=function):
+                    called.add(last_name(function))
+    return bool(kept) and not called & (kept | sinks.READ_DEEPSPEED)
 
 
 def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
@@ -767,17 +837,39 @@ def _named_in_reading(live: LiveProgram, found: FileCall, path: Parts) -> bool:
     return any(
         above[found.site.module] & above[module]
         for module in live.program.modules.values()
-        if last in module.source.text and _reads_named(module, last, told)
+        if last in module.source.text
+        and (readers := _reading_named(module, last, told))
+        and not (module is found.site.module and readers <= _not_with(found))
     )
 
 
+def _not_with(found: FileCall) -> set[int]:
+    """The nodes on the other arms of the tests that let a write through, where none asks whether the file is there.
+
+    splade 8dcd33a splade/utils/utils.py:168: `if train:` writes, and else what is there is loaded.
+    """
+    if check_before(found) is not None:
+        return set()
+    statement = found.site.statement
+    return {
+        id(node)
+        for outer in own_nodes(found.function)
+        if isinstance(outer, ast.If)
+        for arm, other in ((outer.body, outer.orelse), (outer.orelse, outer.body))
+        if _stands_in(statement, arm)
+        for each in other
+        for node in walk(each)
+    }
+
+
 @remembered
-def _reads_named(module: Module, name: str, told: bool) -> bool:
-    """Whether a call of a file reads something that is written out with this name at its end.
+def _reading_named(module: Module, name: str, told: bool) -> frozenset[int]:
+    """The calls of a file, by `id`, that read something which is written out with this name at its end.
 
     Where the folder of what is written is `told`, by settings, one that is written out is another: asteroid 92c8d83
     egs/TAC/train.py:160 reads "local/conf.yml" and writes "conf.yml" into `exp_dir`.
     """
+    found: set[int] = set()
     for node in walk(module.source.tree):
         if not isinstance(node, ast.Call) or not sinks.READING_CALLS.search(last_name(node.func)):
             continue
@@ -797,8 +889,8 @@ def _reads_named(module: Module, name: str, told: bool) -> bool:
             for argument in (*node.args, *(k.value for k in node.keywords))
             for part in walk(argument)
         ):
-            return True
-    return False
+            found.add(id(node))
+    return frozenset(found)
 
 
 def _opens_to_write(call: ast.Call) -> bool:

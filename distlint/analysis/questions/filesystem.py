@@ -89,6 +89,8 @@ _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 _PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr"})
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
+_FOLDER: Final = re.compile(r"(?:dir|folder)$", re.IGNORECASE)
+"""Names of folders."""
 _MAX_CALLERS: Final = 3
 
 
@@ -493,7 +495,7 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     No where the rank, or something of the rank's own (its part of the data, a temporary name, the
     clock), goes into the path: here, or in the arguments of those who call the function.
     """
-    if found.path is None:
+    if found.path is None or _is_own_in_folder(found):
         return False
     names = readable(parts_of(found.path, found.function))
     if names is None:
@@ -517,6 +519,34 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     # each of the paths on the command line. Of the rank's own part of a list its value tells.
     listed_alike = found.effect is Effect.DOWNLOAD
     return _shared(found.path, found.function, live.callers, _MAX_CALLERS, listed_alike)
+
+
+def _is_own_in_folder(found: FileCall) -> bool:
+    """Whether a file that carries the rank in its name is copied into a folder, where it keeps the name.
+
+    X-VLM cb4fff1 dataset/utils.py:146: `hcopy("…_rank0.pth", hdfs_wdir)`, which calls `shutil.copy(from_path, to_path)`.
+    """
+    if found.site.name not in sinks.KEEP_NAMES:
+        return False
+    given = (found.site.argument_node(0, "src"), found.site.argument_node(1, "dst"))
+    function, entry = found.function, found.joint_entry
+    call = entry.call if entry is not None else None
+    names = [each.id for each in given if isinstance(each, ast.Name)]
+    if (
+        call is not None
+        and call.callee is function
+        and len(names) == 2
+        and set(names) <= set(function.parameters)
+    ):
+        source, folder = (argument_of(call.node, function, name) for name in names)
+        given, function = (source, folder), call.function
+    source, folder = given
+    return (
+        source is not None
+        and folder is not None
+        and _FOLDER.search(last_name(folder)) is not None
+        and names_a_part(source, function)
+    )
 
 
 def differs_between_ranks(

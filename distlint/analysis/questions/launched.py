@@ -17,10 +17,11 @@ from distlint.analysis.program.syntax import (
     own_nodes,
 )
 from distlint.analysis.questions.lightning import TRAINER
+from distlint.columns import split_lines
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Guard
+    from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
 
@@ -45,6 +46,14 @@ _LAUNCHED: Final = (
 """Words of scripts that are started on several processes."""
 _TRAINS: Final = re.compile(
     r"\btrain(?:er|ing)?\b(?!\s*=\s*False)|Trainer|\.backward\(|\.fit\(|optim"
+)
+_WORKS: Final = re.compile(
+    r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])(?:ranks?|dist(?:ributed)?|ddp)(?![a-z])"
+)
+"""What a script does that may be too much for one process, or says of ranks."""
+_ON_ONE_GPU: Final = re.compile(
+    r"#[^\n]*\bonly (?:works? |runs? |supports? |tested )?(?:on|with|for) (?:1|one|a single|single) (?:gpu|process|device)\b",
+    re.IGNORECASE,
 )
 _IDLE: Final = re.compile(r"""^[ \t]*#.*|add_argument\(\s*["']--local[-_]rank["']""", re.MULTILINE)
 """What says nothing of ranks: comments, and the option that launchers fill, whether anybody asks for it or not."""
@@ -98,6 +107,19 @@ def stands_without_launcher(function: Function, node: ast.AST) -> bool:
     )
 
 
+def is_for_one_gpu(site: CallSite) -> bool:
+    """Whether a comment on a call, or on a test that it stands under, says that it works on one GPU alone.
+
+    CodeGen e3e8855 CodeXGLUE/Text-Code/text-to-code/code/run.py:624: `if args.do_eval:  # only works on 1 GPU`; below, each
+    rank would compare its share with all of the data.
+    """
+    lines = [site.node.lineno, *(guard.node.lineno for guard in site.guards if not guard.exits)]
+    if "only" not in site.module.source.text:
+        return False
+    written = split_lines(site.module.source.text)
+    return any(_ON_ONE_GPU.search(written[line - 1]) for line in lines)
+
+
 @remembered
 def refuses_machines(function: Function) -> bool:
     """Whether a function raises where there is more than one machine: `if num_nodes > 1: raise …`."""
@@ -134,6 +156,18 @@ def may_train_on_several(module: Module) -> bool:
     return (
         bool(words) and (words != ["local_rank"] or not _hands_on(module, "local_rank"))
     ) or _TRAINS.search(text) is not None
+
+
+def looks_on(module: Module) -> bool:
+    """Whether a script says nothing of ranks and trains nothing: what it uses of a trainer, one process uses as well.
+
+    SimpleTuner bc8e6ab simpletuner/diagnostics/h3_objective_geometry.py:408 measures one batch with the trainer's model.
+    """
+    return (
+        module.is_script
+        and not expects_several(module)
+        and _WORKS.search(module.source.text) is None
+    )
 
 
 def _hands_on(module: Module, name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
+from distlint.knowledge.wrappers import PARTED
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -68,6 +69,18 @@ def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
 def _speaks(live: LiveProgram) -> bool:
     return live.answer(shown) or any(
         _speaks_of_engines(m.source.text.lower()) for m in live.program.modules.values()
+    )
+
+
+@remembered
+def keeps_parts(module: Module) -> bool:
+    """Whether a file makes models that keep other parts on each rank, which nothing puts together when they are saved.
+
+    torchrec a48cef7 examples/bert4rec/bert4rec_main.py:520, and `torch.save(model.state_dict(), …)` at line 407.
+    """
+    return any(
+        target.rpartition(".")[2] in PARTED and target.startswith("torchrec.")
+        for target in module.imports.values()
     )
 
 

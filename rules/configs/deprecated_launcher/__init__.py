@@ -47,8 +47,8 @@ where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
 found. Who starts processes may number them. A warning where
 requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
-of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, and
-where the script takes what any version passes: it declares both spellings, or reads the environment.
+of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
+version passes (it declares both spellings, or reads the environment), and with `--use_env`, which passes nothing.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -95,7 +95,8 @@ LITERALS = (b"--local_rank", b"--local-rank", b"hydra.main")
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
-_READ = re.compile(r"(?<!-)\blocal_rank\b")
+_READ = re.compile(r"(?<!\bself)\.local_rank\b|[\"']local_rank[\"']|\*\*vars\(")
+"""What asks for the argument: an attribute, but of what keeps a number in its own; a key; all that were parsed."""
 _TAKEN = re.compile(r"\.local_rank\b(?!\s*=[^=])")
 _READ_ELSEWHERE = re.compile(
     r"""["']LOCAL_RANK["']|\.local_rank\s*=[^=]|deepspeed|SLURM|accelerate|HfArgumentParser|\brank\s*%\s*\w*\.?cuda"""
@@ -145,8 +146,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if "torchrun" in launch.sought:
             continue  # for a torch without it: Sa2VA 9832e1a tools/dist.sh:29, behind `if command -v torchrun`
         if runs is not None and (fix := _with_torchrun(script, launch, runs)) is not None:
-            severity = Severity.INFO if is_dead(files, script, launch) else SEVERITY
-            yield Finding(CODE, NAME, severity, _does_the_same(runs), launch.place, (), fix)
+            yield Finding(CODE, NAME, Severity.INFO, _does_the_same(runs), launch.place, (), fix)
         else:
             others.setdefault(_started_by(script, launch), []).append((script, launch))
     for group in others.values():
@@ -155,10 +155,12 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         # Nobody starts what is not there: what a vendored script was started with, nobody misses.
         # With timm 0.3.2 the code runs with no torch that deprecates the launcher, and a torch that is pinned below 1.10
         # (MapTR a6872d8 docs/install.md:15) has no `torchrun`: a later pin alone is lifted any day. One that goes on with
-        # whatever is passed is told of the deprecation at each start, and nothing is lost (MDT 7d26c21 run.sh:12).
+        # whatever is passed, or is passed nothing, is told of the deprecation at each start, and nothing is lost (MDT
+        # 7d26c21 run.sh:12).
         of_its_time = all(
             is_dead(files, *e)
-            or (files.takes_any_rank(*e) and "use_env" not in e[1].options)
+            or files.takes_any_rank(*e)
+            or "use_env" in e[1].options
             or files.older_than("timm", (0, 3, 3), e[0].path)
             or _is_older(files, *e, _INSTEAD[0].since)
             for e in group
@@ -195,7 +197,9 @@ def _of_pages(files: LaunchFiles) -> Iterator[Finding]:
             runs = _runs(files, script, launch) or _INSTEAD[0]
             fix = replace(first, edits=tuple(edit for _, each in found for edit in each.edits))
             places = tuple(Related(each.place, "and here") for each, _ in more[:_SHOWN])
-            yield Finding(CODE, NAME, SEVERITY, _does_the_same(runs), launch.place, places, fix)
+            yield Finding(
+                CODE, NAME, Severity.INFO, _does_the_same(runs), launch.place, places, fix
+            )
             return
 
 

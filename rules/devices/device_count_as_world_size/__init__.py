@@ -33,7 +33,7 @@ Unsafe: under a launcher the branch is no longer taken. A world size is only sho
 A condition that asks for the launch as well, here or around it (`not args.distributed`, `ddp`,
 `world_size`, `local_rank`), is trusted. Scripts that start one process for each GPU themselves
 (`mp.spawn`, `nprocs=`) may count devices. The flags of the model say nothing where the project's
-requirements.txt asks for transformers 5 or later.
+requirements.txt asks for transformers 5 or later. Silent where no script that leads to a file makes a process group.
 
 ## References
 - torch 2.13.0 torch/cuda/__init__.py:1150
@@ -47,9 +47,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.environment import statements
-from distlint.analysis.questions.launched import says_no_launcher
+from distlint.analysis.questions.launched import roots, says_no_launcher
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
@@ -81,7 +82,10 @@ def check(model: Model) -> Iterator[Finding]:
         text = module.source.text
         if "device_count" not in text or any(word in text for word in _STARTS_RANKS):
             continue
-        if not model.is_distributed(module):
+        leading = model.answer(roots)[module]
+        if not model.is_distributed(module) or (
+            leading and all(makes_no_group(model.program, each) for each in leading)
+        ):
             continue
         for statement, above in statements(module.source.tree.body):
             if isinstance(statement, ast.If) and _counts(model, module, statement.test):

@@ -33,7 +33,8 @@ elsewhere, since the program then holds tensors on the CPU; shown only where it 
 Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
 there. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
-user names is not known: it counts as a checkpoint of a GPU. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
+user names is not known: it counts as a checkpoint of a GPU. Information where a
+file is loaded only if it is found in the folder of the results, and nothing of the program writes one of its name. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
 - torch 2.13.0 torch/serialization.py:1315
@@ -50,8 +51,11 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.launched import one_gpu_each, without_launcher
+from distlint.analysis.questions.paths import parts_of
 from distlint.analysis.questions.saved import HOST_STATE, file_name, saved_on_host
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
@@ -74,6 +78,10 @@ LITERALS = ()
 _ON_THE_CPU = 'map_location="cpu"'
 
 _PUBLISHED = re.compile(r"-(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8}\.(?:pth|pt|bin)$")
+_RESULTS = re.compile(r"(?:^|[^a-z])(?:out|output|save|work|exp)_?dir|output", re.I)
+"""Folders that a program writes its results into."""
+_WRITES_CHECKPOINTS = re.compile(r"Trainer\(|save_state\(|save_checkpoint\(")
+"""What writes files whose names stand in a library."""
 _CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
 
@@ -116,7 +124,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            SEVERITY,
+            Severity.INFO if _is_never_there(model, site) else SEVERITY,
             "all ranks load this checkpoint onto the device that it was saved from, in general the "
             f"memory of `cuda:0`. {advice}.",
             place_of(site.module, site.node),
@@ -200,6 +208,25 @@ def _nobody_writes(model: Model, site: CallSite) -> bool:
         for part in walk(value)
     )
     return adapter and model.launch.asks_for("peft", (0, 7), site.module.path)
+
+
+def _is_never_there(model: Model, site: CallSite) -> bool:
+    """Whether a file is loaded where it is found in the folder of the results, and nothing of the program writes it.
+
+    CodeGen e3e8855 CodeXGLUE/Code-Code/Clone-detection-BigCloneBench/code/run.py:231: `optimizer.pt`, left over from the
+    script that this one was made from.
+    """
+    path = site.node.args[0] if site.node.args else None
+    name = file_name(site.function, path)
+    asked = [test for guard in site.guards if guard.taken for test in asked_paths(guard.node)]
+    if not name or path is None or ast.unparse(path) not in map(ast.unparse, asked):
+        return False
+    folder = parts_of(path, site.function)[:1]
+    if not any(_RESULTS.search(part if isinstance(part, str) else str(part)) for part in folder):
+        return False
+    texts = [each.source.text for each in linked(model.program, site.module)]
+    named = sum(len(re.findall(rf"\b{re.escape(name)}[\"']", text)) for text in texts)
+    return named == 1 and not any(_WRITES_CHECKPOINTS.search(text) for text in texts)
 
 
 def _own_file(site: CallSite) -> bool:

@@ -80,7 +80,9 @@ def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
                 if node not in seen and _mixed(rank, place, counted):
                     assert place.origin is not None
                     seen.add(node)
-                    if _ranks_a_group(model, module, place.origin):
+                    if _ranks_a_group(model, module, place.origin) or _is_raised(
+                        model, module, place.origin
+                    ):
                         continue
                     yield Mixed(function, node, place.origin, "kind:local_rank" in place.tags)
 
@@ -160,6 +162,26 @@ def _ranks_a_group(model: Model, module: Module, origin: Origin) -> bool:
         for rank in (k.value for k in call.keywords if k.arg == "rank")
         for value in (rank, *assignments(function).get(ast.unparse(rank), ()))
     )
+
+
+def _is_raised(model: Model, module: Module, origin: Origin) -> bool:
+    """Whether the attribute that the rank is read from is raised by the ranks of the machines before.
+
+    CodeGen e3e8855 CodeXGLUE/Text-Code/text-to-code/code/run.py:549: `args.local_rank += args.node_index * args.gpu_per_node`.
+    """
+    match origin.node:
+        case ast.Attribute(attr=name):
+            pass
+        case _:
+            return False
+    for each in linked(model.program, module):
+        for node in walk(each.source.tree) if name in each.source.text else ():
+            match node:
+                case ast.AugAssign(
+                    target=ast.Attribute(attr=raised), op=ast.Add(), value=ast.BinOp(op=ast.Mult())
+                ) if raised == name:
+                    return True
+    return False
 
 
 def _asks_there(model: Model, module: Module, value: ast.expr, origin: Origin) -> bool:

@@ -139,7 +139,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
             or (guard is not None and made_before(model, found))
-            or model.starts_one(found.site.module)
+            or model.starts_one(found.site.module, joint_entry)
         ):
             continue
         if id(found.site.node) in told:

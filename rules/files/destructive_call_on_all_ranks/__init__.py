@@ -95,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
             or in_turn(model, found.site)
             or in_turn_by_lock(model, found.site, once=True)
             or not files.same_path(model, found, listed=True)
-            or model.starts_one(found.site.module)
+            or model.starts_one(found.site.module, joint_entry)
         ):
             continue
         if any(g.taken and lets_engine_in(g.node) for g in found.site.guards):

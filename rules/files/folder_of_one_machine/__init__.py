@@ -31,7 +31,8 @@ save_image(sample, f"{folder}/{index}.png")
 Shown only: what else stands in the branch of rank 0 may have to stay there.
 
 ## Known limits
-Information where the reader raises for a file that is missing: a shared disk is what it asks for.
+Information where the reader raises for a file that is missing: a shared disk is what it asks for; and where
+it names storage that all machines share (`hdfs`, `s3`, `nfs`).
 Paths are compared as written, through variables that are assigned once and through arguments. Silent where rank 0 itself
 has written there before it comes to make the folder, where the first
 rank of each machine makes the folder, and where the processes of all scripts that lead there meet on `localhost`. Names of results are

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _WORLD: Final = re.compile(r"world_size|num_(?:processes|tasks|gpus|replicas|ranks)|n_?gpus?\b")
 _RANK: Final = re.compile(r"(?:^|_)rank(?:_|$)|process_index")
 _READS: Final = frozenset({"open", "load", "read_json", "read_csv", "read_parquet", "read_text"})
+_SHARED: Final = re.compile(r"(?:^|[._])(?:hdfs|s3|gcs|oss|nfs|remote|shared)", re.IGNORECASE)
+"""Storage that all machines share, by the names of what leads there."""
 _PLACE: Final = "number of a rank"
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _QUOTED: Final = re.compile(r"f?'[^'{}]*'")
@@ -30,7 +32,8 @@ _QUOTED: Final = re.compile(r"f?'[^'{}]*'")
 class Collected:
     """Where the name of a rank's own file is made, and where the files of all ranks are read: in `module`.
 
-    With `foreseen`, a file that is missing there is an error that says so.
+    With `foreseen`, a file that is missing there is an error that says so, or what is read may come from storage that all
+    machines share.
     """
 
     module: Module
@@ -60,7 +63,7 @@ def collected_files(model: Model, function: Function) -> Iterator[Collected]:
         }
         if not reads or not names:
             continue
-        foreseen = any(map(_insists, inside))
+        foreseen = any(_insists(node) or _is_shared(node) for node in inside)
         own = _own_name(nodes, loop.lineno, names)
         if own is not None:
             yield Collected(function.module, own, reads[0], foreseen)
@@ -83,6 +86,14 @@ def _insists(node: ast.AST) -> bool:
         case ast.Assert(test=asked):
             return bool(asked_paths(asked))
     return False
+
+
+def _is_shared(node: ast.AST) -> bool:
+    """Whether an expression names storage that all machines share, for which an option decides.
+
+    X-VLM cb4fff1 dataset/utils.py:117: `hdfs_wdir if write_to_hdfs else local_wdir`, and what is fetched at line 156.
+    """
+    return isinstance(node, ast.Name | ast.Attribute) and bool(_SHARED.search(last_name(node)))
 
 
 def _own_name(nodes: Iterable[ast.AST], end: int, names: set[str]) -> ast.expr | None:

@@ -14,16 +14,18 @@ nobody passes anything.
 A notebook is one process unless it starts more (`notebook_launcher`, `!torchrun`), and `args.gpu is None` tells
 no ranks apart. A file opened with "r+" that is only read is not written.
 
-Silent where the rank, a temporary name or an element of this rank's batch goes into the path, where one rank goes first
+What a class does shows nothing of a script that uses it, says nothing of ranks, trains nothing and is started by no launch.
+
+Silent where the rank (also in the name of what is copied into a folder), a temporary name or an element of this rank's batch goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
 project that does so), in a function that builds a parallel layout whose sizes are all 1, in a program that
-asserts one process at its start, in a branch for a constant that no caller passes, no choice of the command line is
+asserts one process at its start, where a comment on the call says that it works on one GPU only, in a branch for a constant that no caller passes, no choice of the command line is
 or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
 Information where all write the same few lines, as far as arguments, configuration, constants and files that they
 all read make them, and nothing in their run reads these back: so does what `save_pretrained` writes of a tokenizer, a
-processor or a configuration that was loaded, `torch.save({}, path)`, a README, and the line with the time in a file that
+processor or a configuration that was loaded, `torch.save({}, path)`, a README, a file that all empty before they meet, and the line with the time in a file that
 is called `done`. Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
 no finding, nor is the second split of a data set from one archive where all callers ask for the other one first.
 
@@ -59,7 +61,7 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 blocks, and where an option says whether anything is downloaded. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
 applied, and the finding is a warning; so it is in a program whose ranks never exchange anything.
 
-Shown only: what is each rank's part of the data, and what a trainer's hook reaches through a helper whose path
+Shown only: what is each rank's part of the data, or of a model of torchrec's, and what a trainer's hook reaches through a helper whose path
 other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
@@ -93,8 +95,10 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.contents import equal_and_unread, is_small_object
+from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.sections import after_main, in_turn
+from distlint.analysis.questions.sharding import keeps_parts
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.terminals import never_answered
 from distlint.analysis.questions.written_by_main import leaves_to_main
@@ -177,7 +181,8 @@ def _found(model: Model) -> Iterator[Finding]:
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
             or fetched_for_training(model, found)
-            or model.starts_one(found.site.module)
+            or model.starts_one(found.site.module, joint_entry)
+            or is_for_one_gpu(joint_entry.call or found.site)
             or (
                 leaves_to_main(found.site)
                 and model.is_before(*SAVES_BY_FUNCTION, found.site.module)
@@ -197,8 +202,7 @@ def _found(model: Model) -> Iterator[Finding]:
             )
             continue
         fix = _fix(model, found, joint_entry)
-        if fix is not None and fix.edits and not _is_state(found) and _holds_a_share(model, found):
-            advice = "Put together what each rank has, and let rank 0 write it"
+        if fix is not None and fix.edits and (advice := _of_parts(model, found)):
             fix = Fix(Applicability.DISPLAY, advice)
         does = f"write `{found.text}`"
         if found.effect is Effect.DOWNLOAD:
@@ -267,6 +271,15 @@ def _is_state(found: FileCall) -> bool:
     return found.site.name in _STATE or (
         found.site.method == "save_pretrained" and not _is_light(found)
     )
+
+
+def _of_parts(model: Model, found: FileCall) -> str:
+    """What to do where each rank writes a part, so that one writer would leave out the rest; empty elsewhere."""
+    if _is_state(found):
+        parts = keeps_parts(found.site.module)
+        return "Save what each rank holds: `torch.distributed.checkpoint`" if parts else ""
+    share = _holds_a_share(model, found)
+    return "Put together what each rank has, and let rank 0 write it" if share else ""
 
 
 def _holds_a_share(model: Model, found: FileCall) -> bool:

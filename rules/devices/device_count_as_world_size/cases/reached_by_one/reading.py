@@ -1,0 +1,3 @@
+class Reader:
+    def read(self, path):
+        return open(path).readlines()

@@ -1,0 +1,19 @@
+import argparse
+
+import torch
+import torch.distributed as dist
+from data import Lines
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=-1)
+    args = parser.parse_args()
+    torch.cuda.set_device(args.local_rank)
+    dist.init_process_group("nccl")
+    args.steps += args.machine * args.gpus
+    print(Lines(args, open(args.path).readlines()))
+
+
+if __name__ == "__main__":
+    main()
