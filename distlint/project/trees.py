@@ -16,6 +16,11 @@ class Trees:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[str, str, ast.Module]] = {}
         self._size = 0
+        self.analysed: object = None
+        """What the analysis has left for its next check of these trees; `checking` knows what it is."""
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._kept
 
     def of(self, path: str, digest: str) -> tuple[str, ast.Module] | None:
         """The text and tree of the file at `path` while its content has this digest."""
