@@ -646,8 +646,10 @@ def _kept(request: Request) -> Kept | None:
     if request.trees is None:
         return None
     kept = request.trees.analysed
-    if not isinstance(kept, Kept):
-        kept = request.trees.analysed = Kept()
+    if isinstance(kept, Kept):
+        kept.runs = True
+        return kept
+    kept = request.trees.analysed = Kept(runs=request.trees.stays)
     return kept
 
 

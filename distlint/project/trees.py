@@ -13,7 +13,9 @@ TEXT_KEPT: Final = 5_000_000
 class Trees:
     """The trees of one project. A tree is never changed: whoever has it may go on with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stays: bool = False) -> None:
+        self.stays = stays
+        """Whether another check is sure to follow the first."""
         self._kept: dict[str, tuple[str, str, ast.Module]] = {}
         self._size = 0
         self.analysed: object = None

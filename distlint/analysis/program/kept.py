@@ -16,7 +16,9 @@ class Kept:
     its file: a check that finds the same tree of it goes on with it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, runs: bool = True) -> None:
+        self.runs = runs
+        """Whether the runs of a check are kept, too: to note what they ask costs a fifth of a check."""
         self._modules: dict[str, Module] = {}
 
     def module_of(self, source: Source) -> Module:

@@ -31,8 +31,8 @@ class Program:
     ) -> None:
         self.modules: dict[str, Module] = {}
         self.memory: Memory = {}
-        self.is_kept = kept is not None
-        """Whether the next check goes on with the modules of files that did not change."""
+        self.is_kept = kept is not None and kept.runs
+        """Whether the next check may take over the runs of this one."""
         self._tops = set(tops)
         self._bases: dict[Class, tuple[Definition, ...]] = {}
         self._members: dict[tuple[Module, str], Definition | None] = {}
