@@ -18,7 +18,7 @@ class Kept:
 
     def __init__(self, *, runs: bool = True) -> None:
         self.runs = runs
-        """Whether the runs of a check are kept, too: to note what they ask costs a fifth of a check."""
+        """Whether the runs of a check are kept, too: to note what they ask costs up to three tenths of a check."""
         self._modules: dict[str, Module] = {}
 
     def module_of(self, source: Source) -> Module:
