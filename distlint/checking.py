@@ -65,7 +65,7 @@ from distlint.reporting.report import Report, Reported
 from distlint.rule import BrokenRules, Rule, Status
 
 if TYPE_CHECKING:
-    from distlint.analysis import Model, Source
+    from distlint.analysis import Kept, Model, Source
     from distlint.analysis.live.summaries import Problem as GivenUp
     from distlint.knowledge.facts import Knowledge
     from distlint.launch.project import LaunchFiles
@@ -407,6 +407,7 @@ def _fresh(
         outcome.add(_of_project(run, entries, launch))
         if len(parts) > 1:
             let_go()
+    _let_go_of_absent(request, found)
     if request.lasting:
         if any(entry.asked for entry in found.entries):
             cache.save_shared("contents", engine, KNOWN_LIMIT)
@@ -610,7 +611,7 @@ def _findings_of_rules(
     findings: dict[Finding, None] = {}
     outcome = Outcome()
     style = style_of(request.settings)
-    models = build_models(sources, knowledge, tops=tops)
+    models = build_models(sources, knowledge, tops=tops, kept=_kept(request))
     with deep_recursion():
         while True:
             try:
@@ -636,6 +637,30 @@ def _findings_of_rules(
                     )
     outcome.findings = list(findings)
     return outcome
+
+
+def _kept(request: Request) -> Kept | None:
+    """What the last check has left of the files whose trees are kept, where any are."""
+    from distlint.analysis import Kept
+
+    if request.trees is None:
+        return None
+    kept = request.trees.analysed
+    if isinstance(kept, Kept):
+        kept.runs = True
+        return kept
+    kept = request.trees.analysed = Kept(runs=request.trees.stays)
+    return kept
+
+
+def _let_go_of_absent(request: Request, found: Survey) -> None:
+    """The analysis keeps nothing of files whose trees are not kept."""
+    trees = request.trees
+    if trees is not None and trees.analysed is not None:
+        from distlint.analysis import Kept
+
+        assert isinstance(trees.analysed, Kept)
+        trees.analysed.keep_only({e.file.shown for e in found.entries if e.file.path in trees})
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from distlint.analysis.model import Model
+from distlint.analysis.program.kept import Kept
 from distlint.analysis.program.linked import components
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.source import Source
@@ -36,7 +37,11 @@ def build_model(sources: Iterable[Source], knowledge: Knowledge | None = None) -
 
 
 def build_models(
-    sources: Iterable[Source], knowledge: Knowledge | None = None, *, tops: Collection[str] = ()
+    sources: Iterable[Source],
+    knowledge: Knowledge | None = None,
+    *,
+    tops: Collection[str] = (),
+    kept: Kept | None = None,
 ) -> Iterator[Model]:
     """Analyse files in groups that no import joins: what is found in one does not depend on another.
 
@@ -44,19 +49,21 @@ def build_models(
         sources: the parsed files, those reported on and those only known.
         knowledge: what is known of libraries; by default the tables.
         tops: the first parts of the names of all modules of the tree, where `sources` are not all of it.
+        kept: what the last check of these files has left, and this one leaves for the next.
 
     Yields:
         A model for each group that holds a file to report on. One is done with before the next is
         made: its memory is free then.
     """
     with deep_recursion():
-        program = Program(list(sources), tops)
+        program = Program(list(sources), tops, kept)
         groups = components(program)
     for modules in groups:
         if any(module.source.reported for module in modules):
             part = program.part(modules)
             yield _model_of(part, knowledge)
-            part.forget()
+            if kept is None:
+                part.forget()
 
 
 def _model_of(program: Program, knowledge: Knowledge | None) -> Model:
@@ -75,4 +82,4 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-__all__ = ["Model", "Source", "build_model", "build_models", "deep_recursion"]
+__all__ = ["Kept", "Model", "Source", "build_model", "build_models", "deep_recursion"]

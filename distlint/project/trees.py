@@ -13,9 +13,16 @@ TEXT_KEPT: Final = 5_000_000
 class Trees:
     """The trees of one project. A tree is never changed: whoever has it may go on with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stays: bool = False) -> None:
+        self.stays = stays
+        """Whether another check is sure to follow the first."""
         self._kept: dict[str, tuple[str, str, ast.Module]] = {}
         self._size = 0
+        self.analysed: object = None
+        """What the analysis has left for its next check of these trees; `checking` knows what it is."""
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._kept
 
     def of(self, path: str, digest: str) -> tuple[str, ast.Module] | None:
         """The text and tree of the file at `path` while its content has this digest."""

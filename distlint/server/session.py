@@ -98,7 +98,7 @@ class Session:
         return self.report
 
     def _trees_of(self, request: Request) -> Trees:
-        return self._trees.setdefault(request.settings.root, Trees())
+        return self._trees.setdefault(request.settings.root, Trees(stays=True))
 
     def tidy(self) -> None:
         """Free what the last check has left behind: best when nobody waits."""

@@ -3,7 +3,8 @@
     python -m tests.incremental.edits 500 [PROJECT …]
 
 makes so many edits in copies of packages that are installed here, or of those folders, and says where the two
-differ. It is seeded: a number that failed fails again.
+differ; with `--in-an-editor`, what a session says that stays open while nothing is saved. It is seeded: a number that
+failed fails again.
 """
 
 from __future__ import annotations
@@ -361,6 +362,7 @@ def main() -> int:
     parser.add_argument("edits", type=int)
     parser.add_argument("projects", nargs="*", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--in-an-editor", action="store_true", help="in a session that stays open")
     options = parser.parse_args()
     chosen: list[str | Path] = [*options.projects] or [*PACKAGES]
     wrong = 0
@@ -373,7 +375,12 @@ def main() -> int:
                 folder.mkdir()
                 copied(each, PACKAGES[each], folder)
             count = -(-options.edits // len(chosen))
-            for line in differences(folder, cache, options.seed, count):
+            found = (
+                differences_in_an_editor(folder, cache, options.seed, count, saved=False)
+                if options.in_an_editor
+                else differences(folder, cache, options.seed, count)
+            )
+            for line in found:
                 print(f"{each}: {line}")
                 wrong += 1
             print(f"{each}: {count} edits", file=sys.stderr)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
@@ -58,12 +59,11 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
     telling: dict[Module, frozenset[str]] = {}
     strong: set[Function] = set()
     for module in program.modules.values():
-        written = words_in(module.source.text)
-        mentions.update(written)
-        telling[module] = frozenset(written)
+        mentions.update(_written(module))
+        telling[module] = frozenset(_written(module))
         of_module = _texts_of_functions(module)
         texts.update(of_module)
-        held.update((f, frozenset(words_in(text))) for f, text in of_module.items())
+        held.update(_words_of_functions(module))
         strong |= _with_common_calls(module, telling[module], of_module)
     strong |= _holding(held, knowledge.strong_words)
     weak = _holding(held, facts.WEAK_WORDS)
@@ -269,6 +269,17 @@ def _holding(held: dict[Function, frozenset[str]], words: Iterable[str]) -> set[
     return {function for function, own in held.items() if not wanted.isdisjoint(own)}
 
 
+@remembered
+def _written(module: Module) -> Counter[str]:
+    return Counter(words_in(module.source.text))
+
+
+@remembered
+def _words_of_functions(module: Module) -> dict[Function, frozenset[str]]:
+    return {f: frozenset(words_in(text)) for f, text in _texts_of_functions(module).items()}
+
+
+@remembered
 def _texts_of_functions(module: Module) -> dict[Function, str]:
     lines = module.source.text.splitlines()
     found: dict[Function, str] = {}

@@ -17,6 +17,8 @@ from distlint.analysis.interpreter.arguments import (
     holds_models,
     mentions_rank,
 )
+from distlint.analysis.interpreter.asking import Asking, Given, Recorded
+from distlint.analysis.interpreter.frame import SummarySource
 from distlint.analysis.interpreter.interpreter import follow
 from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.outside import Outside
@@ -28,6 +30,9 @@ from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.program import Program
 from distlint.knowledge.facts import Knowledge
 
+_Kept = dict[tuple[RankClass, Hashable], list[Recorded]]
+"""The runs of one function."""
+
 _MAX_NESTING: Final = 120
 _MAX_CONTEXTS: Final = 16
 
@@ -37,6 +42,8 @@ class Summaries:
 
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         self.program = program
+        self._earlier: dict[Function, _Kept] | None = {} if program.is_kept else None
+        """The runs of the last check, by function, from the first time that one of it is asked for."""
         self.knowledge = knowledge
         self.classes: dict[str, Class] = {}
         self._functions_by_node: dict[int, Function] = {}
@@ -139,15 +146,16 @@ class Summaries:
     def _make(
         self, key: Key, bound: dict[str, Value], receiver: Value | None, captured: dict[str, Value]
     ) -> Summary:
-        function, rank, context = key
-        summary = Summary(function, rank, context)
+        summary = Summary(*key)
         self.under_way.begin(key, summary)
         try:
-            variables = follow(self, summary, bound, receiver, captured)
+            if self._earlier is None:
+                _fill(self, summary, (bound, receiver, captured))
+            else:
+                summary = self._taken_over(summary, (bound, receiver, captured), self._earlier)
         except BaseException:
             self.under_way.give_up()
             raise
-        summary.environment = variables if function.is_module_body else {}
         done = self.under_way.end()
         for waiting, confirmed in done.confirmed:
             confirmed.arguments = None
@@ -160,6 +168,37 @@ class Summaries:
         if not self.under_way:
             self._provisional.clear()
         return summary
+
+    def _taken_over(
+        self, summary: Summary, given: Given, earlier: dict[Function, _Kept]
+    ) -> Summary:
+        """The run of an earlier check, where it would come out the same; else the new one, for the next check."""
+        function, place = summary.function, (summary.rank, summary.context)
+        if function not in earlier:
+            earlier[function] = function.memory.pop(Recorded, {})
+        known = earlier[function].get(place, [])
+        kept = function.memory.setdefault(Recorded, {}).setdefault(place, [])
+        for recorded in [each for each in known if each.is_of(self, given)]:
+            recorded.summary.arguments = None
+            self.under_way.stands_for(recorded.summary)
+            if recorded.is_told_the_same(self):
+                known.remove(recorded)  # two runs stay two, though they are alike
+                kept.append(recorded)
+                return recorded.summary
+        self.under_way.stands_for(summary)
+        asking = Asking(self, summary)
+        _fill(asking, summary, given)
+        kept.append(Recorded(summary, given, self.knowledge, self.signals, asking.asked))
+        return summary
+
+    def let_go_of_earlier(self) -> None:
+        """Forget the runs of the last check that this one did not ask for."""
+        if self._earlier is not None:
+            for function in self.program.functions():
+                if function not in self._earlier:
+                    function.memory.pop(Recorded, None)
+            for known in self._earlier.values():
+                known.clear()
 
     def is_plain(
         self, function: Function, inputs: Iterable[Value], receiver: Value | None = None
@@ -212,3 +251,9 @@ class Summaries:
     def flag(self, cls: Class, attr: str, value: Value | None) -> Value | None:
         """The value of an attribute of a class, as a signal handler may have changed it."""
         return self._outside.flag(cls, attr, value)
+
+
+def _fill(source: SummarySource, summary: Summary, given: Given) -> None:
+    """Follow the function of a run that is under way."""
+    variables = follow(source, summary, *given)
+    summary.environment = variables if summary.function.is_module_body else {}

@@ -69,6 +69,10 @@ class UnderWay:
         self._depths[key] = depth
         self._runs.append(_Run(key, summary, depth, depth, len(self._unconfirmed)))
 
+    def stands_for(self, summary: Summary) -> None:
+        """The innermost run is made in `summary`."""
+        self._runs[-1].summary = summary
+
     def end(self) -> Done:
         """The innermost run is done; says which runs are right from here on."""
         run = self._leave()

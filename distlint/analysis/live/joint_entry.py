@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -473,6 +473,28 @@ def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[C
             if site.callee is not None:
                 callers.setdefault(site.callee, []).append(site)
     return callers
+
+
+class Leading:
+    """The runs that come to something: in them, or in the runs that they call at any depth."""
+
+    def __init__(self, holds: Callable[[Summary], bool]) -> None:
+        self._holds = holds
+        self._known: dict[Summary, bool] = {}
+
+    def __contains__(self, summary: Summary) -> bool:
+        if summary not in self._known:
+            below = [summary]
+            seen = {summary}
+            for run in below:
+                if self._known.get(run) or (run not in self._known and self._holds(run)):
+                    self._known[run] = self._known[summary] = True
+                    return True
+                new = [child for child in run.children if child not in seen]
+                seen.update(new)
+                below += new if run not in self._known else ()
+            self._known.update(dict.fromkeys(seen, False))
+        return self._known[summary]
 
 
 def called(summary: Summary) -> Iterator[tuple[CallSite, Summary]]:

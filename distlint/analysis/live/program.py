@@ -106,6 +106,7 @@ class LiveProgram:
                 for _, summary in summaries.summaries()
             }
         )
+        self.summaries.let_go_of_earlier()
         for function, text in self.summaries.gave_up:
             self.problems.append(Problem(function.module.path, f"{function.qualname}: {text}"))
 

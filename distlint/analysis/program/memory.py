@@ -49,6 +49,16 @@ def remembered(
     return lookup
 
 
+def recall(owner: Owner, function: Callable[..., Any], key: tuple[Any, ...]) -> Any:
+    """What a remembered function finds of its first argument, by the key under which that is kept."""
+    table = owner.memory.setdefault(function, {})
+    if key not in table:
+        named = len(key) == 2 and all(isinstance(part, tuple) for part in key)
+        args, kwargs = key if named else (key, ())
+        table[key] = function(owner, *args, **dict(kwargs))
+    return table[key]
+
+
 def remembered_of_nodes(function: Callable[[Node], Result]) -> Callable[[Node], Result]:
     """Compute a function of a syntax node once. The result must not hold the node: it would never be freed."""
     table: WeakKeyDictionary[Node, Result] = WeakKeyDictionary()

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
+from distlint.analysis.program.kept import Kept
 from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.scanning import scan
 from distlint.analysis.program.source import Source
@@ -23,10 +24,15 @@ class Program:
     """All modules of the analysed tree, and what names mean in them."""
 
     def __init__(
-        self, sources: Iterator[Source] | list[Source], tops: Collection[str] = ()
+        self,
+        sources: Iterator[Source] | list[Source],
+        tops: Collection[str] = (),
+        kept: Kept | None = None,
     ) -> None:
         self.modules: dict[str, Module] = {}
         self.memory: Memory = {}
+        self.is_kept = kept is not None and kept.runs
+        """Whether the next check may take over the runs of this one."""
         self._tops = set(tops)
         self._bases: dict[Class, tuple[Definition, ...]] = {}
         self._members: dict[tuple[Module, str], Definition | None] = {}
@@ -35,7 +41,7 @@ class Program:
         self._mro: dict[Class, tuple[tuple[Class, ...], tuple[str, ...]]] = {}
         self._subclasses: dict[Class, list[Class]] | None = None
         for source in sources:
-            module = scan(source.module, source)
+            module = scan(source.module, source) if kept is None else kept.module_of(source)
             # Two scripts may share a module name (examples/*/train.py): each is known by its path too.
             name = (
                 source.module
@@ -54,6 +60,7 @@ class Program:
         part = Program([])
         part.modules = {name: m for name, m in self.modules.items() if m in modules}
         part._tops = self._tops
+        part.is_kept = self.is_kept
         part._members, part._bases, part._mro = self._members, self._bases, self._mro
         return part
 

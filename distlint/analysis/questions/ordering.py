@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import called, groups_of, maybe_guarded
+from distlint.analysis.live.joint_entry import Leading, called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
 from distlint.analysis.questions.carried import left_to_main
@@ -101,12 +101,24 @@ class Traces:
         self._known: dict[Summary, list[Step]] = {}
         self._own: dict[tuple[CallSite, bool], tuple[Step, ...]] = {}
         """What a call does itself, by whether the function that it calls is known."""
+        self._leading = Leading(self._has_steps)
+
+    def _has_steps(self, summary: Summary) -> bool:
+        return any(self._own_of(site, None) for site in summary.calls)
+
+    def _own_of(self, site: CallSite, inner: Summary | None) -> tuple[Step, ...]:
+        own = self._own.get((site, inner is None))
+        if own is None:
+            own = self._own[site, inner is None] = tuple(_own(site, inner))
+        return own
 
     def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Step]:
         """The steps of a run in order."""
         if summary in self._known:
             return self._known[summary]
         self._known[summary] = []  # a recursive call adds nothing of its own
+        if summary not in self._leading:
+            return []
         steps: list[Step] = []
         children: dict[int, Summary] = {}
         if depth:
@@ -118,10 +130,7 @@ class Traces:
             inner = children.get(id(site))
             if inner is not None:
                 steps += self._inside(site, inner, depth)
-            own = self._own.get((site, inner is None))
-            if own is None:
-                own = self._own[site, inner is None] = tuple(_own(site, inner))
-            steps += own
+            steps += self._own_of(site, inner)
         if depth == _MAX_DEPTH or not children:
             self._known[summary] = steps
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Value, Variance
-from distlint.analysis.live.joint_entry import called, groups_of
+from distlint.analysis.live.joint_entry import Leading, called, groups_of
 from distlint.analysis.live.processes import SAYS_RANKS
 from distlint.analysis.live.several import has_no_ranks
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
@@ -231,12 +231,28 @@ class _Acts:
 
     def __init__(self) -> None:
         self._known: dict[Summary, list[Act]] = {}
+        self._own: dict[CallSite, tuple[Act, ...]] = {}
+        self._leading = Leading(self._has_acts)
+
+    def _has_acts(self, summary: Summary) -> bool:
+        return any(
+            self._own_of(site) or (site.callee is not None and _plain(site.callee))
+            for site in summary.calls
+        )
+
+    def _own_of(self, site: CallSite) -> tuple[Act, ...]:
+        found = self._own.get(site)
+        if found is None:
+            found = self._own[site] = tuple(_own(site))
+        return found
 
     def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Act]:
         """The acts of a run, in terms of its function."""
         if summary in self._known:
             return self._known[summary]
         self._known[summary] = []  # a recursive call adds nothing of its own
+        if summary not in self._leading:
+            return []
         acts: list[Act] = []
         children: dict[int, Summary] = {}
         if depth:
@@ -250,7 +266,7 @@ class _Acts:
                 acts += [_seen_from(site, inner.function, act) for act in self.of(inner, depth - 1)]
             elif site.callee is not None:
                 acts += [_seen_from(site, site.callee, act) for act in _plain(site.callee)]
-            acts += _own(site)
+            acts += self._own_of(site)
         if depth == _MAX_DEPTH or not children:
             self._known[summary] = acts
         else:
@@ -469,6 +485,7 @@ def _text(part: Hashable) -> str:
     return ""
 
 
+@remembered
 def _plain(function: Function) -> list[Act]:
     """What a function that is not followed lists: it has nothing to do with ranks."""
     acts: list[Act] = []

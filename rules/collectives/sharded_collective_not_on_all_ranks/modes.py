@@ -53,7 +53,7 @@ def cannot_be_sharded(live: LiveProgram, function: Function) -> bool:
     return (
         _bound_before(function)
         or _prepares_container(function)
-        or _averages_whole(function, live.program)
+        or _averages_whole(live.program, function)
         or _prepares_two(function)
     )
 
@@ -154,7 +154,7 @@ def _wraps(meaning: Definition | None) -> bool:
 
 
 @remembered
-def _averages_whole(function: Function, program: Program) -> bool:
+def _averages_whole(program: Program, function: Function) -> bool:
     """Whether a copy of the whole model, made before the model is prepared, takes its parameters in later steps.
 
     What a sharded mode leaves of a parameter is of another shape: the first step raises, before any save.
