@@ -102,6 +102,8 @@ _CLASS_NAMED: Final = re.compile(
 )
 """A class under the key that hydra, jsonargparse and `instantiate_from_config` read it from."""
 
+_PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
+
 
 def may_be_of_launch(name: str) -> bool:
     """Whether `kind_of` may say something of a file of this name, which costs a tenth of asking it."""
@@ -159,8 +161,15 @@ def takes_any_rank(data: bytes) -> bool:
     spelled = set(_SPELLED.findall(data)) if b"--local" in data else set()
     if spelled == {b"-", b"_"}:
         return True
-    known_alone = b"parse_known_args(" in data and b".parse_args(" not in data
-    return (known_alone or b"-" in spelled) and _NUMBERED.search(data) is not None
+    return (leaves_the_rest(data) or b"-" in spelled) and _NUMBERED.search(data) is not None
+
+
+def leaves_the_rest(data: bytes) -> bool:
+    """Whether a Python file parses what it knows of its command line and no more.
+
+    DynamiCrafter c453369 main/trainer.py:37: `parser.parse_args([])` asks for the defaults.
+    """
+    return b"parse_known_args(" in data and _PARSES_ALL.search(data) is None
 
 
 def says_clipping(data: bytes) -> bool:

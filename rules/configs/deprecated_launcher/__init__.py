@@ -76,6 +76,7 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
+from distlint.launch.kinds import leaves_the_rest
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_first
@@ -124,8 +125,6 @@ _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
 )
-_GONE = frozenset({"container_abcs", "int_classes"})
-"""What torch 1.9.0 has no more in `torch._six`."""
 _SHOWN = 5
 """So many other launches of a script are shown beside the first: the rest are counted."""
 
@@ -476,9 +475,7 @@ def _numbers_itself(module: Module) -> bool:
 
 
 def _leaves_the_rest(module: Module) -> bool:
-    """Whether a script parses what it knows and no more."""
-    text = module.source.text
-    return "parse_known_args(" in text and ".parse_args(" not in text
+    return leaves_the_rest(module.source.text.encode())
 
 
 def _for_one_version(module: Module) -> set[ast.expr]:
@@ -559,31 +556,28 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 trains runs with little that is newer.
     old = model.launch.older_than("torch", (2,), module.source.path)
     of_mmcv_1 = _MMCV_1.search(module.source.text) is not None
-    older = _needs_older_torch(model, module)
-    severe = started and not old and not of_mmcv_1 and not older
-    severity = Severity.ERROR if severe else SEVERITY
+    severity = Severity.ERROR if started and not old and not of_mmcv_1 else SEVERITY
     if (
         model.launch.older_than("timm", (0, 3, 3), module.path)
-        or "1.9" in older
+        or _needs_torch_1(model, module)
         or (old and of_mmcv_1)
     ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
 
 
-def _needs_older_torch(model: Model, module: Module) -> frozenset[str]:
-    """The versions of torch with which a script, or what it imports, ends before it parses anything.
+def _needs_torch_1(model: Model, module: Module) -> bool:
+    """Whether a script, or what it imports, ends with torch 2 before it parses anything: `torch._six` is gone.
 
-    esvit 2d6becd models/cvt_v4_transformer.py:7: `from torch._six import container_abcs`, which torch 1.9 has no more; all
-    of `torch._six` is gone in 2.0 (Siamese-Image-Modeling bbdec30 util/misc.py:24). Who mends that meets the hyphen next.
+    Siamese-Image-Modeling bbdec30 util/misc.py:24, mage 1becb14 util/misc.py:10: `from torch._six import inf`;
+    maskrcnn-benchmark 57eec25 maskrcnn_benchmark/utils/imports.py:4: `if torch._six.PY3:`. Not in a `try`.
     """
-    return frozenset(
-        "1.9" if alias.name in _GONE else "2.0"
+    return any(
+        (isinstance(statement, ast.ImportFrom) and statement.module == "torch._six")
+        or (isinstance(statement, ast.If) and "torch._six." in ast.unparse(statement.test))
         for each in imported_below(model.program, module)
         if "torch._six" in each.source.text
         for statement in each.source.tree.body
-        if isinstance(statement, ast.ImportFrom) and statement.module == "torch._six"
-        for alias in statement.names
     )
 
 

@@ -52,6 +52,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.live.several import is_one_kernel
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks_of, evaluated_here
@@ -81,7 +82,7 @@ _INIT = "torch.distributed.init_process_group"
 def check(model: Model) -> Iterator[Finding]:
     """Each rank that is asked for too early."""
     for module in model.modules:
-        if "rank" not in module.source.text:
+        if "rank" not in module.source.text or is_one_kernel(module):
             continue
         yield from _at_import(model, module)
         for function in module.all_functions if "init_process_group" in module.source.text else ():

@@ -31,8 +31,9 @@ save_image(sample, f"{folder}/{index}.png")
 Shown only: what else stands in the branch of rank 0 may have to stay there.
 
 ## Known limits
-Information where the reader raises for a file that is missing: a shared disk is what it asks for; and where
-it names storage that all machines share (`hdfs`, `s3`, `nfs`).
+Information: most who train on several machines share a disk, and nothing in the code says who does not. Silent where the
+reader raises for a file that is missing (a shared disk is what it asks for), and where it names storage that all
+machines share (`hdfs`, `s3`, `nfs`).
 Paths are compared as written, through variables that are assigned once and through arguments. Silent where rank 0 itself
 has written there before it comes to make the folder, where the first
 rank of each machine makes the folder, and where the processes of all scripts that lead there meet on `localhost`. Names of results are
@@ -56,7 +57,7 @@ from .collected import Collected, collected_files
 
 CODE = "DL310"
 NAME = "folder-of-one-machine"
-SEVERITY = Severity.WARNING
+SEVERITY = Severity.INFO
 STATUS = Status.STABLE
 LITERALS = ()
 
@@ -79,7 +80,7 @@ def _collected(files: Collected) -> Finding:
     return Finding(
         CODE,
         NAME,
-        Severity.INFO if files.foreseen else SEVERITY,
+        SEVERITY,
         f"each rank has written its results to a file, and the files of all ranks are read here: on machines that share "
         f"no disk those of the others are missing. {advice}.",
         place_of(files.module, files.read),

@@ -88,7 +88,7 @@ def collected(results, folder, name):
 
 
 def collected_from_a_shared_disk(results, folder):
-    # Sa2VA 9832e1a projects/sa2va/evaluation/utils/dist.py:244: information
+    # Sa2VA 9832e1a projects/sa2va/evaluation/utils/dist.py:244
     path = os.path.join(folder, "share_%d.json" % dist.get_rank())
     with open(path, "w") as file:
         json.dump(results, file)
@@ -98,7 +98,7 @@ def collected_from_a_shared_disk(results, folder):
         path = os.path.join(folder, "share_%d.json" % rank)
         if not os.path.exists(path):
             raise FileNotFoundError(f"{folder} is not shared by rank {rank}")
-        found += json.load(open(path))  # expect: DL310
+        found += json.load(open(path))
     return found
 
 

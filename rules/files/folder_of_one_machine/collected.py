@@ -30,16 +30,11 @@ _QUOTED: Final = re.compile(r"f?'[^'{}]*'")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected:
-    """Where the name of a rank's own file is made, and where the files of all ranks are read: in `module`.
-
-    With `foreseen`, a file that is missing there is an error that says so, or what is read may come from storage that all
-    machines share.
-    """
+    """Where the name of a rank's own file is made, and where the files of all ranks are read: in `module`."""
 
     module: Module
     written: ast.expr
     read: ast.Call
-    foreseen: bool
 
 
 def collected_files(model: Model, function: Function) -> Iterator[Collected]:
@@ -63,16 +58,17 @@ def collected_files(model: Model, function: Function) -> Iterator[Collected]:
         }
         if not reads or not names:
             continue
-        foreseen = any(_insists(node) or _is_shared(node) for node in inside)
+        if any(_insists(node) or _is_shared(node) for node in inside):
+            continue
         own = _own_name(nodes, loop.lineno, names)
         if own is not None:
-            yield Collected(function.module, own, reads[0], foreseen)
+            yield Collected(function.module, own, reads[0])
             continue
         alone = {name for name in names if _stands_alone(name)}
         for user, call in callers_by_name(model.program, function) if alone else ():
             own = _own_name(own_nodes(user), call.lineno, alone)
             if own is not None and model.resolve(user.module, call.func) is function:
-                yield Collected(user.module, own, call, foreseen)
+                yield Collected(user.module, own, call)
 
 
 def _insists(node: ast.AST) -> bool:
