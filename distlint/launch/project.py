@@ -32,6 +32,8 @@ _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE 
 _PROMPT = re.compile(r"^(\s*)[$%>] ")
 _TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
 """What people fill in before they type a command: a shell would read from a file of that name."""
+_IN_BACKTICKS = re.compile(r"(\s*)(?:[-*+] )?`([^`]+)`[.:]?\s*")
+"""A line of a page that is all code: DL-Art-School f31a333 README.md:84."""
 _ENDS_QUOTED = re.compile(r"\\{2,3}$")
 _TOLD = re.compile(
     r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +-"
@@ -141,6 +143,9 @@ class LaunchFiles:
     names: Set[str] = frozenset()
     """All files of the project that are known: Python, scripts and configurations. Only `check_launch` may ask."""
 
+    names_of_several: Set[str] = frozenset()
+    """The names that Python files in several folders have."""
+
     any_rank: Set[str] = frozenset()
     """The Python files that go on with torch's old launcher of any version. Only `check_launch` may ask."""
 
@@ -212,7 +217,8 @@ class LaunchFiles:
     def starting(self, path: str, known: Set[str] = frozenset()) -> list[tuple[Script, Launch]]:
         """The launches whose script is the Python file `path`, those in Markdown included.
 
-        Where all Python files are `known`, a launch of none of them starts the only one of that name, too.
+        Where all Python files are `known`, a launch of none of them starts the only one of that name, too; so does a
+        bare name in a page, from a folder below.
         """
         name = path.rpartition("/")[2]
         only = sum(each.rpartition("/")[2] == name for each in known) == 1
@@ -222,8 +228,24 @@ class LaunchFiles:
             if launch.script is not None
             and (text := launch.script.text or "").endswith(".py")
             and text.rpartition("/")[2] == name
-            and (path in (meant := _meant(text, script.path)) or (only and known.isdisjoint(meant)))
+            and (
+                path in (meant := _meant(text, script.path))
+                or (only and known.isdisjoint(meant))
+                or (script.told and "/" not in text and self._is_alone_below(script.path, path))
+            )
         ]
+
+    def _is_alone_below(self, page: str, path: str) -> bool:
+        """Whether a Python file lies below the folder of a page, and no other file of the project has its name.
+
+        DL-Art-School f31a333 README.md:84 starts `train.py`, which is codes/train.py.
+        """
+        folder = posixpath.dirname(page)
+        return (
+            path in self.names
+            and (not folder or path.startswith(f"{folder}/"))
+            and posixpath.basename(path) not in self.names_of_several
+        )
 
     def alone(self, path: str, *, told: bool = False) -> list[tuple[Script, Plain]]:
         """The commands of scripts that start the Python file `path` as one process, without a launcher.
@@ -371,13 +393,17 @@ def read_files(
     names: Set[str] = frozenset(),
     any_rank: Set[str] = frozenset(),
     clips: Set[str] = frozenset(),
+    names_of_several: Set[str] = frozenset(),
 ) -> LaunchFiles:
     """What `files` say. One that cannot be read leaves a note: a template is no mistake.
 
     `names` are those of all files of the project that are known, `any_rank` those of the Python files that go on with
-    torch's old launcher of any version, `clips` of those that may tell DeepSpeed how much to clip.
+    torch's old launcher of any version, `clips` of those that may tell DeepSpeed how much to clip, and `names_of_several` the
+    names that Python files in several folders have.
     """
-    result = LaunchFiles(names=names, any_rank=any_rank, clips=clips)
+    result = LaunchFiles(
+        names=names, any_rank=any_rank, clips=clips, names_of_several=names_of_several
+    )
     files = list(files)
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
@@ -529,6 +555,8 @@ def _shell_of_markdown(text: str) -> tuple[list[str], list[tuple[int, int]]]:
         if not inside:
             # Quoted, a continued line ends in three backslashes: one that is escaped, and a line break
             # (EDVR b02e63a docs/TrainTest.md:38).
+            if (code := _IN_BACKTICKS.fullmatch(written)) is not None:
+                written = " " * code.start(2) + code[2]
             written = _ENDS_QUOTED.sub(lambda end: " " * (len(end[0]) - 1) + "\\", written)
             if not (continued or _TOLD.match(written)):
                 written = ""
