@@ -66,6 +66,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
 from distlint.analysis.questions.ending import ends_the_job
+from distlint.analysis.questions.lone_groups import makes_group_of_one
 from distlint.analysis.questions.terminals import leaves_on_answer
 from distlint.analysis.questions.turnstiles import half_by_unknown_test
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
@@ -92,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
     for divergence in model.divergences():
         if divergence.kind != "rank" or divergence.layer is not Layer.ALWAYS:
             continue
-        if _without_group(model, divergence):
+        if _without_group(model, divergence) or makes_group_of_one(divergence):
             continue
         if divergence.missing and not half_by_unknown_test(model, divergence.event.site):
             fix = _fix(model, divergence)

@@ -981,3 +981,32 @@ def made_whole_on_main(tensor):
     if dist.get_rank() == 0:
         return whole(tensor)  # expect: DL101
     return None
+
+
+class OwnGroup:
+    def __init__(self, rank, size, backend="gloo"):
+        self.rank, self.backend = rank, backend
+        self.size = size
+
+    def __enter__(self):
+        return group_of(self.rank, self.size, self.backend)
+
+    def __exit__(self, *error):
+        dist.destroy_process_group()
+
+
+def group_of(rank, size, backend):
+    return dist.init_process_group(backend, rank=rank, world_size=size)
+
+
+def sharded_on_one_anew():
+    # torchrec a48cef7 torchrec/distributed/tests/test_mc_embedding.py:463
+    if dist.get_rank() == 0:
+        with OwnGroup(0, 1):
+            print("alone")
+
+
+def sharded_on_two_anew():
+    if dist.get_rank() == 0:
+        with OwnGroup(0, 2):  # expect: DL101
+            print("the other one never comes")
