@@ -36,10 +36,10 @@ _TOLD: Final = re.compile(
 )
 """What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
 _LISTED: Final = re.compile(
-    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=]*v?(?P<version>\d+\.\d+(?:\.\d+)*)[ \t]*$",
+    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=]*(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)(?P=quote)[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""One version in a page's list of what there has to be: `- PyTorch 1.8.1`, and nothing behind it."""
+"""One version in a page's list of what there has to be: `- PyTorch 1.8.1`, with or without backticks, nothing behind it."""
 _WHEELS: Final = re.compile(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d+\.\d+(?:\.\d+)?)/")
 """The torch for which the wheels of mmcv are built that a page or Dockerfile has people install."""
 _MMCV: Final = re.compile(r"\bmmcv-full[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")

@@ -40,9 +40,11 @@ def _is_one(
     """Whether an expression of a function is 1, by what the calls that lead there pass, the innermost first."""
     if isinstance(size, ast.Constant):
         return type(size.value) is int and size.value == 1
-    if not calls or not isinstance(calls[0][0], ast.Call):
+    if not calls:
         return False
     call, caller = calls[0]
+    if not isinstance(call, ast.Call):
+        return False
     called, name = _parameter(size, function, call)
     return called is not None and _is_one(argument_of(call, called, name), caller, calls[1:])
 
