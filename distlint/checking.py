@@ -8,6 +8,7 @@ import gc
 import os
 import re
 import traceback
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -700,6 +701,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
 
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
+    scripts = Counter(os.path.basename(name) for name in found.names if name.endswith(".py"))
+    several = frozenset(name for name, number in scripts.items() if number > 1)
 
     @functools.cache
     def entries() -> list[Entry]:
@@ -716,7 +719,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
-        return read_files(texts, frozenset(found.names), any_rank, clips)
+        return read_files(texts, frozenset(found.names), any_rank, clips, several)
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -734,7 +737,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         [note for note in outcome.notes if note.partition(":")[0] in reported],
     )
     digests = [f"{entry.file.shown} {entry.facts.digest}" for entry in named if entry.facts]
-    return told, _Launch(read, repr(digests))
+    return told, _Launch(read, f"{digests} {sorted(several)}")
 
 
 def _of_launch_files(

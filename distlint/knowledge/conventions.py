@@ -94,6 +94,10 @@ GROUP_TYPES: Final[dict[str, str]] = {
 }
 """Class of what makes process groups, by the collective that makes it."""
 
+TENSOR: Final = "torch.Tensor"
+"""Class of what `full_tensor()` of a DTensor gives, which has no such method (torch 2.13.0
+torch/distributed/tensor/_api.py:748)."""
+
 CLASS_BASES: Final[dict[str, str]] = {
     # transformers 5.23.0 and trl 1.16.0: the classes that users derive trainers from.
     "transformers.Seq2SeqTrainer": "transformers.Trainer",

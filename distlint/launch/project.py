@@ -38,8 +38,9 @@ _TOLD = re.compile(
     r"|torchrun +-|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
 )
 """A launch that stands in a page outside of a fenced block: quoted, indented, or by itself."""
-_INLINE = re.compile(r"^(?P<label>[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.;]?\s*$")
-"""A line of nothing but code between backticks, or of that behind a label: STCN eb83102 README.md:209."""
+_INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
+"""A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
+README.md:209."""
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
@@ -143,6 +144,9 @@ class LaunchFiles:
     names: Set[str] = frozenset()
     """All files of the project that are known: Python, scripts and configurations. Only `check_launch` may ask."""
 
+    names_of_several: Set[str] = frozenset()
+    """The names that Python files in several folders have."""
+
     any_rank: Set[str] = frozenset()
     """The Python files that go on with torch's old launcher of any version. Only `check_launch` may ask."""
 
@@ -214,7 +218,8 @@ class LaunchFiles:
     def starting(self, path: str, known: Set[str] = frozenset()) -> list[tuple[Script, Launch]]:
         """The launches whose script is the Python file `path`, those in Markdown included.
 
-        Where all Python files are `known`, a launch of none of them starts the only one of that name, too.
+        Where all Python files are `known`, a launch of none of them starts the only one of that name, too; so does a
+        bare name in a page, from a folder below.
         """
         name = path.rpartition("/")[2]
         only = sum(each.rpartition("/")[2] == name for each in known) == 1
@@ -224,8 +229,24 @@ class LaunchFiles:
             if launch.script is not None
             and (text := launch.script.text or "").endswith(".py")
             and text.rpartition("/")[2] == name
-            and (path in (meant := _meant(text, script.path)) or (only and known.isdisjoint(meant)))
+            and (
+                path in (meant := _meant(text, script.path))
+                or (only and known.isdisjoint(meant))
+                or (script.told and "/" not in text and self._is_alone_below(script.path, path))
+            )
         ]
+
+    def _is_alone_below(self, page: str, path: str) -> bool:
+        """Whether a Python file lies below the folder of a page, and no other file of the project has its name.
+
+        DL-Art-School f31a333 README.md:84 starts `train.py`, which is codes/train.py.
+        """
+        folder = posixpath.dirname(page)
+        return (
+            path in self.names
+            and (not folder or path.startswith(f"{folder}/"))
+            and posixpath.basename(path) not in self.names_of_several
+        )
 
     def alone(self, path: str, *, told: bool = False) -> list[tuple[Script, Plain]]:
         """The commands of scripts that start the Python file `path` as one process, without a launcher.
@@ -373,13 +394,17 @@ def read_files(
     names: Set[str] = frozenset(),
     any_rank: Set[str] = frozenset(),
     clips: Set[str] = frozenset(),
+    names_of_several: Set[str] = frozenset(),
 ) -> LaunchFiles:
     """What `files` say. One that cannot be read leaves a note: a template is no mistake.
 
     `names` are those of all files of the project that are known, `any_rank` those of the Python files that go on with
-    torch's old launcher of any version, `clips` of those that may tell DeepSpeed how much to clip.
+    torch's old launcher of any version, `clips` of those that may tell DeepSpeed how much to clip, and `names_of_several` the
+    names that Python files in several folders have.
     """
-    result = LaunchFiles(names=names, any_rank=any_rank, clips=clips)
+    result = LaunchFiles(
+        names=names, any_rank=any_rank, clips=clips, names_of_several=names_of_several
+    )
     files = list(files)
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)

@@ -200,6 +200,7 @@ dist.init_process_group("nccl")
         ({"docs/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "warning"),
         ({"model/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "error"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8.1  \n"}, "warning"),
+        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch `1.8.1`\n"}, "warning"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8 or higher\n"}, "error"),
         ({"Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}, "warning"),
         ({"docker/Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\n"}, "error"),

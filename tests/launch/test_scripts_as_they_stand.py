@@ -386,3 +386,30 @@ def test_a_launch_that_passes_nothing_is_a_note(
     (tmp_path / "train.py").write_text("import torch\n")
     (tmp_path / "run.sh").write_text(OLD)
     assert severities(tmp_path, monkeypatch) == {"DL805": "info"}
+
+
+def test_a_bare_name_in_a_page_is_the_one_file_of_that_name_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of the one file is not said of it when another of its name has come."""
+    page = "`python -m torch.distributed.launch --nproc_per_node=<gpus> main_train.py`\n"
+    text = (
+        'import argparse\nif __name__ == "__main__":\n    argparse.ArgumentParser().parse_args()\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    cache = tmp_path.parent / f"{tmp_path.name}-cache"
+
+    def told() -> list[str]:
+        arguments = ["check", "--cache-dir", str(cache), "--select", "DL805", "--output-format"]
+        found = json.loads(CliRunner().invoke(main, [*arguments, "json"]).stdout)["findings"]
+        return [row["path"] for row in found]
+
+    for folder in ("code", "other"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "README.md").write_text(page)
+    (tmp_path / "code" / "main_train.py").write_text(text)
+    assert told() == ["code/main_train.py"]
+    (tmp_path / "other" / "main_train.py").write_text(text)
+    assert told() == []
+    (tmp_path / "other" / "main_train.py").unlink()
+    assert told() == ["code/main_train.py"]

@@ -1145,3 +1145,30 @@ def test_a_handler_that_ends_the_job(
     """diffusers 0.42.1 commands/run.py:368."""
     files = {"train.py": READS_SETTINGS.format(handler=handler)}
     assert severities_in("DL105", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("input('Overwrite it? ') == 'n'", "info"),
+        ("answer == 'n'", "info"),
+        ("os.listdir(folder)", "error"),
+    ],
+)
+def test_ranks_that_leave_on_a_persons_answer(
+    asked: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SparseBEV 024778a train.py:68: who types "n" sees that the run has ended."""
+    text = f"""
+import os
+import torch.distributed as dist
+
+def main(folder):
+    if int(os.environ["RANK"]) == 0:
+        if os.path.exists(folder):
+            answer = input("Go on? ")
+            if {asked}:
+                exit(0)
+    dist.init_process_group("nccl")
+"""
+    assert severities_in("DL101", tmp_path, {"train.py": text}, capsys) == [expected]

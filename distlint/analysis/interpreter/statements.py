@@ -45,6 +45,7 @@ from distlint.analysis.program.syntax import (
     mentions_rank,
     own_nodes,
 )
+from distlint.knowledge import conventions
 from distlint.nodes import children, last_name, walk
 
 
@@ -75,6 +76,8 @@ def _hands_result_on(function: Function) -> bool:
     )
 
 
+_ASKS_FOR_DTENSOR: Final = ("DTensor", "full_tensor")
+"""What a test asks a tensor for that may be sharded: its class, or the method that makes it whole."""
 _TRANSPARENT: Final = frozenset(
     {
         "staticmethod",
@@ -211,6 +214,8 @@ def _fork(frame: Frame, statement: ast.If, test: Value) -> bool:
         frame.variables = then.merge(other, id(statement))
         if AGREED in test.tags and not statement.orelse:
             _share_where_asked(frame, statement.body, then)
+        if not statement.orelse:
+            _whole_where_asked(frame, node, statement.body)
         return True
     frame.variables = then if then_alive else other
     if _ends_program(statement.orelse if then_alive else statement.body):
@@ -232,6 +237,22 @@ def _share_where_asked(frame: Frame, body: list[ast.stmt], then: Variables) -> N
                 given = any(isinstance(a, ast.Name) and a.id == name for a in arguments)
                 if given and shared is not None and AGREED in shared.tags:
                     frame.variables.refine(name, shared)
+
+
+def _whole_where_asked(frame: Frame, test: ast.expr, body: list[ast.stmt]) -> None:
+    """Take what was made whole where it was a DTensor for a plain tensor: else it was one before.
+
+    SimpleTuner bc8e6ab simpletuner/helpers/training/save_hooks.py:239: rank 0 hands it on to what asks the same again.
+    """
+    for statement in body:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Attribute(value=ast.Name(id=sharded), attr="full_tensor")),
+            ) if name == sharded and any(part in ast.unparse(test) for part in _ASKS_FOR_DTENSOR):
+                value = frame.variables.get(name)
+                if value is not None:
+                    frame.variables.refine(name, value.replace(type=conventions.TENSOR))
 
 
 def _match(frame: Frame, statement: ast.Match) -> bool:

@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import own_nodes, storage_of, target_names
 from distlint.analysis.questions.shares.reading import path_of
 from distlint.analysis.questions.training import goes_backward, sent_backward
+from distlint.analysis.questions.wrapped import without_gradients
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import children, walk
 
@@ -55,13 +56,15 @@ class Losses:
     """What holds losses of this rank in a function.
 
     `whole` are variables, attributes and elements by a written key that are made of one; `partly` are containers
-    of which some elements are; from the lines of `until` on, something may be of all ranks.
+    of which some elements are; from the lines of `until` on, something may be of all ranks. `measured` are reads of what
+    was computed last without gradients, under a name that a loss has elsewhere.
     """
 
     whole: frozenset[str] = frozenset()
     partly: frozenset[str] = frozenset()
     scopes: Scopes = field(default_factory=dict)
     until: Mapping[str, int] = field(default_factory=dict)
+    measured: frozenset[int] = frozenset()
 
     def holds(self, node: ast.AST) -> bool:
         """Whether an expression is made of a loss of this rank, and of nothing that may be of all."""
@@ -96,6 +99,8 @@ class Losses:
     def _of_path(self, path: str, node: ast.AST) -> bool | None:
         if _ON_THE_WAY.search(path):
             return False
+        if id(_variable(node)) in self.measured:
+            return None
         if _is_under(path, self.whole) or path in self.partly:
             lines = [line for p, line in self.until.items() if _is_under(path, {p})]
             return not lines or node.lineno <= min(lines)  # type: ignore[attr-defined]
@@ -212,9 +217,10 @@ def _closed(function: Function, began: set[str], writes: list[tuple[str, ast.exp
         for path in _reduced(node):
             until[path] = min(until.get(path, node.lineno), node.lineno)  # type: ignore[attr-defined]
     scopes = _scopes(function, {path for path, _ in writes})
+    measured = _measured(function)
     whole, partly = set(began), {_base(path) for path in began if path.endswith("]")}
     while True:
-        known = Losses(frozenset(whole), frozenset(partly), scopes, until)
+        known = Losses(frozenset(whole), frozenset(partly), scopes, until, measured)
         more: set[str] = set()
         some: set[str] = set()
         for path, value in writes:
@@ -233,7 +239,7 @@ def _closed(function: Function, began: set[str], writes: list[tuple[str, ast.exp
         whole |= more
         partly |= some
     kept = frozenset(path for path in whole if not _is_under(path, until.keys()))
-    return Losses(kept, frozenset(partly - until.keys() - kept), scopes)
+    return Losses(kept, frozenset(partly - until.keys() - kept), scopes, measured=measured)
 
 
 def _element(node: ast.AST) -> str:
@@ -364,6 +370,28 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr
             yield path, value
         case _:
             yield from ((name, value) for name in target_names(target))
+
+
+def _measured(function: Function) -> frozenset[int]:
+    """The reads of variables, by `id`, whose last assignment above stands where gradients are turned off.
+
+    CodeGen e3e8855 CodeXGLUE/Code-Text/code-to-text/code/run.py:402: the `loss` of the evaluation, in the function that
+    sends another of that name backward.
+    """
+    written: dict[str, list[tuple[int, bool]]] = {}
+    for node in own_nodes(function):
+        if isinstance(node, ast.Assign):
+            off = without_gradients(function, node)
+            for name in (name for target in node.targets for name in target_names(target)):
+                written.setdefault(name, []).append((node.lineno, off))
+    mixed = {name: sorted(at) for name, at in written.items() if len({off for _, off in at}) > 1}
+    found: set[int] = set()
+    for node in own_nodes(function) if mixed else ():
+        if isinstance(node, ast.Name) and node.id in mixed:
+            above = [off for line, off in mixed[node.id] if line < node.lineno]
+            if above and above[-1]:
+                found.add(id(node))
+    return frozenset(found)
 
 
 def _scopes(function: Function, written: set[str]) -> Scopes:

@@ -120,6 +120,21 @@ def is_for_one_gpu(site: CallSite) -> bool:
     return any(_ON_ONE_GPU.search(written[line - 1]) for line in lines)
 
 
+def made_without_launcher(function: Function, value: ast.expr) -> bool:
+    """Whether a function gives what is read of a variable only where no launcher has numbered the processes.
+
+    CodeGen e3e8855 CodeXGLUE/Code-Code/Clone-detection-BigCloneBench/code/run.py:303: with one, `results` is not there.
+    """
+    read = {node.id for node in walk(value) if isinstance(node, ast.Name)}
+    made = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id in read for target in node.targets)
+    ]
+    return bool(made) and all(stands_without_launcher(function, node) for node in made)
+
+
 @remembered
 def refuses_machines(function: Function) -> bool:
     """Whether a function raises where there is more than one machine: `if num_nodes > 1: raise …`."""

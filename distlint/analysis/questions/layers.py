@@ -22,7 +22,12 @@ _WITH_PARAMETERS: Final = re.compile(
     r"torch\.nn\.(?:Linear|Bilinear|Conv(?:Transpose)?\dd|Embedding(?:Bag)?|LSTM|GRU|RNN|LayerNorm|GroupNorm"
     r"|MultiheadAttention|Transformer\w*Layer|PReLU|Parameter|parameter\.Parameter)"
 )
-_CONTAINERS: Final = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
+_BY_KEY: Final = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+_CONTAINERS: Final = _BY_KEY | {
+    "torch.nn.Sequential",
+    "torch.nn.ModuleList",
+    "torch.nn.ParameterList",
+}
 _BY_NAME: Final = frozenset(
     {"children", "named_children", "_modules", "_parameters", "getattr", "__dict__", "requires_grad", "eval"}
 )  # fmt: skip
@@ -35,11 +40,11 @@ _ALL_BELOW: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
-    """A layer that each object of a class has: `self.name = …` in its `__init__`."""
+    """A layer that each object of a class has: `self.name = …` in its `__init__`, or an entry of a container there."""
 
     cls: Class
     name: str
-    node: ast.Assign
+    node: ast.Assign | ast.expr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,10 +75,40 @@ def unused(live: LiveProgram, root: Class) -> Iterator[tuple[Layer, Chance | Non
             readers = list(_readers(family, layer))
             if not readers:
                 yield layer, None
+            elif entries := _entries_left(live, layer, readers):
+                yield from ((Layer(cls, layer.name, entry), None) for entry in entries)
             elif all(function.name == "forward" for function, _ in readers):
                 chances = [_chance(live, function, node) for function, node in readers]
                 if chances[0] is not None and all(chances):
                     yield layer, chances[0]
+
+
+def _entries_left(
+    live: LiveProgram, layer: Layer, readers: list[tuple[Function, ast.Attribute]]
+) -> list[ast.expr]:
+    """The layers in a container under written keys that nothing asks it for, where it is asked for written keys alone."""
+    match layer.node:
+        case ast.Assign(value=ast.Call(func=func, args=[ast.Dict(keys=keys, values=values)])) if (
+            live.resolve(layer.cls.module, func) in _BY_KEY
+        ):
+            reads = {id(read) for _, read in readers}
+            asked = [
+                node.slice.value
+                for function in dict.fromkeys(function for function, _ in readers)
+                for node in walk(function.node)
+                if isinstance(node, ast.Subscript)
+                and id(node.value) in reads
+                and isinstance(node.slice, ast.Constant)
+            ]
+            if len(asked) == len(reads):
+                return [
+                    value
+                    for key, value in zip(keys, values, strict=True)
+                    if isinstance(key, ast.Constant)
+                    and key.value not in asked
+                    and _trains(live, layer.cls, value)
+                ]
+    return []
 
 
 def parts_of_objects(live: LiveProgram, root: Class) -> list[Class]:

@@ -10,11 +10,12 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.unwrapped import owns_module
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
+from distlint.knowledge.schema import Effect
 from distlint.knowledge.wrappers import WRAPPERS
 from distlint.nodes import children, last_name, walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import AttributeSite, CallSite
+    from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Class, Function
 
@@ -37,6 +38,8 @@ _OF_DDP_ALONE: Final = frozenset(
 )
 """What torch's DDP keeps, and no model does (torch 2.13.0 torch/nn/parallel/distributed.py)."""
 _RETURNED: Final = "return"
+_CALLS: Final = 2
+"""Through so many calls a collective is looked for."""
 
 
 def module_on_every_path(live: LiveProgram, wrap: CallSite | None) -> bool:
@@ -82,6 +85,63 @@ def module_on_every_path(live: LiveProgram, wrap: CallSite | None) -> bool:
                 return found
         node = above
     return found
+
+
+def needs_group(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:
+    """Whether whoever reads the `module` meets the others on torch's default group, under no other condition.
+
+    Where the flag that wraps the model is off, there is no group, and the program has ended or ends of that: no launch that
+    works leaves the model bare. mPLUG c666bfa caption_mplug_scst.py:123, `save_result()` with its `dist.barrier()` stands
+    above; grounding_mplug.py:175, `dist.all_reduce()` below. A number of ranks may be 1 where there is a group.
+    """
+    if wrap is None or not wrap.guards or any(map(_compares, wrap.guards)):
+        return False
+    around = {
+        id(loop)
+        for loop in own_nodes(site.function)
+        if isinstance(loop, ast.For | ast.While)
+        and loop.lineno < site.node.lineno <= (loop.end_lineno or 0)
+    }
+    return _meets(live, site.function, _held(site.guards), around, _CALLS)
+
+
+def _compares(guard: Guard) -> bool:
+    return any(isinstance(node, ast.Compare) for node in walk(guard.node))
+
+
+def _held(guards: Iterable[Guard]) -> set[tuple[int, bool]]:
+    return {(id(guard.node), guard.taken) for guard in guards}
+
+
+def _meets(
+    live: LiveProgram, function: Function, held: set[tuple[int, bool]], loops: set[int], calls: int
+) -> bool:
+    """Whether a function, or what it calls, enters a collective under no conditions but those that are `held`."""
+    summaries = live.summaries_of(function)
+    return summaries is not None and any(
+        not call.tries
+        and _held(call.guards) <= held
+        and loops.issuperset(map(id, call.loops))
+        and (
+            _of_default_group(call)
+            or (
+                calls > 0
+                and call.callee is not None
+                and _meets(live, call.callee, set(), set(), calls - 1)
+            )
+        )
+        for _, summary in summaries.summaries()
+        for call in summary.calls
+        if call.function is function
+    )
+
+
+def _of_default_group(call: CallSite) -> bool:
+    return (
+        call.name.startswith("torch.distributed.")
+        and any(row.effect is Effect.COLLECTIVE for row in call.rows)
+        and not any(keyword.arg in ("group", "pg", None) for keyword in call.node.keywords)
+    )
 
 
 def wrapped_above(site: AttributeSite) -> bool:

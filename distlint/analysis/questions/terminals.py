@@ -6,11 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
-from distlint.nodes import last_name
+from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
@@ -64,3 +64,31 @@ def never_answered(live: LiveProgram, site: CallSite, entry: JointEntry) -> bool
         and {(id(guard.node), guard.taken) for guard in call.site.guards} <= held
         for call in live.calls(*QUESTIONS, module=site.module)
     ) and without_terminal(live, entry)
+
+
+def leaves_on_answer(live: LiveProgram, function: Function, guard: Guard) -> bool:
+    """Whether ranks leave below a test only as a person answers, who sits there and sees what becomes of the run.
+
+    SparseBEV 024778a train.py:68: `if input('Path "%s" already exists, overwrite it? [Y/n] ' % work_dir) == 'n': exit(0)`.
+    """
+    asked = {id(call.site.node) for call in live.calls(*QUESTIONS, module=function.module)}
+    branches = [node for node in own_nodes(function) if isinstance(node, ast.If)] if asked else []
+    answered = [branch for branch in branches if _is_answer(function, branch.test, asked)]
+    inside = {id(part) for branch in answered for part in walk(branch)}
+    ways_out = [
+        part
+        for branch in branches
+        if any(part is guard.node for part in walk(branch.test))
+        for part in walk(branch)
+        if isinstance(part, ast.Return) or (isinstance(part, ast.Call) and ends_process(part.func))
+    ]
+    return bool(ways_out) and all(id(part) in inside for part in ways_out)
+
+
+def _is_answer(function: Function, test: ast.expr, asked: set[int]) -> bool:
+    """Whether a test asks what was typed: in the test itself, or in what a variable in it was assigned."""
+    parts = [test]
+    for part in walk(test):
+        if isinstance(part, ast.Name):
+            parts += assignments(function).get(part.id, [])
+    return any(id(node) in asked for part in parts for node in walk(part))

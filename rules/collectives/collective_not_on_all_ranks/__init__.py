@@ -45,7 +45,8 @@ Collectives of a process group other than the default are not compared: who is a
 What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
 compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
 definition count as doing nothing. Information where the ranks that do not come end with an error that nobody catches:
-`torchrun` and `mp.spawn` end the others then (not so under Slurm). Silent where a caller expects the hang, and on
+`torchrun` and `mp.spawn` end the others then (not so under Slurm), and where they have left on a person's answer to
+`input()`. Silent where a caller expects the hang, and on
 `MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.
 
 ## References
@@ -65,6 +66,8 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
 from distlint.analysis.questions.ending import ends_the_job
+from distlint.analysis.questions.lone_groups import makes_group_of_one
+from distlint.analysis.questions.terminals import leaves_on_answer
 from distlint.analysis.questions.turnstiles import half_by_unknown_test
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -90,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
     for divergence in model.divergences():
         if divergence.kind != "rank" or divergence.layer is not Layer.ALWAYS:
             continue
-        if _without_group(model, divergence):
+        if _without_group(model, divergence) or makes_group_of_one(divergence):
             continue
         if divergence.missing and not half_by_unknown_test(model, divergence.event.site):
             fix = _fix(model, divergence)
@@ -121,7 +124,9 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     Of those behind conditions that are not decided none of seven causes was true since wave 13 (SwissArmyTransformer
     63dc23a examples/chatglm2/chat_model.py:47: with the arguments of this call none of it is reached).
     """
-    if _end_the_job(model, divergence):
+    if _end_the_job(model, divergence) or any(
+        leaves_on_answer(model, divergence.function, guard) for guard in divergence.guards
+    ):
         return Severity.INFO
     if divergence.in_one_file:
         return SEVERITY

@@ -16,6 +16,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from mpi4py import MPI
 from torch.nn.parallel import DistributedDataParallel
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.utils.data import DataLoader
 from transformers.integrations import is_deepspeed_zero3_enabled
 
@@ -943,3 +944,62 @@ def shown_on_main(net):
 def some_gathered_on_main(net):
     if dist.get_rank() == 0:
         gathered_samples(net, 8)  # expect: DL101
+
+
+def whole(tensor):
+    if type(tensor).__name__ == "DTensor" and hasattr(tensor, "full_tensor"):
+        tensor = tensor.full_tensor()
+    return tensor.detach().cpu()
+
+
+def made_whole_before(tensor):
+    # SimpleTuner bc8e6ab simpletuner/helpers/training/save_hooks.py:239
+    if isinstance(tensor, DTensor):
+        tensor = tensor.full_tensor()
+    if dist.get_rank() == 0:
+        return whole(tensor)
+    return None
+
+
+def sharded_anew(tensor, mesh):
+    if isinstance(tensor, DTensor):
+        tensor = tensor.full_tensor()
+    sharded = distribute_tensor(tensor, mesh)
+    if dist.get_rank() == 0:
+        return whole(sharded)  # expect: DL101
+    return None
+
+
+def made_whole_on_main(tensor):
+    if dist.get_rank() == 0:
+        return whole(tensor)  # expect: DL101
+    return None
+
+
+class OwnGroup:
+    def __init__(self, rank, size, backend="gloo"):
+        self.rank, self.backend = rank, backend
+        self.size = size
+
+    def __enter__(self):
+        return group_of(self.rank, self.size, self.backend)
+
+    def __exit__(self, *error):
+        dist.destroy_process_group()
+
+
+def group_of(rank, size, backend):
+    return dist.init_process_group(backend, rank=rank, world_size=size)
+
+
+def sharded_on_one_anew():
+    # torchrec a48cef7 torchrec/distributed/tests/test_mc_embedding.py:463
+    if dist.get_rank() == 0:
+        with OwnGroup(0, 1):
+            print("alone")
+
+
+def sharded_on_two_anew():
+    if dist.get_rank() == 0:
+        with OwnGroup(0, 2):  # expect: DL101
+            print("the other one never comes")

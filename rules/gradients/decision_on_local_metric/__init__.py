@@ -74,7 +74,7 @@ from distlint.analysis.questions.alone import (
     under_main_alone,
 )
 from distlint.analysis.questions.decisions import Aim, Decision, decisions
-from distlint.analysis.questions.launched import stands_without_launcher
+from distlint.analysis.questions.launched import made_without_launcher, stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
     is_evaluation,
@@ -127,6 +127,7 @@ def check(model: Model) -> Iterator[Finding]:
                 held.is_share
                 and not on_main
                 and not stands_without_launcher(function, decision.node)
+                and not made_without_launcher(function, decision.value)
                 and not reduces_argument(model, function, decision.node, decision.value)
             ):
                 decided.add(id(decision.node))

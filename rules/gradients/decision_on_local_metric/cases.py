@@ -1732,3 +1732,48 @@ class StopsByItself(StopsByAllRanks):
 
     def early_stop(self, loss):
         return loss > 1.5
+
+
+def measured_in_one_process(args, model, data, path):
+    # CodeGen e3e8855 CodeXGLUE/Code-Code/Clone-detection-BigCloneBench/code/run.py:303
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    best = float("inf")
+    for _ in range(3):
+        if args.local_rank == -1:
+            loss = sum(model(batch).item() for batch in loader) / len(loader)
+        if loss < best:
+            best = loss
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def evaluated_under_the_same_name(net, loader, whole, optimizer, path):
+    # CodeGen e3e8855 CodeXGLUE/Code-Text/code-to-text/code/run.py:422: all of the data, on every rank
+    model = DistributedDataParallel(net)
+    best_loss = float("inf")
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+        total = 0.0
+        for part in whole:
+            with torch.no_grad():
+                loss = model(part)
+            total += loss.sum().item()
+        if total < best_loss:
+            best_loss = total
+            torch.save(net.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def decided_by_the_last_batch(net, loader, whole, optimizer, path):
+    model = DistributedDataParallel(net)
+    best_loss = float("inf")
+    for batch in loader:
+        with torch.no_grad():
+            loss = model(whole)
+        print(loss)
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+        if loss.item() < best_loss:  # expect: DL601
+            best_loss = loss.item()
+            torch.save(net.state_dict(), f"{path}.{dist.get_rank()}")

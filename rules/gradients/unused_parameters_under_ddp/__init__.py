@@ -2,7 +2,8 @@
 
 ## What it does
 Finds layers that `__init__` makes and nothing that `forward` reaches reads, in a model that
-`DistributedDataParallel` gets without `find_unused_parameters=True`. Also layers that `forward` uses only where
+`DistributedDataParallel` gets without `find_unused_parameters=True`, and entries of a `ModuleDict` or `ParameterDict`
+under keys that nothing asks it for. Also layers that `forward` uses only where
 a random number says so, and the last layers of a model of transformers that is trained by inner `hidden_states`
 alone (`text_encoder(ids, output_hidden_states=True).hidden_states[-2]`). Also the pooler of an encoder of transformers of
 which a model uses the states of the tokens alone, and a SentenceTransformer's training that is told to look for no unused

@@ -115,7 +115,53 @@ def train_by_states_of_a_variable(name, rank, loader):
         optimizer.step()
 
 
+class OneHeadOfTwo(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.heads_by_task = nn.ModuleDict(
+            {
+                "words": nn.Linear(width, width),
+                "speech": nn.Linear(width, width),  # expect: DL615
+            }
+        )
+        self.starts = nn.ParameterDict({"words": nn.Parameter(torch.zeros(8))})  # expect: DL615
+
+    def forward(self, x):
+        return self.heads_by_task["words"](x)
+
+
+def train_one_head_of_two(rank):
+    return DDP(OneHeadOfTwo(8).to(rank), device_ids=[rank], find_unused_parameters=True)
+
+
 # Correct
+
+
+class HeadOfTheTask(nn.Module):
+    def __init__(self, width, task):
+        super().__init__()
+        self.task = task
+        self.heads_of_tasks = nn.ModuleDict(
+            {"words": nn.Linear(width, width), "speech": nn.Linear(width, width)}
+        )
+
+    def forward(self, x):
+        return self.heads_of_tasks["words"](x) + self.heads_of_tasks[self.task](x)
+
+
+class BothHeads(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.both_heads = nn.ModuleDict(
+            {"words": nn.Linear(width, width), "speech": nn.Linear(width, width)}
+        )
+
+    def forward(self, x):
+        return self.both_heads["words"](x) + self.both_heads.speech(x)
+
+
+def train_heads(rank, task):
+    return DDP(HeadOfTheTask(8, task).to(rank)), DDP(BothHeads(8).to(rank))
 
 
 class UsedThroughAMethod(nn.Module):

@@ -50,19 +50,20 @@ where all launches that the project shows ask for FSDP or DeepSpeed.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.handed import callers_by_name
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.analysis.questions.enclosing import bare_inside
 from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of, thrown_away
 from distlint.analysis.questions.training import Backward
 from distlint.analysis.questions.wrapped import layer_runners, without_layers
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import wrappers
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ _REDUCTIONS = frozenset(
     {"all_reduce", "all_reduce_coalesced", "reduce_scatter_tensor", "reduce_scatter"}
 )
 
+
+_LOG_PROBABILITY = re.compile(r"log_?p(?:rob|s?$)", re.IGNORECASE)
+_ASKS = frozenset({"hasattr", "isinstance", "type"})
 
 _RETURNS = 4
 """Through so many functions a loss is followed to the one that sends it backward."""
@@ -225,7 +229,7 @@ def _bypassing(
     for call in calls:
         target = call.func
         if isinstance(target, ast.Attribute) and id(target) not in nodes:
-            if _trains_nothing(model, target.attr):
+            if _trains_nothing(model, target.attr) and not _samples(model, function, call, calls):
                 continue
             target = target.value
         elif isinstance(target, ast.Subscript):
@@ -250,6 +254,42 @@ def _trains_nothing(model: Model, method: str) -> bool:
         return True
     runs_layers = method.startswith("get_") and method in model.answer(layer_runners)
     return wrappers.trains_nothing(method) and not runs_layers
+
+
+def _samples(model: Model, function: Function, call: ast.Call, calls: list[ast.Call]) -> bool:
+    """Whether a method of the program gives log-probabilities beside what it samples, and nothing runs the net again.
+
+    X-VLM cb4fff1 Captioning_scst.py:51: `sample_res, sample_logprobs = model_without_ddp.generate(image, sample=True)`,
+    from which the criterion makes the loss. A loss that is handed the net as well computes others (PPO).
+    """
+    method = call.func
+    if not isinstance(method, ast.Attribute) or method.attr not in model.answer(layer_runners):
+        return False
+    gives = any(
+        isinstance(node, ast.Assign)
+        and node.value is call
+        and any(isinstance(target, ast.Tuple) for target in node.targets)
+        and any(_LOG_PROBABILITY.search(name) for t in node.targets for name in target_names(t))
+        for node in own_nodes(function)
+    )
+    nets = {ast.unparse(method.value), *_same_net(function, method.value)}
+    return gives and not any(
+        ast.unparse(given) in nets
+        for each in calls
+        if each is not call
+        for given in (*each.args, *(keyword.value for keyword in each.keywords))
+        if last_name(each.func) not in _ASKS
+    )
+
+
+def _same_net(function: Function, inner: ast.expr) -> Iterator[str]:
+    """What else a function calls the net that `inner` is: what it was taken from, or is assigned to it."""
+    if isinstance(inner, ast.Attribute):
+        yield ast.unparse(inner.value)
+    for value in assignments(function).get(ast.unparse(inner), []):
+        yield ast.unparse(value)
+        if isinstance(value, ast.Attribute):
+            yield ast.unparse(value.value)
 
 
 def _finding(module: Module, call: ast.Call, source: ast.expr, wrap: Wrap) -> Finding:

@@ -252,7 +252,74 @@ def one_of_several_nets(nets, batch, optimizer):
     optimizer.step()
 
 
+class Captioner(nn.Module):
+    def __init__(self, encoder, decoder):
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+
+    def forward(self, image, caption):
+        return self.decoder(self.encoder(image), caption).mean()
+
+    def generate(self, image, sample):
+        scores = self.decoder(self.encoder(image))
+        words = scores.multinomial(1) if sample else scores.argmax(-1)
+        return words, scores.log_softmax(-1).gather(-1, words)
+
+
+def rewarded(image, captions, model, criterion):
+    # X-VLM cb4fff1 Captioning_scst.py:51
+    bare = model
+    if hasattr(model, "module"):
+        bare = model.module
+    with torch.no_grad():
+        greedy, _ = bare.generate(image, sample=False)
+    sampled, sampled_logprobs = bare.generate(image, sample=True)  # expect: DL206
+    return criterion(captions, greedy, sampled, sampled_logprobs)
+
+
+def self_critical(encoder, decoder, loader, criterion, optimizer):
+    model = DDP(Captioner(encoder, decoder))
+    for image, captions in loader:
+        loss = rewarded(image, captions, model, criterion)
+        loss.backward()
+        optimizer.step()
+
+
 # Correct
+
+
+def samples_that_the_net_sees_again(image, model, criterion):
+    words, old_logprobs = model.module.generate(image, sample=True)
+    return criterion(model, image, words, old_logprobs)
+
+
+def clipped_ratio(encoder, decoder, loader, criterion, optimizer):
+    model = DDP(Captioner(encoder, decoder))
+    for image, _ in loader:
+        samples_that_the_net_sees_again(image, model, criterion).backward()
+        optimizer.step()
+
+
+def samples_that_the_net_learns(encoder, decoder, loader, optimizer):
+    model = DDP(Captioner(encoder, decoder))
+    for image, _ in loader:
+        words, logprobs = model.module.generate(image, sample=True)
+        loss = model(image, words) * logprobs.detach().mean()
+        loss.backward()
+        optimizer.step()
+
+
+def words_alone(image, model, criterion):
+    words, lengths = model.module.generate(image, sample=True)
+    return criterion(image, words, lengths)
+
+
+def judged_by_another_net(encoder, decoder, judge, loader, criterion, optimizer):
+    model = DDP(Captioner(encoder, decoder))
+    for image, _ in loader:
+        loss = judge(words_alone(image, model, criterion))
+        loss.backward()
+        optimizer.step()
 
 
 def scaled(model, batch):

@@ -30,7 +30,8 @@ is handed as `module`: `unwrap` goes by the class, and would leave that one on.
 
 ## Known limits
 Silent where the wrap is known to take place always, under a condition on the launch or the class, where the other
-arm makes something else that has a `module` (DataParallel, a class of the project), and on values of unknown origin,
+arm makes something else that has a `module` (DataParallel, a class of the project), where a flag wraps the model and
+whoever reads `.module` calls a collective of the default group as well, and on values of unknown origin,
 since a network may own a part called `module`.
 
 ## References
@@ -45,7 +46,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.put_on import as_put_on
-from distlint.analysis.questions.stand_ins import module_on_every_path, wrapped_above
+from distlint.analysis.questions.stand_ins import module_on_every_path, needs_group, wrapped_above
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -100,6 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not wrapped_by_nobody(call_of_wrap(model, site), site)
             and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
+            and (wrap.kind in BY_LAUNCH or not needs_group(model, site, call_of_wrap(model, site)))
         ):
             yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))
 

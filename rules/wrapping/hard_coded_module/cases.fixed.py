@@ -49,7 +49,54 @@ class Loop:
         return unwrap(self.model).head  # expect: DL204
 
 
+def met_by_some(net, loader, distributed):
+    if distributed:
+        net = DDP(net)
+    if loader is not None:
+        dist.barrier()
+    return unwrap(net).config  # expect: DL204
+
+
+def wrapped_for_several(net):
+    if dist.get_world_size() > 1:
+        net = DDP(net)
+    dist.barrier()
+    return unwrap(net).config  # expect: DL204
+
+
 # Correct
+
+
+def joined(results):
+    dist.barrier()
+    return results
+
+
+def evaluated(model, loader, every):
+    # mPLUG c666bfa caption_mplug_scst.py:123
+    for step, batch in enumerate(loader):
+        results = model(batch)
+        if step % every == 0:
+            joined(results)
+            print(model.module.config)
+
+
+def evaluates(net, loader, distributed):
+    if distributed:
+        net = DDP(net)
+    evaluated(net, loader, 100)
+
+
+def counted(net, loader, distributed):
+    # mPLUG c666bfa grounding_mplug.py:175
+    model = net
+    if distributed:
+        model = DDP(net)
+    right = torch.zeros(1)
+    for batch in loader:
+        right += model.module(batch).sum()
+    dist.all_reduce(right)
+    return right
 
 
 def always_wrapped(net):
