@@ -394,7 +394,8 @@ def test_a_bare_name_in_a_page_is_the_one_file_of_that_name_below(
     """What is kept of the one file is not said of it when another of its name has come."""
     page = "`python -m torch.distributed.launch --nproc_per_node=<gpus> main_train.py`\n"
     text = (
-        'import argparse\nif __name__ == "__main__":\n    argparse.ArgumentParser().parse_args()\n'
+        "import argparse\nimport torch.distributed as dist\n"
+        "argparse.ArgumentParser().parse_args()\ndist.init_process_group()\n"
     )
     monkeypatch.chdir(tmp_path)
     cache = tmp_path.parent / f"{tmp_path.name}-cache"
