@@ -159,7 +159,7 @@ dist.init_process_group("nccl")
         ("import timm", "timm==0.3.2\ntorch>=2.0\n", "info"),
         ("import timm", "timm==0.9.2\n", "error"),
         ("from torch._six import container_abcs", "numpy\n", "info"),
-        ("from torch._six import inf", "numpy\n", "warning"),
+        ("from torch._six import inf", "numpy\n", "info"),
         ("import timm", "torch==1.12.0\n", "warning"),
     ],
 )
