@@ -121,6 +121,9 @@ _NO_LOCAL_RANK: Final = re.compile(
 _LOCAL_RANK_OPTION: Final = re.compile(r"""add_argument\([^()]*["']--local[_-]rank["']""")
 """An option by which a launcher hands each process its local rank (torch 2.13.0 distributed/launch.py)."""
 
+_AMONG_ALL: Final = re.compile(r"(?<!local_)(?:get_rank\(|process_index|\brank\b)|[\"']RANK[\"']")
+"""What counts the ranks of all machines."""
+
 _FROM_ENVIRONMENT: Final = re.compile(
     r"""int\(os\.(?:environ\['(\w+)'\]|(?:environ\.get|getenv)\('(\w+)'(?:, '?0'?)?\))\)"""
 )
@@ -624,15 +627,27 @@ def _local_rank_of_methods(function: Function) -> str:
     """An attribute of `self`, or of what it keeps, by which other methods of the class ask for the local rank."""
     if function.cls is None or "self" not in function.parameters[:1]:
         return ""
-    reads = (
-        dotted_name(node)
-        for method in function.cls.methods.values()
+    methods = function.cls.methods.values()
+    reads = {
+        read
+        for method in methods
         if method is not function
         for node in own_nodes(method)
         if isinstance(node, ast.Attribute) and node.attr == "local_rank"
-        if isinstance(node.ctx, ast.Load)
-    )
-    return min((each for each in reads if each.startswith("self.")), default="")
+        if isinstance(node.ctx, ast.Load) and (read := dotted_name(node)).startswith("self.")
+    }
+    return min((r for r in reads if not any(_gives_global(m, r) for m in methods)), default="")
+
+
+def _gives_global(method: Function, read: str) -> bool:
+    """Whether a method gives an attribute a rank among all machines, whatever it is called.
+
+    Cutie ec5cdd4 cutie/model/trainer.py:28: `local_rank = torch.distributed.get_rank()`, `self.local_rank = local_rank`.
+    """
+    known = assignments(method)
+    values = known.get(read, ())
+    named = [v for value in values for v in known.get(dotted_name(value), ()) if v is not value]
+    return any(_AMONG_ALL.search(ast.unparse(value)) for value in (*values, *named))
 
 
 def _parsed_into(statement: ast.stmt) -> ast.Name | None:

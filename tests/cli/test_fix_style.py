@@ -297,6 +297,8 @@ import torch.distributed as dist
 class Trainer:
     def __init__(self, config):
         self.config = config
+        local_rank = {own}
+        self.local_rank = local_rank
 
     def start(self):
         torch.cuda.set_device(dist.get_rank())
@@ -336,8 +338,10 @@ main(None)
         (WITH_OPTION.format(default=", default=-1", again="parser.parse_args()"), ""),
         (WITH_PARAMETER.format(default=""), "local_rank"),
         (WITH_PARAMETER.format(default="=-1"), ""),
-        (WITH_ATTRIBUTE.format(kept="self.config.local_rank"), "self.config.local_rank"),
-        (WITH_ATTRIBUTE.format(kept="self.config.device"), ""),
+        (WITH_ATTRIBUTE.format(kept="self.config.local_rank", own=0), "self.config.local_rank"),
+        (WITH_ATTRIBUTE.format(kept="self.config.device", own=0), ""),
+        (WITH_ATTRIBUTE.format(kept="self.local_rank", own="config.gpu"), "self.local_rank"),
+        (WITH_ATTRIBUTE.format(kept="self.local_rank", own="dist.get_rank()"), ""),
         (READ_ELSEWHERE.format(read='["LOCAL_RANK"]'), 'int(os.environ["LOCAL_RANK"])'),
         (READ_ELSEWHERE.format(read='["LOCAL_RANK"]') + "torch.multiprocessing.spawn(main)\n", ""),
         (READ_ELSEWHERE.format(read='["RANK"]'), ""),
