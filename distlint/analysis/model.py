@@ -103,22 +103,16 @@ class Model(LiveProgram):
         """
         known = {each.source.path for each in self.program.modules.values()}
         above = self.answer(roots)[module]
-        inside = entry is not None and entry.inside and entry.module is not module
-        own = [module] if module.is_script else []
-        users = [each for each in (*above, *own) if not is_of_tests(each)] if inside else []
-        return (
-            bool(above)
-            and all(
-                not may_train_on_several(each)
-                and only_starts_one(self.launch, each.source.path, known)
-                for each in above
-            )
-        ) or (
-            bool(users)
-            and all(
-                looks_on(each) and not self.launch.starting(each.source.path, known)
-                for each in users
-            )
+        started = bool(above) and all(
+            not may_train_on_several(each) and only_starts_one(self.launch, each.source.path, known)
+            for each in above
+        )
+        if started or entry is None or not entry.inside or entry.module is module:
+            return started
+        users = {*above, module} if module.is_script else above
+        lookers = [each for each in users if not is_of_tests(each)]
+        return bool(lookers) and all(
+            looks_on(each) and not self.launch.starting(each.source.path, known) for each in lookers
         )
 
     def fetched_by_first(self, entry: JointEntry) -> bool:

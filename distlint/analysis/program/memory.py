@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 Memory = dict[Any, dict[Any, Any]]
@@ -30,6 +30,13 @@ Others = ParamSpec("Others")
 Result = TypeVar("Result")
 
 
+class _Named(NamedTuple):
+    """The key of what was found with named arguments; without any it is the arguments alone."""
+
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...]
+
+
 def remembered(
     function: Callable[Concatenate[Whose, Others], Result],
 ) -> Callable[Concatenate[Whose, Others], Result]:
@@ -40,7 +47,7 @@ def remembered(
         table = owner.memory.get(function)
         if table is None:
             table = owner.memory[function] = {}
-        key = (args, tuple(kwargs.items())) if kwargs else args
+        key = _Named(args, tuple(kwargs.items())) if kwargs else args
         if key not in table:
             table[key] = function(owner, *args, **kwargs)
         found: Result = table[key]
@@ -53,8 +60,7 @@ def recall(owner: Owner, function: Callable[..., Any], key: tuple[Any, ...]) -> 
     """What a remembered function finds of its first argument, by the key under which that is kept."""
     table = owner.memory.setdefault(function, {})
     if key not in table:
-        named = len(key) == 2 and all(isinstance(part, tuple) for part in key)
-        args, kwargs = key if named else (key, ())
+        args, kwargs = key if isinstance(key, _Named) else (key, ())
         table[key] = function(owner, *args, **dict(kwargs))
     return table[key]
 

@@ -60,12 +60,15 @@ def is_left_over(live: LiveProgram, module: Module, line: int) -> bool:
 @remembered
 def started_by_scripts(live: LiveProgram, module: Module) -> bool:
     """Whether scripts alone lead to a file, and all who call its functions name them in code."""
-    starting = live.answer(roots)[module]
-    return (
-        bool(starting)
-        and all(root.is_script for root in starting)
-        and not any(_looks_up(live, user, module) for user in importers(live.program, module))
+    return led_to_by_scripts(live, module) and not any(
+        _looks_up(live, user, module) for user in importers(live.program, module)
     )
+
+
+def led_to_by_scripts(live: LiveProgram, module: Module) -> bool:
+    """Whether scripts alone lead to a file."""
+    starting = live.answer(roots)[module]
+    return bool(starting) and all(root.is_script for root in starting)
 
 
 @remembered

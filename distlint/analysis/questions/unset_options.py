@@ -13,8 +13,11 @@ from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.constant_flags import NO_CONSTANT, constant_flag
-from distlint.analysis.questions.launched import roots
-from distlint.analysis.questions.leftover import is_plain, started_by_scripts
+from distlint.analysis.questions.leftover import (
+    is_plain,
+    led_to_by_scripts,
+    started_by_scripts,
+)
 from distlint.nodes import COMPARISONS, walk
 
 if TYPE_CHECKING:
@@ -35,8 +38,7 @@ def is_for_unset_option(live: LiveProgram, module: Module, line: int) -> bool:
     MeMOTR 7de13f4 models/runtime_tracker.py:98: `if self.visualize:`, False in the constructor, as it is in that of the
     one that makes the object, whom nobody tells otherwise.
     """
-    starting = live.answer(roots)[module]
-    if not starting or not all(root.is_script for root in starting):
+    if not led_to_by_scripts(live, module):
         return False
     # What finds a function by a name that is made may call it with anything, and sets no flag.
     depth = _MAX_CALLERS if started_by_scripts(live, module) else 0

@@ -222,7 +222,7 @@ def _is_never_there(model: Model, site: CallSite) -> bool:
     if not name or path is None or ast.unparse(path) not in map(ast.unparse, asked):
         return False
     folder = parts_of(path, site.function)[:1]
-    if not any(_RESULTS.search(part if isinstance(part, str) else str(part)) for part in folder):
+    if not any(_RESULTS.search(str(part)) for part in folder):
         return False
     texts = [each.source.text for each in linked(model.program, site.module)]
     named = sum(len(re.findall(rf"\b{re.escape(name)}[\"']", text)) for text in texts)

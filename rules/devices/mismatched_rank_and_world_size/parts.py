@@ -169,11 +169,9 @@ def _is_raised(model: Model, module: Module, origin: Origin) -> bool:
 
     CodeGen e3e8855 CodeXGLUE/Text-Code/text-to-code/code/run.py:549: `args.local_rank += args.node_index * args.gpu_per_node`.
     """
-    match origin.node:
-        case ast.Attribute(attr=name):
-            pass
-        case _:
-            return False
+    if not isinstance(origin.node, ast.Attribute):
+        return False
+    name = origin.node.attr
     for each in linked(model.program, module):
         for node in walk(each.source.tree) if name in each.source.text else ():
             match node:

@@ -239,10 +239,10 @@ def _is_trainer(model: Model, module: Module, node: ast.Call) -> bool:
 
 
 def _shuffles(model: Model, made: Function | None) -> Iterator[ast.Call]:
-    for node in walk(made.node) if made is not None else ():
-        meaning = (
-            model.resolve(made.module, node.func) if made and isinstance(node, ast.Call) else None
-        )
+    if made is None:
+        return
+    for node in walk(made.node):
+        meaning = model.resolve(made.module, node.func) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and isinstance(meaning, str) and meaning in _SHUFFLES:
             yield node
 
