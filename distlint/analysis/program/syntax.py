@@ -334,7 +334,30 @@ def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Itera
             # Sa2VA 9832e1a sa2va_eval/run.py:66: `for model_name in args.model`, the same on each rank.
             return
         case _ if not _is_range(function, iterable, frozenset()):
-            yield from target_names(target)
+            match target:
+                case ast.Tuple(elts=[ast.Name(id=first), *others]) if first in _counters(function):
+                    for other in others:
+                        yield from target_names(other)
+                case _:
+                    yield from target_names(target)
+
+
+@remembered
+def _counters(function: Function) -> frozenset[str]:
+    """The names of which a function takes the remainder: they count, and are no part of anybody's data.
+
+    UniTok bb8012e main.py:104: `for cur_iter, sample in metric_logger.monitor_enumerate(loader)`, then
+    `(cur_iter + 1) % eval_interval`.
+    """
+    return frozenset(
+        name.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mod)
+        and not isinstance(node.left, (ast.Constant, ast.JoinedStr))
+        for name in walk(node.left)
+        if isinstance(name, ast.Name)
+    )
 
 
 def _is_range(function: Function, iterable: ast.expr, seen: frozenset[str]) -> bool:

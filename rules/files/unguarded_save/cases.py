@@ -511,7 +511,21 @@ def keep_for_later(state, path):
     torch.save(state, path)  # expect: DL301
 
 
+def save_by_counter(watch, loader, model):
+    model = DistributedDataParallel(model)
+    for turn, batch in watch.enumerated(loader):
+        model(batch)
+        if (turn + 1) % 500 == 0:
+            torch.save(model.module.state_dict(), f"checkpoint-{turn}.pt")  # expect: DL301
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def save_by_name(watch, loader, model):
+    model = DistributedDataParallel(model)
+    for name, batch in watch.named(loader):
+        torch.save(model(batch), f"{name}.pt")
 
 
 def results_of_each_rank(results, images, out):
