@@ -103,6 +103,12 @@ def asked_of_the_settings(model, batch, config):
     return model(batch)
 
 
+def with_a_batch_that_is_divided(model, batch, size):
+    assert size % dist.get_world_size() == 0
+    model = DistributedDataParallel(model)
+    return model.decoder(batch)  # expect: DL201
+
+
 def on_unless_it_says_off(model, batch):
     model = Accelerator().prepare(model)
     recomputes = getattr(model, "is_gradient_checkpointing", True)
