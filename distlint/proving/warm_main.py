@@ -12,6 +12,7 @@ A process that has ended stays a zombie until it is given back, so that its sess
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import runpy
@@ -86,6 +87,8 @@ def main() -> None:
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
     for name in sys.argv[2:]:
         importlib.import_module(name)
+    # A rank that ends would look for cycles among all of them: half a second, and a copy of each page.
+    gc.freeze()
     if _serve(connection):
         runpy.run_path(sys.argv[0], run_name="__main__")
 
