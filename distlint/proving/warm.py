@@ -1,10 +1,9 @@
-"""Ranks that are forked off an interpreter with torch in it: a second less for each.
+"""Ranks that are forked off an interpreter with torch in it: a second less for each, two where it wraps a model.
 
 Importing torch and accelerate costs more than most proofs do behind it, and so does what torch imports by itself
-with the first wrapper or optimizer that is made. A forked rank is not all
-that `python SCRIPT` is: it has the salt of its parent's hashes, and what a library reads from the
-environment at import is read already. So what a forked rank does is only evidence where the
-same proof went wrong in forked ranks before it was fixed.
+when the first wrapper or optimizer is made. A forked rank is not all that `python SCRIPT` is: it has the salt of
+its parent's hashes, and what a library reads from the environment at import is read already. So what a forked
+rank does is only evidence where the same proof went wrong in forked ranks before it was fixed.
 """
 
 from __future__ import annotations
