@@ -27,6 +27,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -120,9 +121,7 @@ def load_rules() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
     for entry in entries.values():
         try:
-            documentation = _documentation(entry)
-            modules = _rule_modules(entry.load())
-            found = [rule_from_module(module, documentation) for module in modules]
+            found = _rules_of(entry.load(), _documentation(entry))
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise BrokenRules(
@@ -147,6 +146,12 @@ def _documentation(entry: EntryPoint) -> str:
         if label.lower() == "documentation":
             return str(url)
     return ""
+
+
+@cache
+def _rules_of(root: ModuleType, documentation: str) -> tuple[Rule, ...]:
+    """The rules of a package, which stay what they were when the process imported it."""
+    return tuple(rule_from_module(module, documentation) for module in _rule_modules(root))
 
 
 def _rule_modules(root: ModuleType) -> Iterator[ModuleType]:

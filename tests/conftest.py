@@ -6,12 +6,17 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from distlint.project.cache import VARIABLE
 from distlint.proving import warm
 
 # Half a million objects of torch and of the tests live to the end: nobody looks for cycles among them.
 gc.disable()
+
+# How long an example takes says how busy the machine is: CI runs more than it has cores.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_collection_finish() -> None:

@@ -6,7 +6,8 @@ import io
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
+
+from distlint.fixing.differing import differing
 
 _TEXT_STARTS = getattr(tokenize, "FSTRING_START", None)  # from Python 3.12 on; before, a STRING
 _TEXT_ENDS = getattr(tokenize, "FSTRING_END", None)
@@ -59,11 +60,9 @@ def aligned(before: str, after: str) -> str:
 
 def _changed(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """The lines that differ, the last of those that took another's place first: both numbers, from 1."""
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [
         (i2 - back, j2 - back)
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
-        if tag == "replace"
+        for i1, i2, j1, j2 in differing(old, new)
         for back in range(min(i2 - i1, j2 - j1))
     ]
 

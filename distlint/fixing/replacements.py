@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import takewhile
+
+from distlint.fixing.differing import differing, shared
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _END = re.compile(r"\r\n|\r|\n")
@@ -30,11 +30,10 @@ Changes = Mapping[str, tuple[Replacement, ...]]
 def replacements(before: str, after: str) -> tuple[Replacement, ...]:
     """The pieces that turn `before` into `after`, in their order; they do not overlap."""
     old, new = _LINE.findall(before), _LINE.findall(after)
-    found = []
-    for kind, i1, i2, j1, j2 in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
-        if kind != "equal":
-            found.append(_piece("".join(old[:i1]), "".join(old[i1:i2]), "".join(new[j1:j2])))
-    return tuple(found)
+    return tuple(
+        _piece("".join(old[:i1]), "".join(old[i1:i2]), "".join(new[j1:j2]))
+        for i1, i2, j1, j2 in differing(old, new)
+    )
 
 
 def replaced(before: str, pieces: Sequence[Replacement]) -> str:
@@ -50,21 +49,15 @@ def replaced(before: str, pieces: Sequence[Replacement]) -> str:
 
 def _piece(above: str, old: str, new: str) -> Replacement:
     """What is between the common beginning and the common end of `old` and `new`."""
-    head = _shared(old, new)
+    head = shared(old, new)
     if old[:head].endswith("\r"):  # never between the two characters of a line end
         head -= 1
-    tail = _shared(old[head:][::-1], new[head:][::-1])
+    tail = shared(old[head:][::-1], new[head:][::-1])
     if tail and old[len(old) - tail] == "\n":
         tail -= 1
     start = _position(above + old[:head])
     end = _position(above + old[: len(old) - tail])
     return Replacement(*start, *end, new[head : len(new) - tail])
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _position(text: str) -> tuple[int, int]:

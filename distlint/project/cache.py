@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -391,6 +392,19 @@ def engine_stamp() -> str:
     distlint's own files and Python's version; and the directories of `sys.path`, which change when a
     package that brings rules is installed or removed.
     """
+    digest = hashlib.blake2b(_code_stamp(), digest_size=12)
+    here = os.getcwd()
+    for entry in sys.path:
+        if entry in ("", here):  # `python -m` puts it there, and every saved file changes it
+            continue
+        with contextlib.suppress(OSError):
+            digest.update(f"{entry} {os.stat(entry).st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+@cache
+def _code_stamp() -> bytes:
+    """That of distlint's own files and of Python's version: a process runs what was there when it began."""
     digest = hashlib.blake2b(digest_size=12)
     digest.update(f"{distlint.__version__} {sys.version_info[:3]}".encode())
     package = os.path.dirname(os.path.abspath(distlint.__file__))
@@ -402,13 +416,7 @@ def engine_stamp() -> str:
     for root in roots:
         for row in sorted(_code_stamps(root)):
             digest.update(repr(row).encode())
-    here = os.getcwd()
-    for entry in sys.path:
-        if entry in ("", here):  # `python -m` puts it there, and every saved file changes it
-            continue
-        with contextlib.suppress(OSError):
-            digest.update(f"{entry} {os.stat(entry).st_mtime_ns}".encode())
-    return digest.hexdigest()
+    return digest.digest()
 
 
 def _code_stamps(directory: str) -> Iterator[tuple[str, int, int]]:

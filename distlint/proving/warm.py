@@ -1,9 +1,9 @@
-"""Ranks that are forked off an interpreter with torch in it: a second less for each.
+"""Ranks that are forked off an interpreter with torch in it: a second less for each, two where it wraps a model.
 
-Importing torch and accelerate costs more than most proofs do behind it. A forked rank is not all
-that `python SCRIPT` is: it has the salt of its parent's hashes, and what a library reads from the
-environment at import is read already. So what a forked rank does is only evidence where the
-same proof went wrong in forked ranks before it was fixed.
+Importing torch and accelerate costs more than most proofs do behind it, and so does what torch imports by itself
+when the first wrapper or optimizer is made. A forked rank is not all that `python SCRIPT` is: it has the salt of
+its parent's hashes, and what a library reads from the environment at import is read already. So what a forked
+rank does is only evidence where the same proof went wrong in forked ranks before it was fixed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ from pathlib import Path
 from distlint.proving import launch, warm_main
 
 _WARM_UP = 120.0
+_IMPORTED = (
+    *("accelerate", "torch.distributed", "torch._dynamo", "torch.distributed.checkpoint"),
+    *("torch.distributed.fsdp", "torch.distributed.tensor"),
+)
+"""What ranks of proofs import, or torch for them when they make a wrapper or an optimizer."""
 
 
 class ForkedProcess:
@@ -123,6 +128,6 @@ class WarmInterpreter:
         return None
 
 
-def interpreter(modules: Sequence[str] = ("accelerate", "torch.distributed")) -> WarmInterpreter:
+def interpreter(modules: Sequence[str] = _IMPORTED) -> WarmInterpreter:
     """A `WarmInterpreter` for proofs."""
     return WarmInterpreter(modules, launch.proof_environment(os.environ))

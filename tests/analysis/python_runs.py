@@ -106,18 +106,20 @@ def parts(body: str) -> bool:
 
     A way on which some rank fails is left out: a launcher then ends them all.
     """
-    code = compile(whole(body), "m.py", "exec")
+    names: dict[str, Any] = {}
+    exec(compile(whole(body), "m.py", "exec"), names)
     for flag, items in itertools.product((True, False), ITEMS):
-        ranks = [_called(code, rank, flag, items) for rank in range(4)]
+        ranks = [_called(names, rank, flag, items) for rank in range(4)]
         if None not in ranks and len(set(ranks)) > 1:
             return True
     return False
 
 
-def _called(code: Any, rank: int, flag: bool, items: list[int]) -> tuple[str, ...] | None:
+def _called(
+    names: dict[str, Any], rank: int, flag: bool, items: list[int]
+) -> tuple[str, ...] | None:
+    """What a rank calls in `main` of a program whose modules are stood in for; None where it fails."""
     dist = Recorder(rank)
-    names: dict[str, Any] = {}
-    exec(code, names)
     names["dist"] = dist
     names["os"] = SimpleNamespace(environ={"LOCAL_RANK": str(rank % 2), "RANK": str(rank)})
     names["time"] = SimpleNamespace(time=lambda: 5 - rank)

@@ -63,7 +63,7 @@ def test_the_tests_command_of_the_readme_is_what_ci_runs() -> None:
         ".venv/bin/pip install",
         "-e '.[dev]'",
         ".venv/bin/pytest -m slow",
-        ".venv/bin/pytest\n",
+        ".venv/bin/pytest >",
     ):
         assert part in script
     assert "`.venv/bin/pytest -m slow`" in readme

@@ -153,13 +153,13 @@ def test_a_baseline_is_not_written_through_a_link(distlint: Program, tmp_path: P
     assert full.err == "error: /dev/full: the baseline cannot be written: no space left on device\n"
 
 
-def test_a_gitignore_without_an_end_is_not_read(in_process: Program, tmp_path: Path) -> None:
+def test_a_gitignore_without_an_end_is_not_read(distlint: Program, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("wrong\n")
     (tmp_path / ".gitignore").symlink_to("/dev/zero")
     (tmp_path / "sub").mkdir()
     os.mkfifo(tmp_path / "sub/.gitignore")
     (tmp_path / "sub/b.py").write_text("wrong\n")
-    assert in_process("check").code == 1
+    assert distlint("check").code == 1
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_a_gitignore_without_an_end_is_not_read(in_process: Program, tmp_path: P
     ],
 )
 def test_a_template_is_no_python_yet(
-    in_process: Program, tmp_path: Path, name: str, text: str, severity: str
+    distlint: Program, tmp_path: Path, name: str, text: str, severity: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    (row,) = rows(in_process("check", "--output-format", "json").out)
+    (row,) = rows(distlint("check", "--output-format", "json").out)
     assert (row["code"], row["severity"]) == ("DL900", severity)
     assert ("in a template" in row["message"]) is (severity == "info")
 
@@ -191,11 +191,9 @@ def test_a_template_is_no_python_yet(
         ("def f(a=1, b): pass", "error"),
     ],
 )
-def test_what_was_python_once(
-    in_process: Program, tmp_path: Path, line: str, severity: str
-) -> None:
+def test_what_was_python_once(distlint: Program, tmp_path: Path, line: str, severity: str) -> None:
     (tmp_path / "a.py").write_text(f"import torch\n{line}\n")
-    (row,) = rows(in_process("check", "--output-format", "json").out)
+    (row,) = rows(distlint("check", "--output-format", "json").out)
     assert (row["code"], row["severity"]) == ("DL900", severity)
 
 

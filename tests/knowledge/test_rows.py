@@ -34,6 +34,8 @@ from distlint.knowledge import (
 from distlint.knowledge.configuration.deepspeed_keys import BOUNDS
 from distlint.knowledge.configuration.values import SETTINGS
 from distlint.knowledge.schema import CallRow, Effect
+from distlint.proving import warm
+from tests.ranks import run_right
 
 TABLES = Path(knowledge.__file__).parent
 
@@ -442,16 +444,14 @@ def test_wrapper_forwards_as_its_class_does(row: wrappers.Wrapper) -> None:
 
 
 @beside_the_libraries
-def test_ddp_keeps_what_the_table_says() -> None:
+def test_ddp_keeps_what_the_table_says(tmp_path: Path, interpreter: warm.WarmInterpreter) -> None:
     """On a real wrapped model: the listed names work, the model's own do not."""
-    script = """
-import os, socket, torch, torch.distributed as dist
+    script = tmp_path / "wrapped.py"
+    script.write_text("""
+import torch, torch.distributed as dist
 from torch import nn
 from distlint.knowledge import wrappers
-with socket.socket() as s:
-    s.bind(("127.0.0.1", 0)); port = s.getsockname()[1]
-os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-dist.init_process_group("gloo", rank=0, world_size=1)
+dist.init_process_group("gloo")
 class Net(nn.Linear):
     config = "own"
 net = nn.parallel.DistributedDataParallel(Net(2, 2))
@@ -462,11 +462,8 @@ assert not hasattr(net, "config") and net.module.config == "own"
 compiled = torch.compile(net.module)
 assert compiled.config == "own" and compiled._orig_mod is net.module
 dist.destroy_process_group()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=180, check=False
-    )
-    assert done.returncode == 0, done.stderr
+""")
+    run_right(interpreter, 1, [str(script)], tmp_path)
 
 
 def test_kinds_of_wrappers_are_known() -> None:

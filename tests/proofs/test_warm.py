@@ -71,6 +71,24 @@ def test_statuses_and_signals_are_told(interpreter: warm.WarmInterpreter, tmp_pa
     assert asleep.process.poll() == -9
 
 
+def test_what_a_script_holds_lives_until_the_process_ends(
+    interpreter: warm.WarmInterpreter, tmp_path: Path
+) -> None:
+    """As under `python FILE`. A process group of gloo that goes before may wait for ever for its threads."""
+    # Nothing here refers back to the script's names: else a cycle would keep them to the end.
+    body = (
+        "import sys\n"
+        "from functools import partial\n"
+        "says = partial(exec, 'tell(ending())', {'tell': print, 'ending': sys.is_finalizing})\n"
+        "held = type('Held', (), {'__del__': says})()\n"
+        "del says\n"
+    )
+    rank = _start(interpreter, tmp_path, body)
+    assert rank.process.wait(60) == 0
+    launch.end([rank])
+    assert (tmp_path / "output").read_text() == "True\n"
+
+
 def test_an_interpreter_that_cannot_start_is_said(tmp_path: Path) -> None:
     with warm.interpreter(["no_such_module_of_anybody"]) as broken, pytest.raises(OSError):
         _start(broken, tmp_path, "pass")
