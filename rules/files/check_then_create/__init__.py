@@ -57,7 +57,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import literals, statement_with_test
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.contents import equal_and_unread
+from distlint.analysis.questions.harms import harm_of
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
 from distlint.analysis.questions.made_before import made_before
 from distlint.analysis.questions.sections import after_main, in_turn
@@ -168,7 +168,8 @@ def _found(model: Model) -> Iterator[Finding]:
 def _severity(model: Model, found: FileCall, joint_entry: JointEntry) -> Severity:
     if _fails_for_all_but_one(found, joint_entry):
         return SEVERITY if _is_chosen(model, found) else Severity.ERROR
-    return Severity.INFO if equal_and_unread(model, found) else SEVERITY
+    harmless = found.effect is Effect.WRITE and harm_of(model, found) is None
+    return Severity.INFO if harmless else SEVERITY
 
 
 def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:
