@@ -120,7 +120,7 @@ def is_large(live: LiveProgram, found: FileCall) -> bool:
     if site.name in sinks.COPIES:
         source = site.argument_node(0, "src")
         text = ast.unparse(source) if source is not None else ""
-        return _LARGE.search(text) is not None or not _SMALL.search(text)
+        return _LARGE.search(text) is not None and not _SMALL.search(text)
     if site.name not in sinks.LARGE:
         return False
     data = site.argument_node(sinks.LARGE[site.name])
@@ -157,8 +157,23 @@ def _is_few_lines(node: ast.expr, function: Function, depth: int = _MAX_STEPS) -
         case ast.Call(func=called) if last_name(called) in ("vars", "dict", "parse_args"):
             return True
         case ast.Name(id=name) if depth and (made := assignments(function).get(name)):
-            return all(_is_few_lines(each, function, depth - 1) for each in made)
+            parts = [*made, *_put_into(function, name)]
+            return all(_is_few_lines(each, function, depth - 1) for each in parts)
     return is_settings(node)
+
+
+def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
+    """What is put into a collection: elements, and what its methods are given."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=owner))], value=given) if (
+                owner == name
+            ):
+                yield given
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=attr), args=args) if (
+                owner == name and attr in ("append", "extend", "update", "add", "insert")
+            ):
+                yield from args
 
 
 def _is_put_together(

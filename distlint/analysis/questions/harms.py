@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.contents import (
@@ -211,16 +213,32 @@ def _stays_open(_: LiveProgram, found: FileCall) -> Harm | None:
 def _is_kept(site: CallSite) -> bool:
     """Whether an open file is kept in an attribute, or given to what logs into it."""
     handle = handle_of(site)
-    for node in own_nodes(site.function):
-        match node:
-            case ast.Assign(targets=[ast.Attribute()], value=value) if is_handle(
-                value, handle, site
-            ):
-                return True
-            case ast.Call(func=called, args=[given, *_]) if is_handle(
-                given, handle, site
-            ) and _LOGS.search(last_name(called)):
-                return True
+    if any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Attribute)
+        and is_handle(node.value, handle, site)
+        for node in own_nodes(site.function)
+    ):
+        return True
+    return handle is not None and _is_logged_into(site.function, handle)
+
+
+def _is_logged_into(function: Function, name: str, depth: int = 1) -> bool:
+    """Whether a variable is what a logger writes into, in a function or one of its file that it is handed to."""
+    for node in own_nodes(function):
+        if not isinstance(node, ast.Call):
+            continue
+        streams = [k.value for k in node.keywords if k.arg == "stream"]
+        given = [*streams, *(node.args if _LOGS.search(last_name(node.func)) else ())]
+        if any(isinstance(each, ast.Name) and each.id == name for each in given):
+            return True
+        called = function.module.functions.get(dotted_name(node.func)) if depth else None
+        if called is not None:
+            for parameter in called.parameters:
+                argument = argument_of(node, called, parameter)
+                is_it = isinstance(argument, ast.Name) and argument.id == name
+                if is_it and _is_logged_into(called, parameter, depth - 1):
+                    return True
     return False
 
 
@@ -256,7 +274,7 @@ def _is_large(live: LiveProgram, found: FileCall) -> Harm | None:
     return Harm(_OVERWRITTEN) if is_large(live, found) else None
 
 
-_WITNESSES: Final[tuple[Callable[["LiveProgram", FileCall], Harm | None], ...]] = (
+_WITNESSES: Final[tuple[Callable[[LiveProgram, FileCall], Harm | None], ...]] = (
     _fails,
     _is_fetched,
     _is_a_share,

@@ -59,7 +59,7 @@ from distlint.analysis.program.syntax import literals, statement_with_test
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.harms import harm_of
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
-from distlint.analysis.questions.made_before import made_before
+from distlint.analysis.questions.made_before import made_before, prepared_before
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
@@ -139,6 +139,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
             or (guard is not None and made_before(model, found))
+            or prepared_before(model, found)
             or model.starts_one(found.site.module, joint_entry)
         ):
             continue
