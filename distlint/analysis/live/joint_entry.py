@@ -905,7 +905,7 @@ def _threads_of_main(program: Program, groups: Collection[Together]) -> frozense
             for site in summary.calls:
                 given = _run_in_thread(program, site) if site.method == "Thread" else None
                 if given is not None:
-                    started.setdefault(given, set()).add(rank)
+                    started.setdefault(given, set()).add(MAIN if maybe_guarded(site) else rank)
     return frozenset(function for function, ranks in started.items() if ranks == {MAIN})
 
 

@@ -121,6 +121,8 @@ def is_large(live: LiveProgram, found: FileCall) -> bool:
         source = site.argument_node(0, "src")
         text = ast.unparse(source) if source is not None else ""
         return _LARGE.search(text) is not None and not _SMALL.search(text)
+    if site.name in sinks.COMMANDS:
+        return True  # an archive that a program unpacks
     if site.name not in sinks.LARGE:
         return False
     data = site.argument_node(sinks.LARGE[site.name])

@@ -73,11 +73,18 @@ def harm_of(live: LiveProgram, found: FileCall) -> Harm | None:
 
 def _fails(_: LiveProgram, found: FileCall) -> Harm | None:
     """Calls that raise an error where the first rank has made what they make."""
-    mode = found.site.argument(1, "mode") if found.site.name in sinks.OPENS else None
-    made_new = mode is not None and isinstance(mode.const, str) and "x" in mode.const
-    if made_new or (found.site.name in sinks.FAIL_WHERE_THERE and not tolerated(found.site)):
+    if "x" in _mode(found) or (
+        found.site.name in sinks.FAIL_WHERE_THERE and not tolerated(found.site)
+    ):
         return Harm("the first rank makes it and the others raise FileExistsError")
     return None
+
+
+def _mode(found: FileCall) -> str:
+    """The mode in which a call opens a file; "" for other calls, and where it is not known."""
+    row = sinks.OPENS.get(found.site.name)
+    mode = found.site.argument(row.mode, row.mode_keyword) if row is not None else None
+    return mode.const if mode is not None and isinstance(mode.const, str) else ""
 
 
 def _is_fetched(_: LiveProgram, found: FileCall) -> Harm | None:
@@ -185,6 +192,8 @@ def _is_measured(live: LiveProgram, node: ast.AST, site: CallSite) -> bool:
 
 
 def _is_read(live: LiveProgram, found: FileCall) -> Harm | None:
+    if "+" in _mode(found):
+        return Harm("each has read it before: what another has added meanwhile is lost")
     place = read_back(live, found)
     if place is None:
         return None

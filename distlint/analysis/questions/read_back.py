@@ -17,7 +17,8 @@ from distlint.analysis.questions.filesystem import (
     file_calls,
     on_the_other_arm,
 )
-from distlint.analysis.questions.paths import Parts, holds, parts_of
+from distlint.analysis.questions.ordering import arguments_of
+from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -46,7 +47,24 @@ def read_back(live: LiveProgram, found: FileCall) -> Place | None:
             for user, call in callers or callers_by_name(live.program, found.function)
             if (given := argument_of(call, found.function, found.path.id)) is not None
         ]
-    return next((place for each in named for place in _read_as(live, found, *each)), None)
+    known_as = (place for each in named for place in _read_as(live, found, *each))
+    return next(known_as, None) or next(_read_by_callers(live, found), None)
+
+
+def _read_by_callers(live: LiveProgram, found: FileCall) -> Iterator[Place]:
+    """Where those who call the function read what it writes into a folder that they name.
+
+    svoice 1e38190 svoice/data/data.py:119: `preprocess_one_dir(mix_dir, mix_dir, "mix")`, and below it
+    `open(os.path.join(mix_dir, "mix.json"))`.
+    """
+    assert found.path is not None
+    parts = parts_of(found.path, found.function)
+    for site in live.callers.get(found.function, ()):
+        passed = bound(parts, arguments_of(site, found.function))
+        if passed != parts:
+            for other in live.answer(file_calls):
+                if other.function is site.function and _reads(other, found, passed):
+                    yield other.site.module, other.site.node
 
 
 def _read_as(

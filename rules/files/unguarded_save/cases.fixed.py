@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from accelerate import Accelerator
-from distlint.runtime import main_process_first, rank_info, run_on_main, save
+from distlint.runtime import main_process_first, run_on_main, save
 from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
@@ -73,10 +73,9 @@ def train(model, loader, output_dir):
 
 def evaluate(scores, out):
     dist.barrier()
-    if rank_info().rank == 0:
-        with open(os.path.join(out, "scores.json"), "w") as f:  # expect: DL301
-            # One line for each score.
-            json.dump(scores, f)
+    with open(os.path.join(out, "scores.json"), "w") as f:  # expect: DL301
+        # One line for each score.
+        json.dump(scores, f)
     run_on_main(np.save, out + "/scores.npy", scores)  # expect: DL301
     save({"scores": scores}, f"{out}/scores.safetensors", save_fn=save_file)  # expect: DL301
 
@@ -120,9 +119,8 @@ def settings(args, losses):
 
 def yaml_save(file, data):
     # yolov5 781b9d5 utils/general.py: who opens `file` has a path.
-    if rank_info().rank == 0:
-        with open(file, "w") as f:  # expect: DL301
-            json.dump(data, f)
+    with open(file, "w") as f:  # expect: DL301
+        json.dump(data, f)
 
 
 def print_into(file, data):
@@ -133,9 +131,8 @@ def beside_a_guard(log, path):
     if dist.get_rank() == 0:
         print("writing", path)
     json_path = path + ".json"
-    if dist.get_rank() == 0:
-        with open(json_path, "w") as f:  # expect: DL301
-            json.dump(log, f)
+    with open(json_path, "w") as f:  # expect: DL301
+        json.dump(log, f)
 
 
 def vocabulary(chars, folder, tokenizer_class):
@@ -149,10 +146,9 @@ def vocabulary(chars, folder, tokenizer_class):
 
 def ends_in_a_comment(chars, vocab_file):
     dist.barrier()
-    if rank_info().rank == 0:
-        with open(vocab_file, "w") as f:  # expect: DL301
-            f.writelines(chars)
-            f.write("end")  # for the reader
+    with open(vocab_file, "w") as f:  # expect: DL301
+        f.writelines(chars)
+        f.write("end")  # for the reader
 
 
 class SaveAdapter(TrainerCallback):
@@ -199,10 +195,9 @@ def beside_the_last_one(accelerator: Accelerator, model, out):
 def joined_with_a_slash(accelerator: Accelerator, out, state):
     accelerator.wait_for_everyone()
     place = Path(out) / "metadata.json"
-    if accelerator.is_main_process:
-        with place.open("w") as f:  # expect: DL301
-            f.write(repr(state))
-            f.write("end")  # for the reader
+    with place.open("w") as f:  # expect: DL301
+        f.write(repr(state))
+        f.write("end")  # for the reader
 
 
 def totals_of_its_part(model, data, out):
@@ -237,16 +232,16 @@ def on_both_arms(model, path):
 
 def marks_in_front_of_a_guard(accelerator: Accelerator, folder, state):
     accelerator.wait_for_everyone()
+    # open-instruct open_instruct/finetune.py:986.
+    with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
+        file.write(f"COMPLETED {state.step}")
     if accelerator.is_main_process:
-        # open-instruct open_instruct/finetune.py:986.
-        with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
-            file.write(f"COMPLETED {state.step}")
         torch.save(state, folder + "/last.pt")
 
 
 class WritesOfAStep(LightningModule):
     def test_step(self, batch, batch_idx):
-        run_on_main(np.save, f"{self.trainer.log_dir}/{batch_idx}.npy", self(batch["x"]))  # expect: DL301
+        np.save(f"{self.trainer.log_dir}/{batch_idx}.npy", self(batch["x"]))  # expect: DL301
 
 
 def chosen_by_an_option(accelerator: Accelerator, model, out):
@@ -348,36 +343,31 @@ def of_a_grid(model, batches, folder):
     for depth in np.arange(0, 1.1, 0.1):
         result = {"depth": depth, "score": [float(model(batch)) for batch in batches]}
         path = os.path.join(folder, "depth_%d.json" % int(depth * 100))
-        if accelerator.is_main_process:
-            json.dump(result, open(path, "w"))  # expect: DL301
+        json.dump(result, open(path, "w"))  # expect: DL301
 
 
 def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
     tokenizer.train_from_iterator(texts)
-    if accelerator.is_main_process:
-        tokenizer.save_pretrained(folder)  # expect: DL301
-    accelerator.wait_for_everyone()
+    tokenizer.save_pretrained(folder)  # expect: DL301
 
 
 def updated_in_place(path, scores):
     # "r+" truncates nothing, but this writes.
     dist.barrier()
-    if rank_info().rank == 0:
-        with open(path, "r+") as f:  # expect: DL301
-            known = json.load(f)
-            f.seek(0)
-            json.dump({**known, **scores}, f)
+    with open(path, "r+") as f:  # expect: DL301
+        known = json.load(f)
+        f.seek(0)
+        json.dump({**known, **scores}, f)
 
 
 def by_the_number_of_the_process(opt, model, scores):
     bare = model.module if isinstance(model, DistributedDataParallel) else model
     if opt.rank == 0:
         print("saving", bare)
-    if opt.rank == 0:
-        with open(opt.output, "w") as f:  # expect: DL301
-            json.dump(scores, f)
+    with open(opt.output, "w") as f:  # expect: DL301
+        json.dump(scores, f)
 
 
 def compressed_by_each(rank, world_size, model, path):
@@ -392,18 +382,16 @@ def compressed_by_each(rank, world_size, model, path):
 def behind_a_lock_of_threads(table, path, lock=threading.Lock()):
     dist.barrier()
     with lock:
-        if rank_info().rank == 0:
-            with open(path, "w") as f:  # expect: DL301
-                json.dump(table, f)
+        with open(path, "w") as f:  # expect: DL301
+            json.dump(table, f)
 
 
 def next_to_a_lock(table, path):
     dist.barrier()
     with FileLock(path + ".lock"):
         print(path)
-    if rank_info().rank == 0:
-        with open(path, "w") as f:  # expect: DL301
-            json.dump(table, f)
+    with open(path, "w") as f:  # expect: DL301
+        json.dump(table, f)
 
 
 def fetched_by_some_without_it(source, target):
@@ -429,17 +417,16 @@ def listed_by_all(names, path):
 
 def listed(names, path, *, wanted):
     if wanted:
-        if rank_info().rank == 0:
-            with open(path, "w") as f:  # expect: DL301
-                json.dump(names, f)
+        with open(path, "w") as f:  # expect: DL301
+            json.dump(names, f)
 
 
 def results_of_a_benchmark(results, images, out):
     dist.barrier()
-    run_on_main(mmcv.dump, results, out + "/results.json")  # expect: DL301
-    run_on_main(mmengine.dump, results, file=out + "/results.pkl")  # expect: DL301
-    run_on_main(mmcv.imwrite, images[0], out + "/first.png")  # expect: DL301
-    run_on_main(plt.imsave, out + "/second.png", images[1])  # expect: DL301
+    mmcv.dump(results, out + "/results.json")  # expect: DL301
+    mmengine.dump(results, file=out + "/results.pkl")  # expect: DL301
+    mmcv.imwrite(images[0], out + "/first.png")  # expect: DL301
+    plt.imsave(out + "/second.png", images[1])  # expect: DL301
     run_on_main(savemat, os.path.join(out, "results.mat"), results)  # expect: DL301
     film = cv2.VideoWriter(out + "/film.mp4", 1, 8.0, (64, 64))  # expect: DL301
     for image in images:
