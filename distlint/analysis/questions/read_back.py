@@ -77,11 +77,28 @@ def _read_as(
     for other in live.answer(file_calls):
         if _reads(other, found, parts):
             yield other.site.module, other.site.node
+        elif other.effect is Effect.READ and other.path is not None:
+            if _reads_below(live, other, parts, function, writes):
+                yield other.site.module, other.site.node
     if found.site.method == "save_pretrained":
         yield from _loads_again(function, parts)
     else:
         handed = _handed_on(live.program, path, function, writes)
         yield from ((function.module, node) for node in handed)
+
+
+def _reads_below(
+    live: LiveProgram, other: FileCall, path: Parts, function: Function, writes: ast.AST
+) -> bool:
+    """Whether a function calls one that reads the file, behind the write: with its folder, or with the path."""
+    assert other.path is not None
+    read = parts_of(other.path, other.function)
+    return any(
+        site.function is function
+        and _comes_back(function, writes, site.node)
+        and bound(read, arguments_of(site, other.function)) == path
+        for site in live.callers.get(other.function, ())
+    )
 
 
 def _for_library(path: ast.expr, function: Function) -> Iterator[ast.AST]:
