@@ -237,3 +237,112 @@ def test_a_path_that_is_returned(
 ) -> None:
     files = {"train.py": RETURNED.format(call=call)}
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+LOCKED = """
+import fcntl, json
+import torch.distributed as dist
+
+
+def main(args, scores):
+    dist.init_process_group("nccl")
+    {above}
+    with open(args.out, "w") as f:
+        {first}
+        json.dump(scores, f)
+    known = json.load(open(args.out))
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "first", "found"),
+    [
+        ("pass", "fcntl.flock(f, fcntl.LOCK_EX)", []),
+        ("fcntl.lockf(args.lock, fcntl.LOCK_EX)", "pass", []),
+        ("pass", "fcntl.flock(f, fcntl.LOCK_SH)", ["warning"]),
+        ("pass", "fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)", ["warning"]),
+        ("if args.lock: fcntl.flock(args.lock, fcntl.LOCK_EX)", "pass", ["warning"]),
+    ],
+)
+def test_the_lock_of_a_file(
+    above: str, first: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SimpleTuner bc8e6ab simpletuner/helpers/training/state_tracker.py:159."""
+    files = {"train.py": LOCKED.format(above=above, first=first)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found
+
+
+THREAD = """
+import threading
+
+import torch
+from project import ranks
+
+
+class Saver:
+    def save(self, model, step):
+        state = model.state_dict()
+        {test}
+            threading.Thread(target=self.write, args=(state, f"{{step}}.pt", ranks.get_rank())).start()
+
+    def write(self, state, path, rank=0):
+        torch.save(state, path)
+        if rank == 0:
+            print("saved", path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [("if ranks.get_rank() == 0:", []), ("if step % 10 == 0:", ["warning"])],
+)
+def test_what_a_thread_of_rank_0_runs(
+    test: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TurboDiffusion aaecff5 turbodiffusion/imaginaire/utils/checkpointer.py:88."""
+    files = {"saving.py": THREAD.format(test=test)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found
+
+
+DATA = """
+import numpy as np
+from lightning.pytorch import LightningDataModule, Trainer
+from pathlib import Path
+
+
+class Texts(LightningDataModule):
+    def prepare_data(self):
+        {prepares}
+
+    def setup(self, stage=None):
+        self.ids = self.process()
+
+    def process(self):
+        folder = Path("cache")
+        {asks}
+        ids = tokenize()
+        self.keep(ids, folder)
+        return ids
+
+    def keep(self, ids, folder):
+        np.save(folder / "ids.npy", ids)
+
+
+Trainer(devices=2).fit(make_model(), Texts())
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepares", "asks", "found"),
+    [
+        ("self.process()", "if folder.is_dir(): return np.load(folder / 'ids.npy')", []),
+        ("self.process()", "pass", ["warning"]),
+        ("fetch()", "if folder.is_dir(): return np.load(folder / 'ids.npy')", ["warning"]),
+    ],
+)
+def test_what_prepare_data_has_made(
+    prepares: str, asks: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """HazyResearch/based 32c1bd4 train/datamodules/language_modeling_hf.py:237."""
+    files = {"train.py": DATA.format(prepares=prepares, asks=asks)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found

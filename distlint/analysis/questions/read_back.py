@@ -75,11 +75,8 @@ def _read_as(
     if not _never_reads(live.program):
         yield from ((function.module, node) for node in _for_library(path, function))
     for other in live.answer(file_calls):
-        if _reads(other, found, parts):
+        if _reads(other, found, parts) or _reads_below(live, other, parts, function, writes):
             yield other.site.module, other.site.node
-        elif other.effect is Effect.READ and other.path is not None:
-            if _reads_below(live, other, parts, function, writes):
-                yield other.site.module, other.site.node
     if found.site.method == "save_pretrained":
         yield from _loads_again(function, parts)
     else:
@@ -91,7 +88,8 @@ def _reads_below(
     live: LiveProgram, other: FileCall, path: Parts, function: Function, writes: ast.AST
 ) -> bool:
     """Whether a function calls one that reads the file, behind the write: with its folder, or with the path."""
-    assert other.path is not None
+    if other.effect is not Effect.READ or other.path is None:
+        return False
     read = parts_of(other.path, other.function)
     return any(
         site.function is function

@@ -4,8 +4,9 @@
 Reports an existence test followed by the creation, download or removal of the same path, where rank 0
 and other ranks do both; also a directory that they all create with no test and without `exist_ok=True`.
 
-A tree that all ranks copy is an error unless an option asks for it, a copy of a configuration that nothing in the run reads information, the
-rest a warning.
+A tree that all ranks copy is an error unless an option asks for it. What fails on all ranks but one (a folder without
+`exist_ok`, a removal, a move) and a download are warnings. So is a write behind the test where something shows that it does harm, as
+for DL301: the file is read, on the other arm or below, is large, or differs between the ranks. Information where nothing does.
 
 Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
 `wget -O`, `curl -o`, `gdown -O`, `unzip -d` and `tar -xC` make in a command counts like a write.

@@ -23,11 +23,28 @@ asserts one process at its start, where a comment on the call says that it works
 or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
-Information where all write the same few lines, as far as arguments, configuration, constants and files that they
-all read make them, and nothing in their run reads these back: so does what `save_pretrained` writes of a tokenizer, a
-processor or a configuration that was loaded, `torch.save({}, path)`, a README, a file that all empty before they meet, and the line with the time in a file that
-is called `done`. Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
-no finding, nor is the second split of a data set from one archive where all callers ask for the other one first.
+A warning where something shows the harm:
+
+| what is written | what happens |
+| --- | --- |
+| what comes over the network: `torch.hub.load`, data sets of torchvision, `requests.get()` into `open(path, "wb")` | a rank that comes a little later finds half of it |
+| a file that the run reads: at the same path, by who is handed the path below, by a function that is called with the folder, as `deepspeed_config` | it may be empty or half written then |
+| what is of a rank's part of the data, or of the batch of a hook | the part of one rank is left |
+| what each has drawn without one seed for all | a mixture may be left |
+| what names the rank, `TrainerState`, what `Trainer.evaluate()` returns (with how long it took) | lines of another length: the end of one stands behind another's |
+| a log, or answers of a model one after the other, in a file opened with "w" | the lines of one stand over those of the others |
+| weights, arrays, videos, unpacked archives | it takes long; a job that ends meanwhile leaves half of it |
+| `os.symlink`, `shutil.copytree`, `open(path, "x")` | FileExistsError on all ranks but one |
+| `push_to_hub=True` | a commit of each |
+
+An error where it is a checkpoint, in a file in which all ranks are seen to come. Information elsewhere: a configuration, the
+options, a list of scores that are the same on all ranks, a picture, a tokenizer, a README, of which nothing shows that ranks write
+other lines or that the run reads them.
+
+Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
+no finding, nor is the second split of a data set from one archive where all callers ask for the other one first, nor what `setup`
+of a data module calls behind its `prepare_data`, where it asks whether it is there; what holds the lock of a file, `fcntl.flock`
+among them; what rank 0 runs in a thread.
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is

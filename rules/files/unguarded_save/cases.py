@@ -474,7 +474,7 @@ class KeepsTheTurn:
 
 
 def same_settings(cfg, args):
-    # UniAD 6c7ec35 tools/train.py:173: the same lines, and nothing reads them; see tests/rules/test_equal_contents.py
+    # UniAD 6c7ec35 tools/train.py:173: the same lines, and nothing reads them; see tests/rules/test_witnesses_of_writes.py
     dist.barrier()
     with open(os.path.join(cfg.work_dir, "settings.json"), "w") as f:  # expect: DL301
         json.dump(cfg.to_dict(), f)
