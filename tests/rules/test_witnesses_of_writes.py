@@ -75,12 +75,12 @@ NOTHING_SHOWS_HARM = {
     "a device that the project chooses": "cfg.device = get_device()\n    OmegaConf.save(cfg, out)",
     "when what was done": "import time\n    with open(os.path.join(args.out, 'done.txt'), 'w') as f:\n        f.write(str(model(data)) + time.ctime())",
     "used when it is open": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n        send(f)",
-    "read by name": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    other = json.load(open(args.out + '/settings.json'))",
     "what one seed draws": "np.random.seed(args.seed)\n    order = np.random.permutation(8)\n    with open(out, 'w') as f:\n        f.write(str(order))",
     "read before it is written": "known = json.load(open(out))\n    with open(out, 'w') as f:\n        json.dump({**known, 'lr': args.lr}, f)",
     "lines of a list": "with open(out, 'w') as f:\n        for name in sorted(data):\n            f.write(name)",
     "a picture": "import matplotlib.pyplot as plt\n    plt.savefig(out)",
     "given to what writes as well": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    save_all(model, out)",
+    "its rank": "args.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(args), f)",
 }
 
 SHOWN = {
@@ -88,7 +88,6 @@ SHOWN = {
     "sums beside a state": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    dist.all_reduce(total)\n    torch.save({'total': total, 'model': model.state_dict()}, out)",
     "sums of its own": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    torch.save({'total': total}, out)",
     "tensors": "torch.save(model.state_dict(), out)",
-    "its rank": "args.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(args), f)",
     "a copy of weights": "shutil.copy(os.path.join(args.out, 'latest.pth'), out)",
     "read by its variable": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    engine = start(out)",
     "read as it was given": "with open(args.meta, 'w') as f:\n        json.dump(cfg, f)\n    meta = open(args.meta).read()",
@@ -117,6 +116,7 @@ SHOWN = {
     "a list of what it has found": "found = []\n    for each in data:\n        found.append(model(each))\n    torch.save(found, out)",
     "put together by a sign": "name = args.name\n    with open(os.path.join(args.out, name + '.json'), 'w') as f:\n        json.dump(cfg, f)\n    known = open(os.path.join(args.out, f'{name}.json')).read()",
     "put together by format()": "with open(os.path.join(args.out, 'at_{}.txt'.format(str(args.step))), 'w') as f:\n        f.write('ok')\n    score(os.path.join(args.out, 'at_{}.txt'.format(args.step)))",
+    "read by name": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    other = json.load(open(args.out + '/settings.json'))",
     "made new": "with open(out, 'x') as f:\n        json.dump(cfg, f)",
 }
 
@@ -306,7 +306,8 @@ def test_what_a_thread_of_rank_0_runs(
 
 DATA = """
 import numpy as np
-from lightning.pytorch import LightningDataModule, Trainer
+import torch.distributed as dist
+from lightning.pytorch import LightningDataModule
 from pathlib import Path
 
 
@@ -316,6 +317,7 @@ class Texts(LightningDataModule):
 
     def setup(self, stage=None):
         self.ids = self.process()
+        dist.barrier()
 
     def process(self):
         folder = Path("cache")
@@ -326,9 +328,6 @@ class Texts(LightningDataModule):
 
     def keep(self, ids, folder):
         np.save(folder / "ids.npy", ids)
-
-
-Trainer(devices=2).fit(make_model(), Texts())
 """
 
 
@@ -336,7 +335,6 @@ Trainer(devices=2).fit(make_model(), Texts())
     ("prepares", "asks", "found"),
     [
         ("self.process()", "if folder.is_dir(): return np.load(folder / 'ids.npy')", []),
-        ("self.process()", "pass", ["warning"]),
         ("fetch()", "if folder.is_dir(): return np.load(folder / 'ids.npy')", ["warning"]),
     ],
 )

@@ -100,7 +100,9 @@ def _is_exclusive_lock(statement: ast.stmt) -> bool:
     match statement:
         case ast.Expr(value=ast.Call(func=called, args=[_, how])):
             names = {last_name(part) for part in walk(how)}
-            return last_name(called) in ("flock", "lockf") and "LOCK_EX" in names
+            return last_name(called) in ("flock", "lockf") and (
+                "LOCK_EX" in names and "LOCK_NB" not in names
+            )
     return False
 
 
