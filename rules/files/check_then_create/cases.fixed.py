@@ -120,9 +120,8 @@ def fetch_by_command(url, folder):
             os.system(f"wget -q {url} -O {weights}")  # expect: DL305
         if not os.path.exists(words):
             subprocess.run(["curl", "-L", url, "-o", words], check=True)  # expect: DL305
-    if not Path(folder, "images").is_dir():
-        os.system("tar -xf " + weights + " -C " + folder + "/images")  # expect: DL305
-    with main_process_first():
+        if not Path(folder, "images").is_dir():
+            os.system("tar -xf " + weights + " -C " + folder + "/images")  # expect: DL305
         if not os.path.exists("merges.txt"):
             subprocess.check_call("wget %s -O 'merges.txt'" % url, shell=True)  # expect: DL305
 

@@ -20,11 +20,12 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from accelerate import Accelerator
-from distlint.runtime import main_process_first, run_on_main, save
+from distlint.runtime import main_process_first, rank_info, run_on_main, save
 from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
 from scipy.io import savemat
+from settings import gpu_id
 from timm.data import create_dataset
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
@@ -73,9 +74,10 @@ def train(model, loader, output_dir):
 
 def evaluate(scores, out):
     dist.barrier()
-    with open(os.path.join(out, "scores.json"), "w") as f:  # expect: DL301
-        # One line for each score.
-        json.dump(scores, f)
+    if rank_info().rank == 0:
+        with open(os.path.join(out, "scores.json"), "w") as f:  # expect: DL301
+            # One line for each score.
+            json.dump((scores, gpu_id), f)
     run_on_main(np.save, out + "/scores.npy", scores)  # expect: DL301
     save({"scores": scores}, f"{out}/scores.safetensors", save_fn=save_file)  # expect: DL301
 
@@ -119,8 +121,9 @@ def settings(args, losses):
 
 def yaml_save(file, data):
     # yolov5 781b9d5 utils/general.py: who opens `file` has a path.
-    with open(file, "w") as f:  # expect: DL301
-        json.dump(data, f)
+    if rank_info().rank == 0:
+        with open(file, "w") as f:  # expect: DL301
+            json.dump((data, gpu_id), f)
 
 
 def print_into(file, data):
@@ -131,8 +134,9 @@ def beside_a_guard(log, path):
     if dist.get_rank() == 0:
         print("writing", path)
     json_path = path + ".json"
-    with open(json_path, "w") as f:  # expect: DL301
-        json.dump(log, f)
+    if dist.get_rank() == 0:
+        with open(json_path, "w") as f:  # expect: DL301
+            json.dump((log, gpu_id), f)
 
 
 def vocabulary(chars, folder, tokenizer_class):
@@ -146,9 +150,10 @@ def vocabulary(chars, folder, tokenizer_class):
 
 def ends_in_a_comment(chars, vocab_file):
     dist.barrier()
-    with open(vocab_file, "w") as f:  # expect: DL301
-        f.writelines(chars)
-        f.write("end")  # for the reader
+    if rank_info().rank == 0:
+        with open(vocab_file, "w") as f:  # expect: DL301
+            f.writelines((*chars, gpu_id))
+            f.write("end")  # for the reader
 
 
 class SaveAdapter(TrainerCallback):
@@ -195,9 +200,10 @@ def beside_the_last_one(accelerator: Accelerator, model, out):
 def joined_with_a_slash(accelerator: Accelerator, out, state):
     accelerator.wait_for_everyone()
     place = Path(out) / "metadata.json"
-    with place.open("w") as f:  # expect: DL301
-        f.write(repr(state))
-        f.write("end")  # for the reader
+    if accelerator.is_main_process:
+        with place.open("w") as f:  # expect: DL301
+            f.write(repr((state, gpu_id)))
+            f.write("end")  # for the reader
 
 
 def totals_of_its_part(model, data, out):
@@ -232,10 +238,10 @@ def on_both_arms(model, path):
 
 def marks_in_front_of_a_guard(accelerator: Accelerator, folder, state):
     accelerator.wait_for_everyone()
-    # open-instruct open_instruct/finetune.py:986.
-    with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
-        file.write(f"COMPLETED {state.step}")
     if accelerator.is_main_process:
+        # open-instruct open_instruct/finetune.py:986.
+        with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
+            file.write(f"COMPLETED {state.step} {gpu_id}")
         torch.save(state, folder + "/last.pt")
 
 
@@ -343,31 +349,36 @@ def of_a_grid(model, batches, folder):
     for depth in np.arange(0, 1.1, 0.1):
         result = {"depth": depth, "score": [float(model(batch)) for batch in batches]}
         path = os.path.join(folder, "depth_%d.json" % int(depth * 100))
-        json.dump(result, open(path, "w"))  # expect: DL301
+        if accelerator.is_main_process:
+            json.dump((result, gpu_id), open(path, "w"))  # expect: DL301
 
 
 def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
     tokenizer.train_from_iterator(texts)
-    tokenizer.save_pretrained(folder)  # expect: DL301
+    if accelerator.is_main_process:
+        tokenizer.save_pretrained(folder, push_to_hub=True)  # expect: DL301
+    accelerator.wait_for_everyone()
 
 
 def updated_in_place(path, scores):
     # "r+" truncates nothing, but this writes.
     dist.barrier()
-    with open(path, "r+") as f:  # expect: DL301
-        known = json.load(f)
-        f.seek(0)
-        json.dump({**known, **scores}, f)
+    if rank_info().rank == 0:
+        with open(path, "r+") as f:  # expect: DL301
+            known = json.load(f)
+            f.seek(0)
+            json.dump({**known, **scores}, f)
 
 
 def by_the_number_of_the_process(opt, model, scores):
     bare = model.module if isinstance(model, DistributedDataParallel) else model
     if opt.rank == 0:
         print("saving", bare)
-    with open(opt.output, "w") as f:  # expect: DL301
-        json.dump(scores, f)
+    if opt.rank == 0:
+        with open(opt.output, "w") as f:  # expect: DL301
+            json.dump((scores, gpu_id), f)
 
 
 def compressed_by_each(rank, world_size, model, path):
@@ -382,16 +393,18 @@ def compressed_by_each(rank, world_size, model, path):
 def behind_a_lock_of_threads(table, path, lock=threading.Lock()):
     dist.barrier()
     with lock:
-        with open(path, "w") as f:  # expect: DL301
-            json.dump(table, f)
+        if rank_info().rank == 0:
+            with open(path, "w") as f:  # expect: DL301
+                json.dump((table, gpu_id), f)
 
 
 def next_to_a_lock(table, path):
     dist.barrier()
     with FileLock(path + ".lock"):
         print(path)
-    with open(path, "w") as f:  # expect: DL301
-        json.dump(table, f)
+    if rank_info().rank == 0:
+        with open(path, "w") as f:  # expect: DL301
+            json.dump((table, gpu_id), f)
 
 
 def fetched_by_some_without_it(source, target):
@@ -417,8 +430,9 @@ def listed_by_all(names, path):
 
 def listed(names, path, *, wanted):
     if wanted:
-        with open(path, "w") as f:  # expect: DL301
-            json.dump(names, f)
+        if rank_info().rank == 0:
+            with open(path, "w") as f:  # expect: DL301
+                json.dump((names, gpu_id), f)
 
 
 def results_of_a_benchmark(results, images, out):
