@@ -99,7 +99,7 @@ def _is_exclusive_lock(statement: ast.stmt) -> bool:
     """`fcntl.flock(file, fcntl.LOCK_EX)`; without `LOCK_NB`, which lets go on who does not get it."""
     match statement:
         case ast.Expr(value=ast.Call(func=called, args=[_, how])):
-            names = {last_name(part) for part in walk(how)}
+            names = {last_name(part) for part in walk(how) if isinstance(part, ast.expr)}
             return last_name(called) in ("flock", "lockf") and (
                 "LOCK_EX" in names and "LOCK_NB" not in names
             )

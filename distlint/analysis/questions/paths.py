@@ -66,8 +66,8 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             text.startswith("/")
         ):
             return _parts(left, function, depth) + _split(text[1:])
-        case ast.expr() if (values := _pieces(node)) is not None:
-            return _formatted(values, function, depth)
+        case ast.expr() if (pieces := _pieces(node)) is not None:
+            return _formatted(pieces, function, depth)
         case ast.Call(func=called, args=[first, *rest]) if not any(
             isinstance(a, ast.Starred) for a in (first, *rest)
         ):
