@@ -1428,8 +1428,6 @@ TAKE_PATHS_ALONE: Final = frozenset({
 })  # fmt: skip
 """Functions and methods, by their last names, that ask about a path, tell of it or write there."""
 
-READING_CALLS: Final = re.compile(r"(?i)load|read|open|fromfile|from_|parse|glob")
-"""Last names of calls that read what they are given the path of."""
 WRITES: Final = re.compile(r"(?i)save|dump|write|export|^to_|^(?:make|remove|copy|move)")
 """Last names of calls that write, make or remove what they are given the path of."""
 
@@ -1516,4 +1514,5 @@ KEEP_LINES: Final = frozenset(
 FETCHES: Final = re.compile(
     r"^requests\.(?:get|request)$|^(?:urllib\.request\.|request\.)?urlopen$|(?:^|\.)(?:iter_content|get_asset)$"
 )
-"""Calls that give what comes over the network (python 3.11 urllib, requests 2.32, comet-ml 3.49)."""
+"""Calls that give what comes over the network (python 3.11 urllib; requests 2.32 requests/api.py; an experiment of comet_ml, as
+yolov9 5b1ea9a utils/loggers/comet/comet_utils.py:54 asks it)."""

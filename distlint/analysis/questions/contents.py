@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
 _SETTINGS: Final = re.compile(
-    r"(?:^|_)(?:args?|cfgs?|configs?|conf|opts?|options|hparams|hps|flags|params)$", re.IGNORECASE
+    r"(?:^|_)(?:args?|cfgs?|configs?|conf|opts?|options|hparams|hps|flags)$", re.IGNORECASE
 )
 """Names of what the command line and the configuration say."""
 _LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
