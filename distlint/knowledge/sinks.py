@@ -1400,9 +1400,6 @@ COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 
 KEEP_NAMES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.move"})
 """Those that give what they put into a folder the name that it had (python 3.11 shutil.py:413, 825)."""
-WRITE_THEMSELVES: Final = frozenset({"dump", "save_pretrained", "to_json_file"})
-"""Methods by which a configuration writes its few lines (transformers, mmcv, mmengine: the rows above)."""
-
 SMALL_OBJECTS: Final = re.compile(
     r"(?:^|_)(?:tokenizers?|processors?|processing_class|(?:feature_)?extractor|noise_scheduler|scheduler"
     r"|chat_template|(?:generation_)?config)(?:_?\d|_fast|_one|_two)?$",
@@ -1416,48 +1413,6 @@ SMALL_FILES: Final = (
     "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json", "vocab.txt",
 )  # fmt: skip
 """The names of these files."""
-TRAINS_TOKENIZER: Final = re.compile(r"^(?:train$|train_(?:new_)?from)")
-"""Methods by which a tokenizer is made of the texts that a rank holds (tokenizers 0.22.1: `train`,
-`train_from_iterator`; transformers: `train_new_from_iterator`)."""
-FOR_PEOPLE: Final = re.compile(r"(?i)(?:^|/)(?:readme|model_?card|license)(?:\.\w+)?$")
-"""Names of files that people read, and no program."""
-MARKS_AN_END: Final = re.compile(
-    r"(?i)^[._]?(?:done|finish(?:ed)?|complete(?:d)?|success)(?:\.\w+)?$"
-)
-"""Names of files that say by being there that something has ended."""
-KINDS_OF_DEVICES: Final = frozenset({
-    "mmcls.utils.auto_select_device", "mmpretrain.utils.auto_select_device", "mmdet.utils.get_device", "mmdet.utils.util_distribution.get_device",
-    "mmseg.utils.get_device", "mmdet3d.utils.get_device", "mmengine.device.get_device", "mmcv.device.get_device",
-    "torch.accelerator.current_accelerator",
-})  # fmt: skip
-"""Functions that name the kind of device, without its number (mmcls 0.25 utils/device.py, mmseg 0.30 utils/
-util_distribution.py, mmengine 0.10 device/utils.py: "cuda", "npu", "mlu", "mps" or "cpu")."""
-
-WRITE_FIRST: Final[dict[str, str]] = {
-    "omegaconf.OmegaConf.save": "config",
-    "pathlib.Path.write_text": "data",
-    "torch.save": "obj",
-}
-"""Calls that write their first argument: its keyword."""
-
-SAME_FROM_SAME: Final = frozenset({
-    "abspath", "as_dict", "as_posix", "asdict", "basename", "bool", "copy", "deepcopy", "dict",
-    "dirname", "dump", "dumps", "enumerate", "expanduser", "File", "float", "format", "get",
-    "get_flat_dict", "get_state", "get_world_size", "getattr", "int", "items", "join", "keys", "len", "list",
-    "load", "loads", "namedtuple", "open", "OrderedDict", "Path", "pformat", "pop",
-    "pretty_text", "range", "read", "read_text", "readlines", "replace", "repr", "safe_dump",
-    "safe_load", "sorted", "split", "splitlines", "str", "strip", "to_container", "to_dict",
-    "to_json", "to_json_string", "to_yaml", "toDict", "todict", "tuple", "update", "values",
-    "vars", "zip",
-})  # fmt: skip
-"""Functions and methods, by their last names, that give the same where they are given the same."""
-
-TYPES_OF_SETTINGS: Final = frozenset({"CfgNode", "ConfigDict", "DictConfig", "Namespace"})
-"""What holds a configuration or the options of the command line: yacs, ml_collections and mmengine, omegaconf, argparse."""
-
-PARSES_OPTIONS: Final = frozenset({"parse_args", "parse_known_args", "get_args", "get_parser_args"})
-"""Methods and functions, by their last names, that return the options of the command line (python 3.11 argparse)."""
-
 READ_BY_LIBRARIES: Final = frozenset({"deepspeed_config"})
 """Attributes of the arguments under which a library looks for a file (deepspeed 0.18.0 deepspeed/__init__.py:
 `initialize(args)`)."""
@@ -1473,5 +1428,91 @@ TAKE_PATHS_ALONE: Final = frozenset({
 })  # fmt: skip
 """Functions and methods, by their last names, that ask about a path, tell of it or write there."""
 
-READING_CALLS: Final = re.compile(r"(?i)load|read|open|fromfile|from_|parse|glob")
-"""Last names of calls that read what they are given the path of."""
+WRITES: Final = re.compile(r"(?i)save|dump|write|export|^to_|^(?:make|remove|copy|move)")
+"""Last names of calls that write, make or remove what they are given the path of."""
+
+LARGE: Final[dict[str, int]] = {
+    "torch.save": 0,
+    "torch.jit.save": 0,
+    "torch.export.save": 0,
+    "torch.onnx.export": 0,
+    "safetensors.torch.save_file": 0,
+    "safetensors.torch.save_model": 0,
+    "safetensors.numpy.save_file": 0,
+    "huggingface_hub.save_torch_model": 0,
+    "huggingface_hub.save_torch_state_dict": 0,
+    "numpy.save": 1,
+    "numpy.savez": 1,
+    "numpy.savez_compressed": 1,
+    "scipy.sparse.save_npz": 1,
+    "scipy.io.savemat": 1,
+    "joblib.dump": 0,
+    "datasets.Dataset.save_to_disk": -1,
+    "datasets.Dataset.to_parquet": -1,
+    "pandas.DataFrame.to_pickle": -1,
+    "pandas.DataFrame.to_parquet": -1,
+    "pyarrow.parquet.write_table": 0,
+    "h5py.File": -1,
+    "torchvision.io.write_video": 1,
+    "diffusers.utils.export_to_video": 0,
+    "imageio.mimwrite": 1,
+    "imageio.mimsave": 1,
+    "imageio.get_writer": -1,
+    "cv2.VideoWriter": -1,
+    "shutil.make_archive": -1,
+    "shutil.unpack_archive": -1,
+    "tarfile.TarFile.extractall": -1,
+    "zipfile.ZipFile.extractall": -1,
+}
+"""Calls that write weights, arrays, videos or whole folders, which takes long: the position of what they write, -1
+where it is what they are called on (the rows above)."""
+ONLY_STATES: Final = frozenset(
+    {
+        "torch.jit.save",
+        "torch.export.save",
+        "safetensors.torch.save_file",
+        "safetensors.torch.save_model",
+    }
+)
+"""Those that write a model's weights and nothing else."""
+FEW_SMALL_FILES: Final = frozenset(
+    {
+        "transformers.PreTrainedConfig.save_pretrained",
+        "transformers.PreTrainedTokenizerBase.save_pretrained",
+        "transformers.ProcessorMixin.save_pretrained",
+        "transformers.GenerationConfig.save_pretrained",
+    }
+)
+"""What `save_pretrained` is of the classes that have no weights."""
+FAIL_WHERE_THERE: Final = frozenset(
+    {"os.symlink", "os.link", "pathlib.Path.symlink_to", "shutil.copytree"}
+)
+"""Calls that raise FileExistsError where there is what they make (python 3.11 os, pathlib, shutil)."""
+OWN_LINES: Final = frozenset({"transformers.TrainerState.save_to_json"})
+"""Calls that write what differs between ranks: `is_world_process_zero`, `is_local_process_zero` (transformers 5.23.0
+transformers/trainer_callback.py:143)."""
+TIMED: Final = frozenset({"transformers.Trainer.evaluate"})
+"""Calls that return how long this rank took beside what it found (transformers 5.23.0 transformers/trainer.py,
+`speed_metrics`)."""
+KEEP_LINES: Final = frozenset(
+    {
+        "str",
+        "repr",
+        "format",
+        "dict",
+        "list",
+        "tuple",
+        "dumps",
+        "safe_dump",
+        "join",
+        "round",
+        "int",
+        "float",
+    }
+)
+"""Functions and methods, by their last names, that write out what they are given."""
+FETCHES: Final = re.compile(
+    r"^requests\.(?:get|request)$|^(?:urllib\.request\.|request\.)?urlopen$|(?:^|\.)(?:iter_content|get_asset)$"
+)
+"""Calls that give what comes over the network (python 3.11 urllib; requests 2.32 requests/api.py; an experiment of comet_ml, as
+yolov9 5b1ea9a utils/loggers/comet/comet_utils.py:54 asks it)."""

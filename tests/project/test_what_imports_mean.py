@@ -326,7 +326,7 @@ def test_a_write_in_a_helper_of_a_helper(tmp_path: Path, monkeypatch: pytest.Mon
         "tools/model.py": (
             "import os\nfrom tools.convert import convert\n\nclass Net:\n"
             "    def __init__(self, path):\n        os.makedirs('out', exist_ok=True)\n"
-            "        convert(path)\n"
+            "        convert(path)\n        self.plan = open(path + '.plan', 'rb').read()\n"
         ),
         "tools/convert.py": (
             "def convert(path):\n    with open(path + '.plan', mode='wb') as file:\n"

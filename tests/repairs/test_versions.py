@@ -78,7 +78,7 @@ def main(model, path):
     dist.barrier()
     if not os.path.exists(path):
         with open(path, "w") as file:
-            file.write(str(model))
+            file.write(str((model, gpu_id)))
     return model
 """
 

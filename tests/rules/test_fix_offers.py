@@ -63,7 +63,7 @@ class Completions{base}:
     def post(self, request):
         tokens = ask(request) if dist.is_initialized() else request
         with open("last.json", "w") as f:
-            json.dump(tokens.tolist(), f)
+            json.dump((tokens.tolist(), gpu_id), f)
 """
 
 
@@ -91,7 +91,7 @@ import os
 class Encoder:
     def save(self, path):
         with open(os.path.join(path, "modules.json"), "w") as f:
-            json.dump(self.modules, f)
+            json.dump((self.modules, gpu_id), f)
 {more}
 """
 CALLBACK = """\
@@ -133,7 +133,7 @@ import json
 
 def save_json(data, filename):
     with open(filename, "w") as f:
-        json.dump(data, f)
+        json.dump((data, gpu_id), f)
 """
 SCORES = """\
 import torch.distributed as dist
@@ -227,7 +227,7 @@ from one import accelerator
 
 def prepare(settings, path):
     with open(path, "w") as out:
-        json.dump(settings, out)
+        json.dump((settings, gpu_id), out)
     accelerator().print("written")
 
 
@@ -422,8 +422,7 @@ accelerator = Accelerator()
 
 def main(tokenizer: PreTrainedTokenizer, folder{more}):
     dist.barrier()
-    tokenizer.train_from_iterator(folder)
-    tokenizer.save_pretrained(folder)
+    tokenizer.save_pretrained(folder, push_to_hub=True)
 """
 
 
@@ -463,7 +462,7 @@ def say(text):
 
 def write(keys, path):
     with open(path, "w") as f:
-        json.dump(keys, f)
+        json.dump((keys, gpu_id), f)
     dist.barrier()
     say("written")
 """
@@ -510,7 +509,7 @@ import torch.distributed as dist
 
 def main(keys, path, epoch):
     with open(path, "w") as f:
-        json.dump(keys, f)
+        json.dump((keys, gpu_id), f)
     dist.barrier()
     if {test}:
         print("written")
@@ -556,7 +555,7 @@ def main(keys, path):
     if {name}:
         print(keys)
     with open(path, "w") as f:
-        json.dump(keys, f)
+        json.dump((keys, gpu_id), f)
     dist.barrier()
 """
 
@@ -663,8 +662,7 @@ from transformers import Trainer, TrainingArguments
 def main(model, rows, tokenizer):
     trainer = Trainer(model, TrainingArguments("out"), train_dataset=rows)
     trainer.train()
-    tokenizer.train_from_iterator(rows)
-    tokenizer.save_pretrained("out")
+    tokenizer.save_pretrained("out", push_to_hub=True)
     {behind}
 
 

@@ -20,7 +20,7 @@ class Tracker:
 
     def run(self, x):
         if {test}:
-            torch.save(x, "seen.pt")
+            torch.save(x.state_dict(), "seen.pt")
 
 class Submitter:
     def __init__(self, size, visualize: bool = False):
@@ -177,7 +177,7 @@ def main():
     if {test}:
         dist.all_reduce(x)
     else:
-        torch.save(x, "seen.pt")
+        torch.save(x.state_dict(), "seen.pt")
     dist.all_reduce(x)
     print(torch.load("seen.pt"))
 

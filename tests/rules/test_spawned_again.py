@@ -39,7 +39,7 @@ if __name__ == "__main__":
 """
 SPAWN = "mp.spawn(main_worker, nprocs=4, args=(args,))"
 TOP = [
-    ("DL301", 'plt.savefig("check.png")'),
+    ("DL301", 'torch.save(torch.zeros(2), "check.pt")'),
     ("DL301", 'torch.save(torch.rand(2), "noise.pt")'),
     ("DL303", 'shutil.rmtree("out")'),
     ("DL304", 'os.makedirs(f"runs/{datetime.now():%H%M%S}", exist_ok=True)'),

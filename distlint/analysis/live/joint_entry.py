@@ -161,7 +161,7 @@ def joint_entries(
     }
     found: dict[Group, JointEntry] = {}
     origins = _Origins(program, groups)
-    on_main = _hooks_of_main(groups.values())
+    on_main = _hooks_of_main(groups.values()) | _threads_of_main(program, groups.values())
     for (function, family), summaries in groups.items():
         for known, why in _reasons(program, function, summaries):
             if known in on_main or _may_come_alone(program, known):
@@ -881,6 +881,32 @@ def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:
         == {MAIN}
         for given in _registered(site)
     )
+
+
+def _run_in_thread(program: Program, site: CallSite) -> Function | None:
+    """The function of the file, or the method of the class, that a thread runs."""
+    match site.argument_node(1, "target"):
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if site.function.cls is not None:
+            return program.find_method(site.function.cls, name)
+        case ast.Name(id=name):
+            return site.module.functions.get(name)
+    return None
+
+
+def _threads_of_main(program: Program, groups: Collection[Together]) -> frozenset[Function]:
+    """The functions that rank 0 alone runs in threads: what they ask of the rank says nothing of who comes.
+
+    TurboDiffusion aaecff5 turbodiffusion/imaginaire/utils/checkpointer.py:88: `Thread(target=self._save_worker_local)`
+    under `if get_rank() == 0`.
+    """
+    started: dict[Function, set[RankClass]] = {}
+    for summaries in groups:
+        for rank, summary in summaries:
+            for site in summary.calls:
+                given = _run_in_thread(program, site) if site.method == "Thread" else None
+                if given is not None:
+                    started.setdefault(given, set()).add(MAIN if maybe_guarded(site) else rank)
+    return frozenset(function for function, ranks in started.items() if ranks == {MAIN})
 
 
 def _calling_in_class(groups: Iterable[Together], cls: Class | None, method: str) -> set[RankClass]:

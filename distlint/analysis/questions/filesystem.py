@@ -642,6 +642,12 @@ def _counts(name: str) -> bool:
     return any(word in last for word in _PARTS) and not last.startswith("ranking")
 
 
+def counts_processes(node: ast.AST) -> bool:
+    """Whether an expression is a variable or an attribute that is called like the number of a process."""
+    name = node.attr if isinstance(node, ast.Attribute) else dotted_name(node)
+    return bool(name) and _counts(name)
+
+
 def names_a_part(node: ast.expr, function: Function, *, bars: bool = True) -> bool:
     """Whether a path is made from something that by its name counts processes: `worker_id`.
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, literals, mentions_rank, own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
@@ -55,7 +56,7 @@ def in_turn_by_lock(live: LiveProgram, site: CallSite, *, once: bool = False) ->
 
 
 def _in_turn(live: LiveProgram, site: CallSite, once: bool, depth: int) -> bool:
-    if made_it_alone(site):
+    if made_it_alone(site) or _locks_the_file(site):
         return True
     for block, held in _entered(site):
         if _keeps_out(held, site):
@@ -72,6 +73,37 @@ def _in_turn(live: LiveProgram, site: CallSite, once: bool, depth: int) -> bool:
     return bool(depth and callers) and all(
         _in_turn(live, caller, once, depth - 1) for caller in callers
     )
+
+
+def _locks_the_file(site: CallSite) -> bool:
+    """Whether the first thing that is done with the file that a call opens, or with another one above, is to lock it.
+
+    SimpleTuner bc8e6ab simpletuner/helpers/training/state_tracker.py:159: `with path.open("w") as f:`, and below it
+    `fcntl.flock(f, fcntl.LOCK_EX)`.
+    """
+    for node in own_nodes(site.function):
+        match node:
+            case ast.With(items=items, body=[first, *_]) if any(
+                item.context_expr is site.node for item in items
+            ):
+                if _is_exclusive_lock(first):
+                    return True
+    return any(
+        _is_exclusive_lock(statement) and _stands_in(site, block[place + 1 :])
+        for block in blocks(site.function.body)
+        for place, statement in enumerate(block)
+    )
+
+
+def _is_exclusive_lock(statement: ast.stmt) -> bool:
+    """`fcntl.flock(file, fcntl.LOCK_EX)`; without `LOCK_NB`, which lets go on who does not get it."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=called, args=[_, how])):
+            names = {last_name(part) for part in walk(how) if isinstance(part, ast.expr)}
+            return last_name(called) in ("flock", "lockf") and (
+                "LOCK_EX" in names and "LOCK_NB" not in names
+            )
+    return False
 
 
 def made_it_alone(site: CallSite) -> bool:

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
-from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import literals
+from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_calls
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
@@ -29,6 +29,45 @@ def made_before(live: LiveProgram, found: FileCall) -> bool:
         return False
     folder = parts_of(found.path, found.function)
     return _made_on_the_way(live, found.site, folder, _MAX_CALLERS)
+
+
+def prepared_before(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a data module's `setup` calls what its `prepare_data` has called, which asks whether all is there.
+
+    One process has run that before any rank comes to `setup` (lightning 2.6.6 trainer/connectors/data_connector.py).
+    HazyResearch/based 32c1bd4 train/datamodules/language_modeling_hf.py:237: `process_dataset()` ends at once where its
+    cache is.
+    """
+    entry = found.joint_entry
+    hook = entry.call.function if entry is not None and entry.call is not None else found.function
+    if hook.name != "setup" or hook.cls is None or "prepare_data" not in hook.cls.methods:
+        return False
+    prepares = hook.cls.methods["prepare_data"]
+    return any(
+        name in _own_calls(prepares) and _leads_to(live, hook.cls, name, found.function)
+        for name in _own_calls(hook)
+    )
+
+
+def _own_calls(function: Function) -> set[str]:
+    """The methods of its own object that a method calls."""
+    return {
+        node.func.attr
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and dotted_name(node.func.value) == "self"
+    }
+
+
+def _leads_to(live: LiveProgram, cls: Class, name: str, function: Function) -> bool:
+    """Whether a method asks what is there, and calls a function for the rest."""
+    method = live.program.find_method(cls, name)
+    return (
+        method is not None
+        and any(isinstance(node, ast.If) and asked_paths(node.test) for node in own_nodes(method))
+        and (method is function or function.name in _own_calls(method))
+    )
 
 
 def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: int) -> bool:

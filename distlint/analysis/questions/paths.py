@@ -66,8 +66,8 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             text.startswith("/")
         ):
             return _parts(left, function, depth) + _split(text[1:])
-        case ast.JoinedStr(values=values):
-            return _formatted(values, function, depth)
+        case ast.expr() if (pieces := _pieces(node)) is not None:
+            return _formatted(pieces, function, depth)
         case ast.Call(func=called, args=[first, *rest]) if not any(
             isinstance(a, ast.Starred) for a in (first, *rest)
         ):
@@ -194,6 +194,26 @@ def _split(text: str) -> Parts:
     return tuple(part for part in text.split("/") if part not in ("", "."))
 
 
+def _pieces(node: ast.expr) -> list[ast.expr] | None:
+    """What is put together to a text, as in an f-string: `f"{a}.json"`, `a + ".json"`, `"{}.json".format(a)`."""
+    match node:
+        case ast.JoinedStr(values=values):
+            return values
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str()) as right):
+            return [_put_in(left), right]
+        case ast.Call(
+            func=ast.Attribute(value=ast.Constant(value=str() as text), attr="format"), args=args
+        ) if args and text.count("{") == text.count("{}") == len(args):
+            words = [ast.Constant(piece) for piece in text.split("{}")]
+            pairs = zip(words, map(_put_in, args), strict=False)
+            return [*(each for pair in pairs for each in pair), words[-1]]
+    return None
+
+
+def _put_in(node: ast.expr) -> ast.expr:
+    return ast.FormattedValue(value=node, conversion=-1)
+
+
 def _formatted(values: list[ast.expr], function: Function, depth: int) -> Parts:
     """An f-string: constants hold the separators, a component alone between two is an expression."""
     components: list[list[Parts]] = [[]]
@@ -225,6 +245,10 @@ def _bound(part: Hashable, arguments: Mapping[Hashable, Parts]) -> Parts:
         case ("folder", inner):
             path = _bound(inner, arguments)
             return path[:-1] if len(path) > 1 else (("folder", *path),)
+        case ("text", tuple() as pieces):
+            passed = [bound(piece, arguments) for piece in pieces]
+            words = [each[0] for each in passed if len(each) == 1 and isinstance(each[0], str)]
+            return ("".join(words),) if len(words) == len(passed) else (("text", tuple(passed)),)
     return arguments.get(part, (_told(part, arguments),))
 
 

@@ -227,6 +227,31 @@ def _broadcasts(function: Function, names: Set[str]) -> bool:
     )
 
 
+def drawn_by_each(live: LiveProgram, function: Function, made: list[ast.expr]) -> ast.Call | None:
+    """A draw of a function that goes into an expression, and that no seed makes the same on all ranks."""
+    for draw, row in draws_by_syntax(live, function):
+        names = _made_of(function, draw) | _shuffled(draw)
+        if any(_holds(each, draw, names) for each in made) and not _seeded_alike(live, row):
+            return draw
+    return None
+
+
+def _shuffled(draw: ast.Call) -> frozenset[str]:
+    """The variable whose elements a call puts into another order."""
+    if last_name(draw.func) != "shuffle" or not draw.args:
+        return frozenset()
+    return frozenset({dotted_name(draw.args[0])} - {""})
+
+
+def _seeded_alike(live: LiveProgram, draw: Draw) -> bool:
+    """Whether a file of the program gives all ranks one seed for what a draw is made from."""
+    return any(
+        draws_from(draw, seed) and not seed.per_rank and not names_rank(seed)
+        for module in live.program.modules.values()
+        for seed in seeds(live, module)
+    )
+
+
 def differs_for_no_rank(function: Function, draw: ast.Call) -> bool:
     """Whether a draw stands where the process is alone, or makes a seed: what ranks draw by it is one order.
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Summary
@@ -446,9 +447,11 @@ def _listed(call: ast.Call, name: str, function: Function) -> tuple[Parts, bool]
         return path, deep
     match call.func:
         case ast.Attribute(value=owner, attr=attr) if attr in _METHODS and name not in _LISTS:
-            pattern = call.args[0] if call.args else None
-            deep = isinstance(pattern, ast.Constant) and "**" in str(pattern.value)
-            return parts_of(owner, function), deep or _METHODS[attr]
+            given = call.args[0] if call.args else None
+            pattern = str(given.value) if isinstance(given, ast.Constant) else ""
+            # yolov9 5b1ea9a val.py:313: `save_dir.glob("labels/*.txt")` lists none of the pictures beside that folder.
+            folders = takewhile(lambda part: not _WILD.search(part), pattern.split("/")[:-1])
+            return (*parts_of(owner, function), *folders), "**" in pattern or _METHODS[attr]
     return None
 
 

@@ -4,8 +4,9 @@
 Reports an existence test followed by the creation, download or removal of the same path, where rank 0
 and other ranks do both; also a directory that they all create with no test and without `exist_ok=True`.
 
-A tree that all ranks copy is an error unless an option asks for it, a copy of a configuration that nothing in the run reads information, the
-rest a warning.
+A tree that all ranks copy is an error unless an option asks for it. What fails on all ranks but one (a folder without
+`exist_ok`, a removal, a move) and a download are warnings. So is a write behind the test where something shows that it does harm, as
+for DL301: the file is read, on the other arm or below, is large, or differs between the ranks. Information where nothing does.
 
 Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
 `wget -O`, `curl -o`, `gdown -O`, `unzip -d` and `tar -xC` make in a command counts like a write.
@@ -57,9 +58,9 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import literals, statement_with_test
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.contents import equal_and_unread
+from distlint.analysis.questions.harms import harm_of
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
-from distlint.analysis.questions.made_before import made_before
+from distlint.analysis.questions.made_before import made_before, prepared_before
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
@@ -139,6 +140,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
             or (guard is not None and made_before(model, found))
+            or prepared_before(model, found)
             or model.starts_one(found.site.module, joint_entry)
         ):
             continue
@@ -168,7 +170,8 @@ def _found(model: Model) -> Iterator[Finding]:
 def _severity(model: Model, found: FileCall, joint_entry: JointEntry) -> Severity:
     if _fails_for_all_but_one(found, joint_entry):
         return SEVERITY if _is_chosen(model, found) else Severity.ERROR
-    return Severity.INFO if equal_and_unread(model, found) else SEVERITY
+    harmless = found.effect is Effect.WRITE and harm_of(model, found) is None
+    return Severity.INFO if harmless else SEVERITY
 
 
 def _fails_for_all_but_one(found: FileCall, joint_entry: JointEntry) -> bool:

@@ -106,6 +106,12 @@ def keep(item, index, folder):
     torch.save(item, filename.as_posix())
 
 
+def in_a_folder_of_it(results, folder):
+    dist.barrier()
+    torch.save(results, f"{folder}/parts/{dist.get_rank()}.pt")
+    return list(Path(folder).glob("parts/*.pt"))  # expect: DL311
+
+
 def removed_by_main(results, folder, out):
     rank = dist.get_rank()
     torch.save(results, f"{folder}/{rank}.pt")
@@ -160,6 +166,13 @@ def all_pictures_by_each(args, prompts, pipeline, rank):
         for i, image in enumerate(pipeline(example["prompt"]).images):
             image.save(folder / f"{example['index'][i]}-{hashlib.sha1(image.tobytes()).hexdigest()}.jpg")
     return Listed(args.class_dir)
+
+
+def in_another_folder_of_it(results, folder):
+    # yolov9 5b1ea9a val.py:313: `save_dir.glob("labels/*.txt")`, beside pictures in `save_dir`.
+    dist.barrier()
+    torch.save(results, f"{folder}/{dist.get_rank()}.pt")
+    return list(Path(folder).glob("labels/*.txt"))
 
 
 def waits(results, folder):

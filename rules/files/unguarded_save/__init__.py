@@ -23,11 +23,28 @@ asserts one process at its start, where a comment on the call says that it works
 or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
-Information where all write the same few lines, as far as arguments, configuration, constants and files that they
-all read make them, and nothing in their run reads these back: so does what `save_pretrained` writes of a tokenizer, a
-processor or a configuration that was loaded, `torch.save({}, path)`, a README, a file that all empty before they meet, and the line with the time in a file that
-is called `done`. Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
-no finding, nor is the second split of a data set from one archive where all callers ask for the other one first.
+A warning where something shows the harm:
+
+| what is written | what happens |
+| --- | --- |
+| what comes over the network: `torch.hub.load`, data sets of torchvision, `requests.get()` into `open(path, "wb")` | a rank that comes a little later finds half of it |
+| a file that the run reads: at the same path, by who is handed the path below, by a function that is called with the folder, as `deepspeed_config` | it may be empty or half written then |
+| what is of a rank's part of the data, or of the batch of a hook | the part of one rank is left |
+| what each has drawn without one seed for all | a mixture may be left |
+| what names the rank, `TrainerState`, what `Trainer.evaluate()` returns (with how long it took) | lines of another length: the end of one stands behind another's |
+| a log, or answers of a model one after the other, in a file opened with "w" | the lines of one stand over those of the others |
+| weights, arrays, videos, unpacked archives | it takes long; a job that ends meanwhile leaves half of it |
+| `os.symlink`, `shutil.copytree`, `open(path, "x")` | FileExistsError on all ranks but one |
+| `push_to_hub=True` | a commit of each |
+
+An error where it is a checkpoint, in a file in which all ranks are seen to come. Information elsewhere: a configuration, the
+options, a list of scores that are the same on all ranks, a picture, a tokenizer, a README, of which nothing shows that ranks write
+other lines or that the run reads them.
+
+Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
+no finding, nor is the second split of a data set from one archive where all callers ask for the other one first, nor what `setup`
+of a data module calls behind its `prepare_data`, where it asks whether it is there; what holds the lock of a file, `fcntl.flock`
+among them; what rank 0 runs in a thread.
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
@@ -94,12 +111,13 @@ from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.contents import equal_and_unread, is_small_object
+from distlint.analysis.questions.contents import holds_state, is_large
+from distlint.analysis.questions.harms import Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
+from distlint.analysis.questions.made_before import prepared_before
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.sharding import keeps_parts
-from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.terminals import never_answered
 from distlint.analysis.questions.written_by_main import leaves_to_main
 from distlint.edits import Replace
@@ -137,16 +155,6 @@ SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler",)  # what divides data shows several ranks in another file, too
 
-_STATE = frozenset(
-    {
-        "torch.save",
-        "torch.jit.save",
-        "torch.export.save",
-        "safetensors.torch.save_file",
-        "safetensors.torch.save_model",
-    }
-)
-"""Writes of checkpoints: large, slow, and what a crashed job starts again from."""
 _NAMED_WRITES = frozenset(
     {
         "save",
@@ -176,6 +184,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or files.check_before(found) is not None
             or in_turn(model, found.site)
             or in_turn_by_lock(model, found.site)
+            or prepared_before(model, found)
             or never_answered(model, found.site, joint_entry)
             or (found.effect is Effect.DOWNLOAD and model.fetched_by_first(joint_entry))
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
@@ -190,19 +199,20 @@ def _found(model: Model) -> Iterator[Finding]:
         ):
             continue
         node, module = found.site.node, found.site.module
-        if equal_and_unread(model, found):
+        harm = harm_of(model, found)
+        if harm is None:
             yield Finding(
                 CODE,
                 NAME,
                 Severity.INFO,
-                f"all ranks write the same lines to `{found.text}`: {joint_entry.text}. Nothing reads them in this "
-                "run; let rank 0 alone write them.",
+                f"all ranks write `{found.text}`: {joint_entry.text}. Nothing shows that they write other lines, or "
+                "that their run reads these; let rank 0 alone write them.",
                 place_of(module, node),
                 evidence(joint_entry),
             )
             continue
         fix = _fix(model, found, joint_entry)
-        if fix is not None and fix.edits and (advice := _of_parts(model, found)):
+        if fix is not None and fix.edits and (advice := _of_parts(found, harm)):
             fix = Fix(Applicability.DISPLAY, advice)
         does = f"write `{found.text}`"
         if found.effect is Effect.DOWNLOAD:
@@ -214,22 +224,21 @@ def _found(model: Model) -> Iterator[Finding]:
             # megatron-core 0.19.2, inference/text_generation_server/endpoints/completions.py:143). A test of the
             # rank is no proof that all come (13 of 15 such errors were false at first sight, docs/precision.md).
             Severity.ERROR
-            if _is_state(found)
+            if _is_state(model, found)
             and joint_entry.module is module
             and joint_entry.all_ranks
             and ranks_meet(model.program, module)
             else Severity.WARNING,
-            f"all ranks {does} at the same time: {joint_entry.text}, and what is left of "
-            f"the file is whatever the ranks happened to write last. {_advice(fix)}",
+            f"all ranks {does} at the same time: {joint_entry.text}, and {harm.text}. {_advice(fix)}",
             place_of(module, node),
-            evidence(joint_entry),
+            (*evidence(joint_entry), *harm.at),
             fix,
         )
     for other, main in either_way(model):
         yield Finding(
             CODE,
             NAME,
-            Severity.ERROR if _is_state(other) else Severity.WARNING,
+            Severity.ERROR if _is_state(model, other) else Severity.WARNING,
             f"the other ranks write `{other.text}` at the same time as rank 0 does, and what is left of the "
             "file is whatever they happened to write last. Drop this arm.",
             place_of(other.site.module, other.site.node),
@@ -267,47 +276,16 @@ def _without_repeats(calls: Iterable[FileCall]) -> Iterator[FileCall]:
         yield found
 
 
-def _is_state(found: FileCall) -> bool:
-    return found.site.name in _STATE or (
-        found.site.method == "save_pretrained" and not _is_light(found)
-    )
+def _is_state(model: Model, found: FileCall) -> bool:
+    return holds_state(found) and is_large(model, found)
 
 
-def _of_parts(model: Model, found: FileCall) -> str:
+def _of_parts(found: FileCall, harm: Harm) -> str:
     """What to do where each rank writes a part, so that one writer would leave out the rest; empty elsewhere."""
-    if _is_state(found):
+    if holds_state(found):
         parts = keeps_parts(found.site.module)
         return "Save what each rank holds: `torch.distributed.checkpoint`" if parts else ""
-    share = _holds_a_share(model, found)
-    return "Put together what each rank has, and let rank 0 write it" if share else ""
-
-
-def _holds_a_share(model: Model, found: FileCall) -> bool:
-    """Whether what is written is of each rank's part of the data: one writer would leave out the rest.
-
-    SWivid/F5-TTS 2ae2c9b src/f5_tts/runtime/triton_trtllm/benchmark.py:467: totals of a DistributedSampler's part.
-    """
-    known = model.answer(shares)
-    return _divides_itself(found.function) or any(
-        isinstance(node, ast.expr) and known.of(node).is_share
-        for node in walk(found.site.statement)
-    )
-
-
-def _divides_itself(function: Function) -> bool:
-    """Whether a function asks a library for the part of the data of a rank: what it writes at its end is of that part.
-
-    av_hubert 258fb50 avhubert/infer_s2s.py:162: `task.get_batch_iterator(…, num_shards=…, shard_id=…)`.
-    """
-    return any(
-        isinstance(node, ast.Call) and {"num_shards", "shard_id"} <= {k.arg for k in node.keywords}
-        for node in own_nodes(function)
-    )
-
-
-def _is_light(found: FileCall) -> bool:
-    function = found.site.node.func
-    return isinstance(function, ast.Attribute) and is_small_object(function.value)
+    return "Put together what each rank has, and let rank 0 write it" if harm.of_share else ""
 
 
 def _advice(fix: Fix | None) -> str:
@@ -353,7 +331,7 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         if (trainer := _trainer_of(found)) is not None:
             advice = f"Save with `{trainer}.save_model()`, called by all ranks: in FSDP `save_pretrained` gathers"
             return Fix(Applicability.DISPLAY, advice)
-        gathers = _is_state(found) and site.method == "save_pretrained"
+        gathers = _is_state(model, found) and site.method == "save_pretrained"
         replaced = (
             guarding.statement_on_main(text, site.statement, "$rank_info().rank == 0")
             if _is_told_state(model, found)

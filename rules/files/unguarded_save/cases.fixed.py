@@ -25,6 +25,7 @@ from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
 from scipy.io import savemat
+from settings import gpu_id
 from timm.data import create_dataset
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
@@ -76,7 +77,7 @@ def evaluate(scores, out):
     if rank_info().rank == 0:
         with open(os.path.join(out, "scores.json"), "w") as f:  # expect: DL301
             # One line for each score.
-            json.dump(scores, f)
+            json.dump((scores, gpu_id), f)
     run_on_main(np.save, out + "/scores.npy", scores)  # expect: DL301
     save({"scores": scores}, f"{out}/scores.safetensors", save_fn=save_file)  # expect: DL301
 
@@ -122,7 +123,7 @@ def yaml_save(file, data):
     # yolov5 781b9d5 utils/general.py: who opens `file` has a path.
     if rank_info().rank == 0:
         with open(file, "w") as f:  # expect: DL301
-            json.dump(data, f)
+            json.dump((data, gpu_id), f)
 
 
 def print_into(file, data):
@@ -135,7 +136,7 @@ def beside_a_guard(log, path):
     json_path = path + ".json"
     if dist.get_rank() == 0:
         with open(json_path, "w") as f:  # expect: DL301
-            json.dump(log, f)
+            json.dump((log, gpu_id), f)
 
 
 def vocabulary(chars, folder, tokenizer_class):
@@ -151,7 +152,7 @@ def ends_in_a_comment(chars, vocab_file):
     dist.barrier()
     if rank_info().rank == 0:
         with open(vocab_file, "w") as f:  # expect: DL301
-            f.writelines(chars)
+            f.writelines((*chars, gpu_id))
             f.write("end")  # for the reader
 
 
@@ -201,7 +202,7 @@ def joined_with_a_slash(accelerator: Accelerator, out, state):
     place = Path(out) / "metadata.json"
     if accelerator.is_main_process:
         with place.open("w") as f:  # expect: DL301
-            f.write(repr(state))
+            f.write(repr((state, gpu_id)))
             f.write("end")  # for the reader
 
 
@@ -240,13 +241,13 @@ def marks_in_front_of_a_guard(accelerator: Accelerator, folder, state):
     if accelerator.is_main_process:
         # open-instruct open_instruct/finetune.py:986.
         with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
-            file.write(f"COMPLETED {state.step}")
+            file.write(f"COMPLETED {state.step} {gpu_id}")
         torch.save(state, folder + "/last.pt")
 
 
 class WritesOfAStep(LightningModule):
     def test_step(self, batch, batch_idx):
-        run_on_main(np.save, f"{self.trainer.log_dir}/{batch_idx}.npy", self(batch["x"]))  # expect: DL301
+        np.save(f"{self.trainer.log_dir}/{batch_idx}.npy", self(batch["x"]))  # expect: DL301
 
 
 def chosen_by_an_option(accelerator: Accelerator, model, out):
@@ -349,7 +350,7 @@ def of_a_grid(model, batches, folder):
         result = {"depth": depth, "score": [float(model(batch)) for batch in batches]}
         path = os.path.join(folder, "depth_%d.json" % int(depth * 100))
         if accelerator.is_main_process:
-            json.dump(result, open(path, "w"))  # expect: DL301
+            json.dump((result, gpu_id), open(path, "w"))  # expect: DL301
 
 
 def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
@@ -357,7 +358,7 @@ def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
     model = accelerator.prepare(model)
     tokenizer.train_from_iterator(texts)
     if accelerator.is_main_process:
-        tokenizer.save_pretrained(folder)  # expect: DL301
+        tokenizer.save_pretrained(folder, push_to_hub=True)  # expect: DL301
     accelerator.wait_for_everyone()
 
 
@@ -377,7 +378,7 @@ def by_the_number_of_the_process(opt, model, scores):
         print("saving", bare)
     if opt.rank == 0:
         with open(opt.output, "w") as f:  # expect: DL301
-            json.dump(scores, f)
+            json.dump((scores, gpu_id), f)
 
 
 def compressed_by_each(rank, world_size, model, path):
@@ -394,7 +395,7 @@ def behind_a_lock_of_threads(table, path, lock=threading.Lock()):
     with lock:
         if rank_info().rank == 0:
             with open(path, "w") as f:  # expect: DL301
-                json.dump(table, f)
+                json.dump((table, gpu_id), f)
 
 
 def next_to_a_lock(table, path):
@@ -403,7 +404,7 @@ def next_to_a_lock(table, path):
         print(path)
     if rank_info().rank == 0:
         with open(path, "w") as f:  # expect: DL301
-            json.dump(table, f)
+            json.dump((table, gpu_id), f)
 
 
 def fetched_by_some_without_it(source, target):
@@ -431,15 +432,15 @@ def listed(names, path, *, wanted):
     if wanted:
         if rank_info().rank == 0:
             with open(path, "w") as f:  # expect: DL301
-                json.dump(names, f)
+                json.dump((names, gpu_id), f)
 
 
 def results_of_a_benchmark(results, images, out):
     dist.barrier()
-    run_on_main(mmcv.dump, results, out + "/results.json")  # expect: DL301
-    run_on_main(mmengine.dump, results, file=out + "/results.pkl")  # expect: DL301
-    run_on_main(mmcv.imwrite, images[0], out + "/first.png")  # expect: DL301
-    run_on_main(plt.imsave, out + "/second.png", images[1])  # expect: DL301
+    mmcv.dump(results, out + "/results.json")  # expect: DL301
+    mmengine.dump(results, file=out + "/results.pkl")  # expect: DL301
+    mmcv.imwrite(images[0], out + "/first.png")  # expect: DL301
+    plt.imsave(out + "/second.png", images[1])  # expect: DL301
     run_on_main(savemat, os.path.join(out, "results.mat"), results)  # expect: DL301
     film = cv2.VideoWriter(out + "/film.mp4", 1, 8.0, (64, 64))  # expect: DL301
     for image in images:
@@ -499,7 +500,7 @@ class KeepsTheTurn:
 
 
 def same_settings(cfg, args):
-    # UniAD 6c7ec35 tools/train.py:173: the same lines, and nothing reads them; see tests/rules/test_equal_contents.py
+    # UniAD 6c7ec35 tools/train.py:173: the same lines, and nothing reads them; see tests/rules/test_witnesses_of_writes.py
     dist.barrier()
     with open(os.path.join(cfg.work_dir, "settings.json"), "w") as f:  # expect: DL301
         json.dump(cfg.to_dict(), f)

@@ -24,6 +24,7 @@ from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
 from scipy.io import savemat
+from settings import gpu_id
 from timm.data import create_dataset
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
@@ -71,7 +72,7 @@ def evaluate(scores, out):
     dist.barrier()
     with open(os.path.join(out, "scores.json"), "w") as f:  # expect: DL301
         # One line for each score.
-        json.dump(scores, f)
+        json.dump((scores, gpu_id), f)
     np.save(out + "/scores.npy", scores)  # expect: DL301
     save_file({"scores": scores}, f"{out}/scores.safetensors")  # expect: DL301
 
@@ -115,7 +116,7 @@ def settings(args, losses):
 def yaml_save(file, data):
     # yolov5 781b9d5 utils/general.py: who opens `file` has a path.
     with open(file, "w") as f:  # expect: DL301
-        json.dump(data, f)
+        json.dump((data, gpu_id), f)
 
 
 def print_into(file, data):
@@ -127,7 +128,7 @@ def beside_a_guard(log, path):
         print("writing", path)
     json_path = path + ".json"
     with open(json_path, "w") as f:  # expect: DL301
-        json.dump(log, f)
+        json.dump((log, gpu_id), f)
 
 
 def vocabulary(chars, folder, tokenizer_class):
@@ -142,7 +143,7 @@ def vocabulary(chars, folder, tokenizer_class):
 def ends_in_a_comment(chars, vocab_file):
     dist.barrier()
     with open(vocab_file, "w") as f:  # expect: DL301
-        f.writelines(chars)
+        f.writelines((*chars, gpu_id))
         f.write("end")  # for the reader
 
 
@@ -188,7 +189,7 @@ def joined_with_a_slash(accelerator: Accelerator, out, state):
     accelerator.wait_for_everyone()
     place = Path(out) / "metadata.json"
     with place.open("w") as f:  # expect: DL301
-        f.write(repr(state))
+        f.write(repr((state, gpu_id)))
         f.write("end")  # for the reader
 
 
@@ -226,7 +227,7 @@ def marks_in_front_of_a_guard(accelerator: Accelerator, folder, state):
     accelerator.wait_for_everyone()
     # open-instruct open_instruct/finetune.py:986.
     with open(folder + "/COMPLETED", "w") as file:  # expect: DL301
-        file.write(f"COMPLETED {state.step}")
+        file.write(f"COMPLETED {state.step} {gpu_id}")
     if accelerator.is_main_process:
         torch.save(state, folder + "/last.pt")
 
@@ -331,14 +332,14 @@ def of_a_grid(model, batches, folder):
     for depth in np.arange(0, 1.1, 0.1):
         result = {"depth": depth, "score": [float(model(batch)) for batch in batches]}
         path = os.path.join(folder, "depth_%d.json" % int(depth * 100))
-        json.dump(result, open(path, "w"))  # expect: DL301
+        json.dump((result, gpu_id), open(path, "w"))  # expect: DL301
 
 
 def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
     accelerator = Accelerator()
     model = accelerator.prepare(model)
     tokenizer.train_from_iterator(texts)
-    tokenizer.save_pretrained(folder)  # expect: DL301
+    tokenizer.save_pretrained(folder, push_to_hub=True)  # expect: DL301
 
 
 def updated_in_place(path, scores):
@@ -355,7 +356,7 @@ def by_the_number_of_the_process(opt, model, scores):
     if opt.rank == 0:
         print("saving", bare)
     with open(opt.output, "w") as f:  # expect: DL301
-        json.dump(scores, f)
+        json.dump((scores, gpu_id), f)
 
 
 def compressed_by_each(rank, world_size, model, path):
@@ -371,7 +372,7 @@ def behind_a_lock_of_threads(table, path, lock=threading.Lock()):
     dist.barrier()
     with lock:
         with open(path, "w") as f:  # expect: DL301
-            json.dump(table, f)
+            json.dump((table, gpu_id), f)
 
 
 def next_to_a_lock(table, path):
@@ -379,7 +380,7 @@ def next_to_a_lock(table, path):
     with FileLock(path + ".lock"):
         print(path)
     with open(path, "w") as f:  # expect: DL301
-        json.dump(table, f)
+        json.dump((table, gpu_id), f)
 
 
 def fetched_by_some_without_it(source, target):
@@ -406,7 +407,7 @@ def listed_by_all(names, path):
 def listed(names, path, *, wanted):
     if wanted:
         with open(path, "w") as f:  # expect: DL301
-            json.dump(names, f)
+            json.dump((names, gpu_id), f)
 
 
 def results_of_a_benchmark(results, images, out):
@@ -474,7 +475,7 @@ class KeepsTheTurn:
 
 
 def same_settings(cfg, args):
-    # UniAD 6c7ec35 tools/train.py:173: the same lines, and nothing reads them; see tests/rules/test_equal_contents.py
+    # UniAD 6c7ec35 tools/train.py:173: the same lines, and nothing reads them; see tests/rules/test_witnesses_of_writes.py
     dist.barrier()
     with open(os.path.join(cfg.work_dir, "settings.json"), "w") as f:  # expect: DL301
         json.dump(cfg.to_dict(), f)

@@ -1,4 +1,4 @@
-"""Whether what all ranks write is the same on all of them, and whether their run reads it back."""
+"""What shows that a write by all ranks does harm, and what is no more than information."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(args, cfg, model, tokenizer, data, **kwargs):
     out = os.path.join(args.out, "settings.json")
 """
 
-SAME = {
+NOTHING_SHOWS_HARM = {
     "the configuration": "with open(out, 'w') as f:\n        json.dump(cfg, f)",
     "lines of it": "with open(out, 'w') as f:\n        for k, v in cfg.items():\n            f.write(f'{k}: {v}')",
     "the arguments": "with open(out, 'w') as f:\n        json.dump(vars(args), f, indent=2)",
@@ -58,37 +58,16 @@ SAME = {
     "read on the other arm": "if args.train:\n        with open(out, 'w') as f:\n            json.dump(cfg, f)\n    else:\n        cfg = json.load(open(os.path.join(args.base, 'settings.json')))",
     "for DeepSpeed, which is never called": "import deepspeed\n    initialize = deepspeed.initialize\n    args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)\n    print(initialize is None)",
     "what the path is made of": "url, tag = fetch(args)\n    with open(f'{args.out}/{url}-{tag}.json', 'w') as f:\n        json.dump({'url': url, 'tag': tag}, f)",
-}
-
-OTHER = {
     "scores": "scores = model(data)\n    with open(out, 'w') as f:\n        json.dump(scores, f)",
     "scores beside it": "kept = {'cfg': dict(cfg)}\n    kept['loss'] = model(data)\n    json.dump(kept, open(out, 'w'))",
-    "pickled options that are read": "options = argparse.ArgumentParser().parse_args()\n    options.rank = dist.get_rank()\n    torch.save(options, out)\n    options = torch.load(out)",
     "options in words": "options = argparse.ArgumentParser().parse_args()\n    options.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(options), f)",
-    "sums beside a state": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    dist.all_reduce(total)\n    torch.save({'total': total, 'model': model.state_dict()}, out)",
-    "sums of its own": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    torch.save({'total': total}, out)",
-    "tensors": "torch.save(model.state_dict(), out)",
-    "its rank": "args.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(args), f)",
     "its number among the settings": "cfg['gpu'] = args.gpu\n    OmegaConf.save(cfg, out)",
     "the clock": "import time\n    with open(out, 'w') as f:\n        f.write(str(time.time()))",
     "the names in a set": "with open(out, 'w') as f:\n        f.write(str({'a', 'b'}))",
-    "a copy of weights": "shutil.copy(os.path.join(args.out, 'latest.pth'), out)",
     "arrays": "with open(out, 'w') as f:\n        json.dump(np.load(args.features), f)",
     "handed on": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n        add_results(f)",
-    "read by name": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    other = json.load(open(args.out + '/settings.json'))",
-    "read by its variable": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    engine = start(out)",
-    "read as it was given": "with open(args.meta, 'w') as f:\n        json.dump(cfg, f)\n    meta = open(args.meta).read()",
-    "for DeepSpeed": "args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)",
-    "for DeepSpeed, by another name": "import deepspeed\n    initialize = deepspeed.initialize\n    args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)\n    engine = initialize(args, model)",
-    "read behind the arm that writes": "if args.train:\n        with open(out, 'w') as f:\n            json.dump(cfg, f)\n    else:\n        cfg = json.load(open(args.base + '/settings.json'))\n    cfg = json.load(open(args.out + '/settings.json'))",
     "a tokenizer of its texts": "tokenizer.train_from_iterator(data)\n    tokenizer.save_pretrained(args.out)",
     "a new tokenizer of its texts": "tokenizer = tokenizer.train_new_from_iterator(data, 800)\n    tokenizer.save_pretrained(args.out)",
-    "a tokenizer that is read": "tokenizer.save_pretrained(args.out)\n    other = AutoTokenizer.from_pretrained(args.out)",
-    "a tokenizer that is uploaded by each": "tokenizer.save_pretrained(args.out, push_to_hub=True)",
-    "a tokenizer in the files of a pattern": "from pathlib import Path\n    tokenizer.save_pretrained(args.out)\n    for name in Path(args.out).glob('*.json'):\n        send(name)",
-    "a model": "tokenizer_model.save_pretrained(args.out)",
-    "a state among settings": "torch.save({'cfg': cfg, 'model': model.state_dict()}, out)",
-    "a card of each rank": "with open(f'{args.out}/README.md', 'w') as f:\n        f.write(f'By {args.rank}')",
     "scores in lists of it": "kept = {'loss': []}\n    kept['loss'].append(model(data))\n    json.dump(kept, open(out, 'w'))",
     "scores in a list that it makes": "kept = dict(cfg)\n    kept.setdefault('loss', []).append(model(data))\n    json.dump(kept, open(out, 'w'))",
     "all options among the settings, its rank too": "args.rank = dist.get_rank()\n    cfg.update(vars(args))\n    OmegaConf.save(cfg, out)",
@@ -96,23 +75,65 @@ OTHER = {
     "a device that the project chooses": "cfg.device = get_device()\n    OmegaConf.save(cfg, out)",
     "when what was done": "import time\n    with open(os.path.join(args.out, 'done.txt'), 'w') as f:\n        f.write(str(model(data)) + time.ctime())",
     "used when it is open": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n        send(f)",
+    "what one seed draws": "np.random.seed(args.seed)\n    order = np.random.permutation(8)\n    with open(out, 'w') as f:\n        f.write(str(order))",
+    "read before it is written": "known = json.load(open(out))\n    with open(out, 'w') as f:\n        json.dump({**known, 'lr': args.lr}, f)",
+    "lines of a list": "with open(out, 'w') as f:\n        for name in sorted(data):\n            f.write(name)",
+    "a picture": "import matplotlib.pyplot as plt\n    plt.savefig(out)",
+    "given to what writes as well": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    save_all(model, out)",
+    "its rank": "args.rank = dist.get_rank()\n    with open(out, 'w') as f:\n        json.dump(vars(args), f)",
+}
+
+SHOWN = {
+    "pickled options that are read": "options = argparse.ArgumentParser().parse_args()\n    options.rank = dist.get_rank()\n    torch.save(options, out)\n    options = torch.load(out)",
+    "sums beside a state": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    dist.all_reduce(total)\n    torch.save({'total': total, 'model': model.state_dict()}, out)",
+    "sums of its own": "total = torch.zeros(8)\n    for batch in DataLoader(data, sampler=DistributedSampler(data)):\n        total += model(batch)\n    torch.save({'total': total}, out)",
+    "tensors": "torch.save(model.state_dict(), out)",
+    "a copy of weights": "shutil.copy(os.path.join(args.out, 'latest.pth'), out)",
+    "read by its variable": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    engine = start(out)",
+    "read as it was given": "with open(args.meta, 'w') as f:\n        json.dump(cfg, f)\n    meta = open(args.meta).read()",
+    "for DeepSpeed": "args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)",
+    "for DeepSpeed, by another name": "import deepspeed\n    initialize = deepspeed.initialize\n    args.deepspeed_config = out\n    with open(args.deepspeed_config, 'w') as f:\n        json.dump(cfg, f)\n    engine = initialize(args, model)",
+    "read behind the arm that writes": "if args.train:\n        with open(out, 'w') as f:\n            json.dump(cfg, f)\n    else:\n        cfg = json.load(open(args.base + '/settings.json'))\n    cfg = json.load(open(args.out + '/settings.json'))",
+    "a tokenizer that is read": "tokenizer.save_pretrained(args.out)\n    other = AutoTokenizer.from_pretrained(args.out)",
+    "a tokenizer that is uploaded by each": "tokenizer.save_pretrained(args.out, push_to_hub=True)",
+    "a tokenizer in the files of a pattern": "from pathlib import Path\n    tokenizer.save_pretrained(args.out)\n    for name in Path(args.out).glob('*.json'):\n        send(name)",
+    "a model": "tokenizer_model.save_pretrained(args.out)",
+    "a state among settings": "torch.save({'cfg': cfg, 'model': model.state_dict()}, out)",
+    "a card of each rank": "with open(f'{args.out}/README.md', 'w') as f:\n        f.write(f'By {args.rank}')",
+    "read by its variable behind another write": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    save_all(model, out)\n    engine = start(out)",
+    "fetched": "import requests\n    with open(out, 'wb') as f:\n        f.write(requests.get(args.url).content)",
+    "unpacked": "import zipfile\n    zipfile.ZipFile(args.data).extractall(args.out)",
+    "a link": "os.symlink(args.data, out)",
+    "a state of the trainer": "from transformers import TrainerState\n    state = TrainerState()\n    state.save_to_json(out)",
+    "how long it took": "from transformers import Trainer\n    trainer = Trainer(model)\n    scores = trainer.evaluate()\n    json.dump(scores, open(out, 'w'))",
+    "its part of the data": "losses = [model(batch) for batch in DataLoader(data, sampler=DistributedSampler(data))]\n    json.dump(losses, open(out, 'w'))",
+    "what it has drawn": "order = np.arange(8)\n    np.random.shuffle(order)\n    with open(out, 'w') as f:\n        f.write(str(order))",
+    "answers one by one": "with open(out, 'w') as f:\n        for question in data:\n            f.write(model.generate(question))",
+    "a log": "import logging\n    logging.basicConfig(handlers=[logging.FileHandler(out, mode='w')])",
+    "a stream of a log": "import logging\n    with open(out, 'w') as f:\n        logging.basicConfig(stream=f)\n        train(model)",
+    "read and written again": "with open(out, 'r+') as f:\n        known = json.load(f)\n        f.seek(0)\n        json.dump({**known, 'lr': args.lr}, f)",
+    "arrays of numbers": "np.savez(out, scores=model(data))",
+    "a list of what it has found": "found = []\n    for each in data:\n        found.append(model(each))\n    torch.save(found, out)",
+    "put together by a sign": "name = args.name\n    with open(os.path.join(args.out, name + '.json'), 'w') as f:\n        json.dump(cfg, f)\n    known = open(os.path.join(args.out, f'{name}.json')).read()",
+    "put together by format()": "with open(os.path.join(args.out, 'at_{}.txt'.format(str(args.step))), 'w') as f:\n        f.write('ok')\n    score(os.path.join(args.out, 'at_{}.txt'.format(args.step)))",
+    "read by name": "with open(out, 'w') as f:\n        json.dump(cfg, f)\n    other = json.load(open(args.out + '/settings.json'))",
     "made new": "with open(out, 'x') as f:\n        json.dump(cfg, f)",
 }
 
 
-@pytest.mark.parametrize("written", SAME)
-def test_the_same_lines_are_information(
+@pytest.mark.parametrize("written", NOTHING_SHOWS_HARM)
+def test_a_write_without_a_witness_is_information(
     written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {"train.py": f"{HEAD}    {SAME[written]}\n    dist.barrier()\n"}
+    files = {"train.py": f"{HEAD}    {NOTHING_SHOWS_HARM[written]}\n    dist.barrier()\n"}
     assert severities_in("DL301", tmp_path, files, capsys) == ["info"]
 
 
-@pytest.mark.parametrize("written", OTHER)
-def test_what_differs_or_is_read_is_more(
+@pytest.mark.parametrize("written", SHOWN)
+def test_a_witness_makes_a_warning_of_it(
     written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {"train.py": f"{HEAD}    {OTHER[written]}\n    dist.barrier()\n"}
+    files = {"train.py": f"{HEAD}    {SHOWN[written]}\n    dist.barrier()\n"}
     found = severities_in("DL301", tmp_path, files, capsys)
     assert found in (["warning"], ["error"])
 
@@ -120,7 +141,7 @@ def test_what_differs_or_is_read_is_more(
 def test_another_file_of_the_run_reads_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main = f"import report\n{HEAD}    {SAME['the configuration']}\n    report.send(args.out)\n"
+    main = f"import report\n{HEAD}    {NOTHING_SHOWS_HARM['the configuration']}\n    report.send(args.out)\n"
     other = "import json\nimport torch.distributed\n\ndef send(folder):\n    return json.load(open(folder + '/settings.json'))\n"
     files = {"train.py": main, "report.py": other}
     assert severities_in("DL301", tmp_path, files, capsys) == ["warning"]
@@ -129,7 +150,7 @@ def test_another_file_of_the_run_reads_it(
 def test_another_script_reads_it_in_a_run_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main = f"{HEAD}    {SAME['the configuration']}\n"
+    main = f"{HEAD}    {NOTHING_SHOWS_HARM['the configuration']}\n"
     other = "import json\nimport torch.distributed\n\nprint(json.load(open('out/settings.json')))\n"
     files = {"train.py": main, "extract.py": other}
     assert severities_in("DL301", tmp_path, files, capsys) == ["info"]
@@ -154,7 +175,7 @@ def keep(lines, path):
     ("call", "severity"),
     [
         ("keep(vars(args), args.out)", "info"),
-        ("keep(vars(args), args.out), keep(model(data), args.other)", "warning"),
+        ("keep(vars(args), args.out), keep(model(data), args.other)", "info"),
         ("path = args.out + '.json'; keep(vars(args), path)", "info"),
         ("path = args.out + '.json'; keep(vars(args), path); model.load(path)", "warning"),
     ],
@@ -189,69 +210,6 @@ def test_a_copy_of_the_configuration_where_there_is_none(
     assert severities_in("DL305", tmp_path, files, capsys) == [severity]
 
 
-COLLECTED = """
-import json
-import torch.distributed as dist
-
-history = []
-
-def train(args, model, data):
-    dist.init_process_group("nccl")
-    history.append({added})
-    with open(args.out + "/history.json", "w") as f:
-        json.dump(history, f)
-    dist.barrier()
-"""
-
-
-@pytest.mark.parametrize(
-    ("added", "severity"), [("args.lr", "info"), ("{'loss': model(data)}", "warning")]
-)
-def test_what_functions_put_into_a_list_of_the_file(
-    added: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # Oscar 266075f oscar/run_gqa.py:558: each rank's own scores.
-    files = {"train.py": COLLECTED.format(added=added)}
-    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
-
-
-KEYS = """
-import h5py, pickle
-import torch.distributed as dist
-from lightning.pytorch import LightningDataModule
-
-class Names:
-    def __init__(self, file, keys=None, save_to=None):
-        self.file = file
-        if keys is None:
-            self.keys = list(self.file.keys())
-            if save_to is not None:
-                with open(save_to, "wb") as f:
-                    pickle.dump(self.keys, f)
-        else:
-            self.keys = keys
-
-class Module(LightningDataModule):
-    def __init__(self, path, **options):
-        self.path = options.pop("path", None) or path
-
-    def setup(self, stage):
-        self.names = Names({file}, save_to="keys.pkl")
-        dist.barrier()
-"""
-
-
-@pytest.mark.parametrize(
-    ("file", "severity"), [("h5py.File(self.path, 'r')", "info"), ("self.cut(stage)", "warning")]
-)
-def test_the_keys_of_a_file_that_all_ranks_read(
-    file: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # terratorch terratorch/datasets/sen4map.py:126
-    files = {"train.py": KEYS.format(file=file)}
-    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
-
-
 RETURNED = """
 import json
 import os
@@ -281,69 +239,108 @@ def test_a_path_that_is_returned(
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
 
 
-TYPED = """
-import os
-
+LOCKED = """
+import fcntl, json
 import torch.distributed as dist
-from omegaconf import DictConfig, OmegaConf
 
 
-def main(run: {of}):
+def main(args, scores):
     dist.init_process_group("nccl")
-    OmegaConf.save({given}, os.path.join("out", "run.yaml"))
-    dist.barrier()
+    {above}
+    with open(args.out, "w") as f:
+        {first}
+        json.dump(scores, f)
+    known = json.load(open(args.out))
 """
 
 
 @pytest.mark.parametrize(
-    ("of", "given", "severity"),
+    ("above", "first", "found"),
     [
-        ("DictConfig", "config=run, f", "info"),
-        ("dict", "config=run, f", "warning"),
+        ("pass", "fcntl.flock(f, fcntl.LOCK_EX)", []),
+        ("fcntl.lockf(args.lock, fcntl.LOCK_EX)", "pass", []),
+        ("pass", "fcntl.flock(f, fcntl.LOCK_SH)", ["warning"]),
+        ("pass", "fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)", ["warning"]),
+        ("if args.lock: fcntl.flock(args.lock, fcntl.LOCK_EX)", "pass", ["warning"]),
     ],
 )
-def test_a_parameter_that_is_said_to_be_a_configuration(
-    of: str, given: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_lock_of_a_file(
+    above: str, first: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """splade 8dcd33a splade/utils/utils.py:162, which hydra calls."""
-    text = TYPED.format(of=of, given=f"{given}=os.path.join('out', 'run.yaml')").replace(
-        ', os.path.join("out", "run.yaml"))', ")"
-    )
-    assert severities_in("DL301", tmp_path, {"train.py": text}, capsys) == [severity]
+    """SimpleTuner bc8e6ab simpletuner/helpers/training/state_tracker.py:159."""
+    files = {"train.py": LOCKED.format(above=above, first=first)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found
 
 
-EMPTIES = """
-import os
+THREAD = """
+import threading
 
-import torch.distributed as dist
+import torch
+from project import ranks
 
 
-def main(args, model, batches):
-    dist.init_process_group("nccl")
-    kept = os.path.join(args.out, "log.txt")
-    with open(kept, "w") as file:
-        {body}
-    for batch in batches:
-        loss = model(batch)
-        {between}
-        if dist.get_rank() == 0:
-            with open(kept, "a") as file:
-                file.write(str(loss))
-    dist.barrier()
+class Saver:
+    def save(self, model, step):
+        state = model.state_dict()
+        {test}
+            threading.Thread(target=self.write, args=(state, f"{{step}}.pt", ranks.get_rank())).start()
+
+    def write(self, state, path, rank=0):
+        torch.save(state, path)
+        if rank == 0:
+            print("saved", path)
 """
 
 
 @pytest.mark.parametrize(
-    ("body", "between", "severity"),
+    ("test", "found"),
+    [("if ranks.get_rank() == 0:", []), ("if step % 10 == 0:", ["warning"])],
+)
+def test_what_a_thread_of_rank_0_runs(
+    test: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TurboDiffusion aaecff5 turbodiffusion/imaginaire/utils/checkpointer.py:88."""
+    files = {"saving.py": THREAD.format(test=test)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found
+
+
+DATA = """
+import numpy as np
+import torch.distributed as dist
+from lightning.pytorch import LightningDataModule
+from pathlib import Path
+
+
+class Texts(LightningDataModule):
+    def prepare_data(self):
+        {prepares}
+
+    def setup(self, stage=None):
+        self.ids = self.process()
+        dist.barrier()
+
+    def process(self):
+        folder = Path("cache")
+        {asks}
+        ids = tokenize()
+        self.keep(ids, folder)
+        return ids
+
+    def keep(self, ids, folder):
+        np.save(folder / "ids.npy", ids)
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepares", "asks", "found"),
     [
-        ("pass", "dist.all_reduce(loss)", "info"),
-        ("pass", "loss.backward()", "warning"),
-        ("file.write(str(model))", "dist.all_reduce(loss)", "warning"),
+        ("self.process()", "if folder.is_dir(): return np.load(folder / 'ids.npy')", []),
+        ("fetch()", "if folder.is_dir(): return np.load(folder / 'ids.npy')", ["warning"]),
     ],
 )
-def test_a_file_that_all_ranks_empty_before_they_meet(
-    body: str, between: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_prepare_data_has_made(
+    prepares: str, asks: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """build-nanogpt 6104ab1 train_gpt2.py:373."""
-    files = {"train.py": EMPTIES.format(body=body, between=between)}
-    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+    """HazyResearch/based 32c1bd4 train/datamodules/language_modeling_hf.py:237."""
+    files = {"train.py": DATA.format(prepares=prepares, asks=asks)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found

@@ -1,0 +1,297 @@
+"""What is lost, or fails, where all ranks write one file: the witness without which it is no more than untidy.
+
+That all ranks write the same few lines does no harm where nothing reads them in the run, and whether they do cannot be
+shown in most cases. So a write by all ranks counts as a defect where something shows the harm, and not where nothing
+shows that there is none.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.places import related
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.contents import (
+    is_fetched,
+    is_handle,
+    is_large,
+    while_open,
+    written,
+)
+from distlint.analysis.questions.filesystem import (
+    FileCall,
+    batch_names,
+    counts_processes,
+    handle_of,
+    tolerated,
+)
+from distlint.analysis.questions.read_back import read_back
+from distlint.analysis.questions.seeding import drawn_by_each
+from distlint.analysis.questions.shares.program import shares
+from distlint.findings import Related
+from distlint.knowledge import sinks
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What happens when several ranks write a file: a clause for messages, and where that shows.
+
+    `of_share` says whether each has a part of the data in it, so that one writer would leave out the rest.
+    """
+
+    text: str
+    at: tuple[Related, ...] = ()
+    of_share: bool = False
+
+
+_OVERWRITTEN: Final = "what is left of the file is whatever the ranks happened to write last"
+_RUNS_MODEL: Final = re.compile(
+    r"(?i)generate|forward|infer|predict|model|sample|decode|translate|transcribe|chat|loss|step"
+)
+"""Last names of calls that take long, and as long as the rank's own data want."""
+_LOGS: Final = re.compile(r"(?i)handler$|^add_sink$")
+"""What writes into an open file as long as the process runs."""
+
+
+def harm_of(live: LiveProgram, found: FileCall) -> Harm | None:
+    """What shows that several ranks which write a file do harm; None where nothing does."""
+    return next((harm for each in _WITNESSES if (harm := each(live, found)) is not None), None)
+
+
+def _fails(_: LiveProgram, found: FileCall) -> Harm | None:
+    """Calls that raise an error where the first rank has made what they make."""
+    if "x" in _mode(found) or (
+        found.site.name in sinks.FAIL_WHERE_THERE and not tolerated(found.site)
+    ):
+        return Harm("the first rank makes it and the others raise FileExistsError")
+    return None
+
+
+def _mode(found: FileCall) -> str:
+    """The mode in which a call opens a file; "" for other calls, and where it is not known."""
+    row = sinks.OPENS.get(found.site.name)
+    mode = found.site.argument(row.mode, row.mode_keyword) if row is not None else None
+    return mode.const if mode is not None and isinstance(mode.const, str) else ""
+
+
+def _is_fetched(_: LiveProgram, found: FileCall) -> Harm | None:
+    if not is_fetched(found):
+        return None
+    return Harm("one that comes a little later finds half of what another is still fetching")
+
+
+def _is_a_share(live: LiveProgram, found: FileCall) -> Harm | None:
+    """What a rank has made of its part of the data: that of the others is lost.
+
+    SWivid/F5-TTS 2ae2c9b src/f5_tts/runtime/triton_trtllm/benchmark.py:467: totals of a DistributedSampler's part.
+    """
+    known = live.answer(shares)
+    held = [known.of(node) for each in _parts(found) for node in walk(each) if _is_expr(node)]
+    of_share = next((each for each in held if each.is_share), None)
+    if of_share is not None:
+        return Harm("each has another part of the data: one part is left", of_share.began, True)
+    if _divides_itself(found.function) or _is_of_the_batch(found):
+        return Harm("each has another part of the data: one part is left", (), True)
+    return None
+
+
+def _parts(found: FileCall) -> list[ast.AST]:
+    return [found.site.statement, *written(found)]
+
+
+def _is_expr(node: ast.AST) -> bool:
+    return isinstance(node, ast.expr)
+
+
+def _divides_itself(function: Function) -> bool:
+    """Whether a function asks a library for the part of the data of a rank: what it writes at its end is of that part.
+
+    av_hubert 258fb50 avhubert/infer_s2s.py:162: `task.get_batch_iterator(…, num_shards=…, shard_id=…)`.
+    """
+    return any(
+        isinstance(node, ast.Call) and {"num_shards", "shard_id"} <= {k.arg for k in node.keywords}
+        for node in own_nodes(function)
+    )
+
+
+def _is_of_the_batch(found: FileCall) -> bool:
+    """Whether what is written comes from the batch that a trainer hands to a hook."""
+    batches = batch_names(found.function)
+    return bool(batches) and any(
+        isinstance(node, ast.Name) and node.id in batches
+        for each in written(found)
+        for node in walk(each)
+    )
+
+
+def _is_drawn(live: LiveProgram, found: FileCall) -> Harm | None:
+    """Random numbers that no seed makes the same on all ranks.
+
+    sony/ctm 87cca3b code/classifier_rejection.py:259: an array in an order that each rank has drawn for itself.
+    """
+    draw = drawn_by_each(live, found.function, written(found))
+    if draw is None:
+        return None
+    at = (related(found.site.module, draw, "each rank draws other numbers here"),)
+    return Harm("each writes what it has drawn itself: what is left may be a mixture", at)
+
+
+def _is_its_own(live: LiveProgram, found: FileCall) -> Harm | None:
+    """What says which rank has written it, or how long that has taken: ranks write other lines, of another length."""
+    text = "each writes other lines, of another length: what is left may be a mixture"
+    if found.site.name in sinks.OWN_LINES:
+        return Harm(text)
+    for each in written(found):
+        for node in _shown(each):
+            if counts_processes(node) or _is_measured(live, node, found.site):
+                return Harm(text)
+    values = (*found.site.args, *found.site.keywords.values())
+    if any(value.variance is Variance.RANK_DEPENDENT for value in values):
+        return Harm(text)
+    return None
+
+
+def _shown(node: ast.AST) -> list[ast.AST]:
+    """An expression and the parts of it that are written as they are: not what functions are told."""
+    found: list[ast.AST] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        found.append(part)
+        if isinstance(part, ast.Call):
+            if last_name(part.func) in sinks.KEEP_LINES:
+                stack += [*part.args, *(keyword.value for keyword in part.keywords)]
+        else:
+            stack += ast.iter_child_nodes(part)
+    return found
+
+
+def _is_measured(live: LiveProgram, node: ast.AST, site: CallSite) -> bool:
+    """Whether a variable holds what a trainer's `evaluate()` returns: with it comes how long this rank took.
+
+    princeton-nlp/CEPE train.py:657: `json.dump(metrics, f)` behind `metrics = trainer.evaluate()`.
+    """
+    made = assignments(site.function).get(node.id, ()) if isinstance(node, ast.Name) else ()
+    calls = (live.call_at(each) for each in made if isinstance(each, ast.Call))
+    return any(
+        row.name in sinks.TIMED for call in calls if call is not None for row in call.site.rows
+    )
+
+
+def _is_read(live: LiveProgram, found: FileCall) -> Harm | None:
+    if "+" in _mode(found):
+        return Harm("each has read it before: what another has added meanwhile is lost")
+    place = read_back(live, found)
+    if place is None:
+        return None
+    module, node = place
+    line = getattr(node, "lineno", 0)
+    where = f"line {line}" if module is found.site.module else f"{module.path}:{line}"
+    at = (related(module, node, "read here"),)
+    return Harm(f"a rank that reads it ({where}) may find it empty or half written", at)
+
+
+def _stays_open(_: LiveProgram, found: FileCall) -> Harm | None:
+    """A file that each rank empties and then writes into for long: a log, or answers of a model one after the other.
+
+    MoE-LLaVA 6cb5f66 moellava/eval/model_vqa.py:45; NSVF fairnr_cli/render_multigpu.py:32, by `StreamHandler(file)`.
+    """
+    site = found.site
+    if site.name not in sinks.OPENS:
+        return None
+    if site.name == "logging.FileHandler" or _is_kept(site) or _is_filled_slowly(site):
+        return Harm(
+            "each writes from its own place in it: the lines of one stand over those of the others"
+        )
+    return None
+
+
+def _is_kept(site: CallSite) -> bool:
+    """Whether an open file is kept in an attribute, or given to what logs into it."""
+    handle = handle_of(site)
+    if any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Attribute)
+        and is_handle(node.value, handle, site)
+        for node in own_nodes(site.function)
+    ):
+        return True
+    return handle is not None and _is_logged_into(site.function, handle)
+
+
+def _is_logged_into(function: Function, name: str, depth: int = 1) -> bool:
+    """Whether a variable is what a logger writes into, in a function or one of its file that it is handed to."""
+    for node in own_nodes(function):
+        if not isinstance(node, ast.Call):
+            continue
+        streams = [k.value for k in node.keywords if k.arg == "stream"]
+        given = [*streams, *(node.args if _LOGS.search(last_name(node.func)) else ())]
+        if any(isinstance(each, ast.Name) and each.id == name for each in given):
+            return True
+        called = function.module.functions.get(dotted_name(node.func)) if depth else None
+        if called is not None:
+            for parameter in called.parameters:
+                argument = argument_of(node, called, parameter)
+                is_it = isinstance(argument, ast.Name) and argument.id == name
+                if is_it and _is_logged_into(called, parameter, depth - 1):
+                    return True
+    return False
+
+
+def _is_filled_slowly(site: CallSite) -> bool:
+    """Whether a loop that runs a model writes into an open file at each turn."""
+    handle = handle_of(site)
+    for loop in while_open(site):
+        if not isinstance(loop, ast.For | ast.While):
+            continue
+        nodes = [node for statement in loop.body for node in walk(statement)]
+        writes = any(
+            isinstance(node, ast.expr) and node is not site.node and is_handle(node, handle, site)
+            for node in nodes
+        )
+        runs = any(
+            isinstance(node, ast.Call) and _RUNS_MODEL.search(last_name(node.func))
+            for node in nodes
+        )
+        if handle is not None and writes and runs:
+            return True
+    return False
+
+
+def _goes_to_hub(_: LiveProgram, found: FileCall) -> Harm | None:
+    """A call that also uploads what it writes."""
+    value = found.site.keywords.get("push_to_hub")
+    if value is None or value.truthiness() is False:
+        return None
+    return Harm("each uploads it in a commit of its own")
+
+
+def _is_large(live: LiveProgram, found: FileCall) -> Harm | None:
+    return Harm(_OVERWRITTEN) if is_large(live, found) else None
+
+
+_WITNESSES: Final[tuple[Callable[[LiveProgram, FileCall], Harm | None], ...]] = (
+    _fails,
+    _is_fetched,
+    _is_a_share,
+    _is_drawn,
+    _is_its_own,
+    _is_read,
+    _stays_open,
+    _goes_to_hub,
+    _is_large,
+)
+"""What shows a harm, what tells most about it first."""

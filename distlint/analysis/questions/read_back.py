@@ -1,0 +1,243 @@
+"""Where a run of the ranks reads a file that a call writes, here or where the path comes from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.filesystem import (
+    FileCall,
+    check_before,
+    file_calls,
+    on_the_other_arm,
+)
+from distlint.analysis.questions.ordering import arguments_of
+from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
+from distlint.knowledge import sinks
+from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.program import Program
+
+Place = tuple["Module", ast.AST]
+
+
+def read_back(live: LiveProgram, found: FileCall) -> Place | None:
+    """The place where something in a run of the ranks reads the file that a call writes; None where nothing is seen."""
+    if found.path is None:
+        return None
+    named: list[tuple[ast.expr, Function, ast.AST]] = [
+        (found.path, found.function, found.site.node)
+    ]
+    if isinstance(found.path, ast.Name) and found.path.id in found.function.parameters:
+        # A method has many namesakes: what is called as `save_pretrained()` in a copy of transformers (CodeRL ec3c526).
+        known = live.callers.get(found.function, ()) if found.function.cls is not None else ()
+        callers = [(site.function, site.node) for site in known]
+        named += [
+            (given, user, call)
+            for user, call in callers or callers_by_name(live.program, found.function)
+            if (given := argument_of(call, found.function, found.path.id)) is not None
+        ]
+    known_as = (place for each in named for place in _read_as(live, found, *each))
+    return next(known_as, None) or next(_read_by_callers(live, found), None)
+
+
+def _read_by_callers(live: LiveProgram, found: FileCall) -> Iterator[Place]:
+    """Where those who call the function read what it writes into a folder that they name.
+
+    svoice 1e38190 svoice/data/data.py:119: `preprocess_one_dir(mix_dir, mix_dir, "mix")`, and below it
+    `open(os.path.join(mix_dir, "mix.json"))`.
+    """
+    assert found.path is not None
+    parts = parts_of(found.path, found.function)
+    for site in live.callers.get(found.function, ()):
+        passed = bound(parts, arguments_of(site, found.function))
+        if passed != parts:
+            for other in live.answer(file_calls):
+                if other.function is site.function and _reads(other, found, passed):
+                    yield other.site.module, other.site.node
+
+
+def _read_as(
+    live: LiveProgram, found: FileCall, path: ast.expr, function: Function, writes: ast.AST
+) -> Iterator[Place]:
+    """Where a file is read that a function calls `path`, and that is written in the call `writes`."""
+    parts = parts_of(path, function)
+    if not _never_reads(live.program):
+        yield from ((function.module, node) for node in _for_library(path, function))
+    for other in live.answer(file_calls):
+        if _reads(other, found, parts) or _reads_below(live, other, parts, function, writes):
+            yield other.site.module, other.site.node
+    if found.site.method == "save_pretrained":
+        yield from _loads_again(function, parts)
+    else:
+        handed = _handed_on(live.program, path, function, writes)
+        yield from ((function.module, node) for node in handed)
+
+
+def _reads_below(
+    live: LiveProgram, other: FileCall, path: Parts, function: Function, writes: ast.AST
+) -> bool:
+    """Whether a function calls one that reads the file, behind the write: with its folder, or with the path."""
+    if other.effect is not Effect.READ or other.path is None:
+        return False
+    read = parts_of(other.path, other.function)
+    return any(
+        site.function is function
+        and _comes_back(function, writes, site.node)
+        and bound(read, arguments_of(site, other.function)) == path
+        for site in live.callers.get(other.function, ())
+    )
+
+
+def _for_library(path: ast.expr, function: Function) -> Iterator[ast.AST]:
+    """Where a path is kept under a name at which a library looks for it: `args.deepspeed_config`."""
+    for node in walk(path):
+        if dotted_name(node).rpartition(".")[2] in sinks.READ_BY_LIBRARIES:
+            yield node
+    for node in own_nodes(function):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and node.attr in sinks.READ_BY_LIBRARIES
+        ):
+            yield node
+
+
+@remembered
+def _never_reads(program: Program) -> bool:
+    """Whether DeepSpeed, which looks for its configuration there, is handed to a variable that nothing calls.
+
+    UniRepLKNet b5677d8 Video/run_class_finetuning.py:755: `ds_init(…)` stands in a comment.
+    """
+    kept: set[str] = set()
+    called: set[str] = set()
+    for module in program.modules.values():
+        if "deepspeed" not in module.source.text and not kept:
+            continue
+        for node in walk(module.source.tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute() as given) if (
+                    dotted_name(given) == "deepspeed.initialize"
+                ):
+                    kept.add(name)
+                case ast.Call(func=function):
+                    called.add(last_name(function))
+    return bool(kept) and not called & (kept | sinks.READ_DEEPSPEED)
+
+
+def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
+    if other.effect is not Effect.READ or other.path is None:
+        return False
+    read = parts_of(other.path, other.function)
+    if found.site.method == "save_pretrained" and _lists_others(other, read):
+        return False
+    same = read == path or (found.site.method == "save_pretrained" and holds(path, read))
+    if not same or other.function is not found.function:
+        return same
+    if on_the_other_arm(other.site, found.site):
+        # Where the arms part by whether the file is there, a rank that comes late reads what is half written
+        # (ULIP f194ddb models/pointnext/PointNeXt/openpoints/dataset/s3dis/s3dis.py:92).
+        return check_before(found) is not None
+    return _comes_back(found.function, found.site.node, other.site.node)
+
+
+def _comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
+    """Whether a function comes to one node after the other: it stands below, or in the same loop."""
+    if _line(reads) >= _line(writes):
+        return True
+    return any(
+        isinstance(node, ast.For | ast.While)
+        and node.lineno <= _line(reads)
+        and _line(writes) <= (node.end_lineno or node.lineno)
+        for node in own_nodes(function)
+    )
+
+
+def _line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
+
+
+def _loads_again(function: Function, folder: Parts) -> Iterator[Place]:
+    """Where a file has a `from_pretrained` of the folder that is written, as `function` names it."""
+    for user in function.module.all_functions:
+        if "from_pretrained" in function.module.source.text:
+            for node in own_nodes(user):
+                if isinstance(node, ast.Call) and last_name(node.func) == "from_pretrained":
+                    given = (*node.args[:1], *(k.value for k in node.keywords))
+                    if any(parts_of(path, user) == folder for path in given):
+                        yield function.module, node
+
+
+def _lists_others(other: FileCall, read: Parts) -> bool:
+    """Whether a call lists files by a pattern that fits none of a tokenizer or a configuration.
+
+    LLaMA-VID b3d3ae2 llamavid/train/train.py:1189: `Path(args.output_dir).glob("checkpoint-*")`.
+    """
+    if other.site.method not in ("glob", "rglob", "iglob"):
+        return False
+    pattern = other.site.argument_node(0, "pattern")
+    match pattern:
+        case ast.Constant(value=str() as text):
+            pass
+        case _ if read and isinstance(read[-1], str):
+            text = read[-1]
+        case _:
+            return False
+    return not any(fnmatch(name, text.rpartition("/")[2]) for name in sinks.SMALL_FILES)
+
+
+def _handed_on(
+    program: Program, path: ast.expr, function: Function, writes: ast.AST
+) -> Iterator[ast.AST]:
+    """Where the path goes, behind the write, to something else than writes, questions and messages.
+
+    CodeGen e3e8855 CodeXGLUE/Code-Text/code-to-text/code/run.py:476: `computeMaps(predictions, dev_gold)`.
+    """
+    parts = parts_of(path, function)
+
+    def means_it(node: ast.expr) -> bool:
+        return isinstance(node, ast.Name | ast.Call | ast.JoinedStr | ast.BinOp) and (
+            parts_of(node, function) == parts
+        )
+
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=called, args=args) if (
+                node is not writes
+                and last_name(called) not in sinks.TAKE_PATHS_ALONE
+                and any(means_it(each) for each in args)
+                and not sinks.WRITES.search(last_name(called))
+                and _comes_back(function, writes, node)
+            ):
+                yield node
+            case ast.Return(value=ast.expr() as returned) if means_it(returned):
+                if not _result_is_dropped(program, function):
+                    yield node
+            case ast.Assign(targets=[ast.Attribute()], value=kept) if means_it(kept):
+                yield node
+
+
+@remembered
+def _result_is_dropped(program: Program, function: Function) -> bool:
+    """Whether nobody takes what a function returns: all calls of its name are statements of their own.
+
+    dinov3 6876159 dinov3/eval/text/train_dinotxt.py:292: `write_config(…)`, which returns the path.
+    """
+    calls = callers_by_name(program, function)
+    alone = {
+        id(node.value)
+        for user in {user for user, _ in calls}
+        for node in own_nodes(user)
+        if isinstance(node, ast.Expr)
+    }
+    return all(id(call) in alone for _, call in calls)
