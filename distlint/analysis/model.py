@@ -25,6 +25,7 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.entry_points import entries_to, shows_several
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -44,7 +45,14 @@ from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.hooks import AFTER_FAILURE
-from distlint.launch.engines import Engine, Start, first_start, only_starts_one, order
+from distlint.launch.engines import (
+    Engine,
+    Start,
+    first_start,
+    only_starts_one,
+    order,
+    starts_several,
+)
 from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -90,6 +98,21 @@ class Model(LiveProgram):
             and not self.launch.older_than(arm.package, arm.version, module.path)
             for arm in arms_for_old_versions(module)
         )
+
+    def is_of_one_process(self, path: str, line: int) -> bool:
+        """Whether entry points lead to a place, and nothing shows that any of them is started on several processes."""
+        return any(
+            module.path == path
+            and (entries := entries_to(self.program, module, line)) is not None
+            and not any(shows_several(self.program, each) for each in entries)
+            and not any(self._is_launched(each) for each in entries)
+            for module in self.modules
+        )
+
+    def _is_launched(self, entry: Module) -> bool:
+        """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
+        known = {each.source.path for each in self.program.modules.values()}
+        return starts_several(self.launch, entry.source.path, known)
 
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""

@@ -1,0 +1,172 @@
+"""Which entry points lead to a place, and what their code shows of several processes.
+
+A script, a notebook, a file of tests: what starts there and meets no other process is of one, whatever the library does
+for others that it uses. What shows several is positive: the code that the entry leads to makes a process group, starts
+processes, hands them to a trainer, or reads the number that a launcher gives each; or its text names the launcher.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.live.processes import SAYS_RANKS, is_of_tests
+from distlint.analysis.live.several import is_one_kernel
+from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.linked import imported_below, importers
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.named import Part, named_from, run_on_import
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
+
+_NOTEBOOK: Final = ".ipynb"
+_MAKES_GROUP: Final = re.compile(
+    r"init\w*_?(?:process_group|dist(?!ance)|ddp|device_mesh|parallel|megatron)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?set_?up",
+    re.IGNORECASE,
+)
+"""Names of what makes a process group, of whatever object."""
+_OF_LIBRARIES: Final = re.compile(
+    r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?)$"
+    r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|Runner|\w*Trainer|\w*TrainingArguments)$"
+    r"|(?i:deepspeed|hvd|horovod|bmt|smp|colossalai|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^submitit\.|^ray\.(?:init|remote)$"
+)
+"""Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
+_NUMBERED: Final = re.compile(
+    r"(?:(?:GLOBAL_|LOCAL_|NODE_|GROUP_)?RANK|(?:LOCAL_)?WORLD_SIZE"
+    r"|(?:SLURM_|OMPI_|PMI_|PMIX_|MV2_|HOROVOD_|MPI_)\w*(?:RANK|SIZE|PROCID|LOCALID|NTASKS|JOBID|JOB_ID))"
+)
+"""Variables by which launchers number the processes."""
+_NAMES_LAUNCHER: Final = re.compile(
+    r"torchrun|torch\.distributed\.(?:run|launch)\b|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py|mpirun|mpiexec|srun\b"
+    r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
+)
+"""What the text of a file has that is started with a launcher, or starts one."""
+_BY_NAME: Final = frozenset(
+    {"instantiate", "instantiate_from_config", "get_obj_from_str", "import_module", "locate"}
+)
+"""Calls that find what they run by a name in a configuration."""
+
+
+def entries_to(program: Program, module: Module, line: int) -> frozenset[Module] | None:
+    """The entry points that lead to a line of a file by the names in them; None where others may.
+
+    Others may where no entry point does: a registry or a configuration leads there, or whoever uses the library.
+    """
+    above = importers(program, module)
+    entries = {each for each in above if is_entry(program, each)}
+    if module in entries and len(entries) == 1 and len(above) == 1:
+        return frozenset(entries)
+    if any(_offers(program, each, module, line) for each in above - entries):
+        return None
+    found = {each for each in entries if each is module or _leads(program, each, module, line)}
+    return frozenset(found) or None
+
+
+@remembered
+def is_entry(program: Program, module: Module) -> bool:
+    """Whether a file is started: a script, a notebook, a file of tests, or one that does its work where it is imported."""
+    return (
+        module.is_script
+        or module.path.endswith(_NOTEBOOK)
+        or is_of_tests(module)
+        or (importers_of_none(program, module) and any(map(_works, module.source.tree.body)))
+    )
+
+
+def importers_of_none(program: Program, module: Module) -> bool:
+    """Whether no other file of the program imports a file."""
+    return importers(program, module) == {module}
+
+
+def _works(statement: ast.stmt) -> bool:
+    """Whether a statement at the top of a file does what no library does when it is imported."""
+    match statement:
+        case ast.For() | ast.While() | ast.With():
+            return True
+        case ast.Assign(value=ast.Call(func=func)) | ast.Expr(value=ast.Call(func=func)):
+            return last_name(func) in ("parse_args", "parse_known_args", "main")
+    return False
+
+
+@remembered
+def shows_several(program: Program, entry: Module) -> bool:
+    """Whether an entry point's text names a launcher, or the code that it leads to makes ranks or is numbered among them."""
+    if is_one_kernel(entry):
+        return False
+    if is_of_tests(entry):
+        return SAYS_RANKS.search(entry.source.text) is not None
+    if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(entry.source.text):
+        return True
+    return any(_makes_ranks(program, *part) for part in _led_to(program, entry))
+
+
+@remembered
+def _led_to(program: Program, entry: Module) -> tuple[Part, ...]:
+    """What an entry point runs, and what that names."""
+    run: list[Part] = [
+        (entry, each)
+        for each in entry.source.tree.body
+        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        or each.decorator_list
+        or is_of_tests(entry)
+    ]
+    for below in imported_below(program, entry) - {entry}:
+        run += run_on_import(below)
+    return tuple(named_from(program, run))
+
+
+@remembered
+def _offered(program: Program, module: Module) -> tuple[Part, ...]:
+    """What whoever uses a file may call, and what that names."""
+    return tuple(named_from(program, [(module, module.source.tree)]))
+
+
+def _offers(program: Program, user: Module, module: Module, line: int) -> bool:
+    """Whether a file that nothing imports, and that nothing starts, has functions for others that lead to a line."""
+    return importers_of_none(program, user) and (
+        user is module or _has(_offered(program, user), module, line)
+    )
+
+
+def _leads(program: Program, entry: Module, module: Module, line: int) -> bool:
+    return _has(_led_to(program, entry), module, line)
+
+
+def _has(parts: Iterable[Part], module: Module, line: int) -> bool:
+    return any(
+        of is module and part.lineno <= line <= (part.end_lineno or part.lineno)
+        for of, part in parts
+        if isinstance(part, ast.stmt)
+    )
+
+
+@remembered
+def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
+    for node in walk(part):
+        match node:
+            case ast.Call(func=func):
+                if last_name(func) in _BY_NAME or _is_start(program, module, func):
+                    return True
+            case ast.ClassDef(bases=bases):
+                if any(_is_start(program, module, base) for base in bases):
+                    return True
+            case ast.Constant(value=str() as text) if _NUMBERED.fullmatch(text):
+                return True
+    return False
+
+
+def _is_start(program: Program, module: Module, node: ast.expr) -> bool:
+    """Whether an expression is what makes a process group; what the program defines is a part itself."""
+    meaning = program.resolve_dotted(module, dotted_name(node))
+    if isinstance(meaning, Function | Class):
+        return False
+    if _MAKES_GROUP.search(last_name(node)):
+        return True
+    named = meaning if isinstance(meaning, str) else node.id if isinstance(node, ast.Name) else ""
+    return _OF_LIBRARIES.search(named) is not None
