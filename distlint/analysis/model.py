@@ -41,6 +41,7 @@ from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
+from distlint.analysis.questions.without_group import is_never_led_to, is_without_group
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
@@ -100,14 +101,26 @@ class Model(LiveProgram):
         )
 
     def is_of_one_process(self, path: str, line: int) -> bool:
-        """Whether entry points lead to a place, and nothing shows that any of them is started on several processes."""
+        """Whether entry points lead to a place, and nothing shows that any of them is started on several processes.
+
+        Or where they do not make the process group: in the branch of an option.
+        """
         return any(
-            module.path == path
-            and (entries := entries_to(self.program, module, line)) is not None
-            and not any(shows_several(self.program, each) for each in entries)
-            and not any(self._is_launched(each) for each in entries)
-            for module in self.modules
+            module.path == path and self._only_one_comes(module, line) for module in self.modules
         )
+
+    def _only_one_comes(self, module: Module, line: int) -> bool:
+        entries = entries_to(self.program, module, line)
+        if entries is None:
+            return False
+        several = [
+            each
+            for each in sorted(entries, key=lambda each: each.path)
+            if shows_several(self.program, each) or self._is_launched(each)
+        ]
+        return all(
+            is_never_led_to(self.program, each, module, line) for each in several
+        ) or is_without_group(self.program, module, line, entries)
 
     def _is_launched(self, entry: Module) -> bool:
         """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""

@@ -37,11 +37,15 @@ _OF_LIBRARIES: Final = re.compile(
     r"|(?i:deepspeed|hvd|horovod|bmt|smp|colossalai|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^submitit\.|^ray\.(?:init|remote)$"
 )
 """Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
-_NUMBERED: Final = re.compile(
+_VARIABLES: Final = (
     r"(?:(?:GLOBAL_|LOCAL_|NODE_|GROUP_)?RANK|(?:LOCAL_)?WORLD_SIZE"
     r"|(?:SLURM_|OMPI_|PMI_|PMIX_|MV2_|HOROVOD_|MPI_)\w*(?:RANK|SIZE|PROCID|LOCALID|NTASKS|JOBID|JOB_ID))"
 )
 """Variables by which launchers number the processes."""
+_NUMBERED: Final = re.compile(_VARIABLES)
+_NUMBERS: Final = re.compile(rf"[\"']{_VARIABLES}[\"']")
+"""An entry point that names one in whatever way. A library that has 0 for who was not launched says nothing of it:
+yolov9 5b1ea9a utils/general.py, `RANK = int(os.getenv("RANK", -1))`, which detect.py imports as well."""
 _NAMES_LAUNCHER: Final = re.compile(
     r"torchrun|torch\.distributed\.(?:run|launch)\b|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py|mpirun|mpiexec|srun\b"
     r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
@@ -64,7 +68,7 @@ def entries_to(program: Program, module: Module, line: int) -> frozenset[Module]
         return frozenset(entries)
     if any(_offers(program, each, module, line) for each in above - entries):
         return None
-    found = {each for each in entries if each is module or _leads(program, each, module, line)}
+    found = {each for each in entries if each is module or leads_to(program, each, module, line)}
     return frozenset(found) or None
 
 
@@ -101,13 +105,14 @@ def shows_several(program: Program, entry: Module) -> bool:
         return False
     if is_of_tests(entry):
         return SAYS_RANKS.search(entry.source.text) is not None
-    if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(entry.source.text):
+    text = entry.source.text
+    if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(text) or _NUMBERS.search(text):
         return True
-    return any(_makes_ranks(program, *part) for part in _led_to(program, entry))
+    return any(_makes_ranks(program, *part) for part in led_to(program, entry))
 
 
 @remembered
-def _led_to(program: Program, entry: Module) -> tuple[Part, ...]:
+def led_to(program: Program, entry: Module) -> tuple[Part, ...]:
     """What an entry point runs, and what that names."""
     run: list[Part] = [
         (entry, each)
@@ -134,8 +139,9 @@ def _offers(program: Program, user: Module, module: Module, line: int) -> bool:
     )
 
 
-def _leads(program: Program, entry: Module, module: Module, line: int) -> bool:
-    return _has(_led_to(program, entry), module, line)
+def leads_to(program: Program, entry: Module, module: Module, line: int) -> bool:
+    """Whether names lead from an entry point to a line of a file."""
+    return _has(led_to(program, entry), module, line)
 
 
 def _has(parts: Iterable[Part], module: Module, line: int) -> bool:
@@ -151,17 +157,19 @@ def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
     for node in walk(part):
         match node:
             case ast.Call(func=func):
-                if last_name(func) in _BY_NAME or _is_start(program, module, func):
+                if last_name(func) in _BY_NAME or is_start(program, module, func):
                     return True
             case ast.ClassDef(bases=bases):
-                if any(_is_start(program, module, base) for base in bases):
+                if any(is_start(program, module, base) for base in bases):
                     return True
-            case ast.Constant(value=str() as text) if _NUMBERED.fullmatch(text):
+            case ast.Subscript(slice=ast.Constant(value=str() as text), ctx=ast.Load()) if (
+                _NUMBERED.fullmatch(text)
+            ):
                 return True
     return False
 
 
-def _is_start(program: Program, module: Module, node: ast.expr) -> bool:
+def is_start(program: Program, module: Module, node: ast.expr) -> bool:
     """Whether an expression is what makes a process group; what the program defines is a part itself."""
     meaning = program.resolve_dotted(module, dotted_name(node))
     if isinstance(meaning, Function | Class):
