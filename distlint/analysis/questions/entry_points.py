@@ -34,9 +34,10 @@ _MAKES_GROUP: Final = re.compile(
 _OF_LIBRARIES: Final = re.compile(
     r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?)$"
     r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|Runner|\w*Trainer|\w*TrainingArguments)$"
+    r"|(?:^|\.)(?:DDP|FSDP|DistributedDataParallel|FullyShardedDataParallel|fully_shard)$"
     r"|(?i:deepspeed|hvd|horovod|bmt|smp|colossalai|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^submitit\.|^ray\.(?:init|remote)$"
 )
-"""Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
+"""Names of what libraries have to make a process group, start processes, hand on those of a launcher, or need a group."""
 _VARIABLES: Final = (
     r"(?:(?:GLOBAL_|LOCAL_|NODE_|GROUP_)?RANK|(?:LOCAL_)?WORLD_SIZE"
     r"|(?:SLURM_|OMPI_|PMI_|PMIX_|MV2_|HOROVOD_|MPI_)\w*(?:RANK|SIZE|PROCID|LOCALID|NTASKS|JOBID|JOB_ID))"
@@ -51,6 +52,9 @@ _NAMES_LAUNCHER: Final = re.compile(
     r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
 )
 """What the text of a file has that is started with a launcher, or starts one."""
+_OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
+"""Names of files that tests use: d2go 9d9f438 d2go/utils/testing/data_loader_helper.py, pi-zero-pytorch 42e1d7f
+pi_zero_pytorch/mock.py."""
 _BY_NAME: Final = frozenset(
     {"instantiate", "instantiate_from_config", "get_obj_from_str", "import_module", "locate"}
 )
@@ -60,11 +64,12 @@ _BY_NAME: Final = frozenset(
 def entries_to(program: Program, module: Module, line: int) -> frozenset[Module] | None:
     """The entry points that lead to a line of a file by the names in them; None where others may.
 
-    Others may where no entry point does: a registry or a configuration leads there, or whoever uses the library.
+    Others may where no entry point does: a registry or a configuration leads there, or whoever uses the library. What
+    notebooks and tests try of a library is for others; what lies among the helpers of tests is theirs.
     """
     above = importers(program, module)
-    entries = {each for each in above if is_entry(program, each)}
-    if module in entries and len(entries) == 1 and len(above) == 1:
+    entries = {each for each in above if _decides(program, each, module)}
+    if entries == above == {module}:
         return frozenset(entries)
     if any(_offers(program, each, module, line) for each in above - entries):
         return None
@@ -72,30 +77,33 @@ def entries_to(program: Program, module: Module, line: int) -> frozenset[Module]
     return frozenset(found) or None
 
 
+def _decides(program: Program, user: Module, module: Module) -> bool:
+    """Whether what is started with a file decides who comes to another, which it imports."""
+    if user.path.endswith(_NOTEBOOK):
+        return user is module
+    if is_of_tests(user):
+        return user is module or _OF_TESTS.search(module.name) is not None
+    return user.is_script or (importers_of_none(program, user) and _does_work(user))
+
+
 @remembered
-def is_entry(program: Program, module: Module) -> bool:
-    """Whether a file is started: a script, a notebook, a file of tests, or one that does its work where it is imported."""
-    return (
-        module.is_script
-        or module.path.endswith(_NOTEBOOK)
-        or is_of_tests(module)
-        or (importers_of_none(program, module) and any(map(_works, module.source.tree.body)))
-    )
+def _does_work(module: Module) -> bool:
+    """Whether a file does its work where it is run, as no library does when it is imported."""
+    return not module.source.is_package and any(map(_is_work, module.source.tree.body))
 
 
-def importers_of_none(program: Program, module: Module) -> bool:
-    """Whether no other file of the program imports a file."""
-    return importers(program, module) == {module}
-
-
-def _works(statement: ast.stmt) -> bool:
-    """Whether a statement at the top of a file does what no library does when it is imported."""
+def _is_work(statement: ast.stmt) -> bool:
     match statement:
         case ast.For() | ast.While() | ast.With():
             return True
         case ast.Assign(value=ast.Call(func=func)) | ast.Expr(value=ast.Call(func=func)):
             return last_name(func) in ("parse_args", "parse_known_args", "main")
     return False
+
+
+def importers_of_none(program: Program, module: Module) -> bool:
+    """Whether no other file of the program imports a file."""
+    return importers(program, module) == {module}
 
 
 @remembered

@@ -302,8 +302,8 @@ def _asked(test: ast.expr, holds: bool) -> tuple[Hashable, bool] | None:
         case ast.Name() | ast.Attribute():
             name = _option(test)
             return None if name is None else (name, holds)
-        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=value)]):
-            name = _option(left)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            name, value = _option(left), _written(right)
             if name is None or value is None:
                 return None
             if type(op) in _SAME:
@@ -311,6 +311,16 @@ def _asked(test: ast.expr, holds: bool) -> tuple[Hashable, bool] | None:
             if type(op) in _ORDERED:
                 sign, way = _ORDERED[type(op)]
                 return (sign, name, value), way is holds
+    return None
+
+
+def _written(node: ast.expr) -> Hashable:
+    """The constant that an expression is; None for anything else."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+            return -number
     return None
 
 
