@@ -240,10 +240,11 @@ import torch
 import torch.distributed as dist
 
 
-def separate_all(path, model=None, out=None):
+def separate_all(rows, model=None, out=None):
     {alone}
     if {test}:
-        torch.save(load(), path)
+        with open("rows.txt", "w") as file:
+            file.write(str(rows))
     dist.barrier()
     return model
 
@@ -281,10 +282,10 @@ if __name__ == "__main__":
         ("not model", "pass", "net", "info"),
         ("model is None", "pass", "model=net.module", "info"),
         ("not training", "training = model is not None", "net", "info"),
-        ("training", "training = model is not None", "net", "error"),
-        ("not model", "pass", "None", "error"),
-        ("not model", "pass", "out=net", "error"),
-        ("not model", "model = path", "net", "error"),
+        ("training", "training = model is not None", "net", "warning"),
+        ("not model", "pass", "None", "warning"),
+        ("not model", "pass", "out=net", "warning"),
+        ("not model", "model = rows", "net", "warning"),
     ],
 )
 def test_what_launched_programs_pass(

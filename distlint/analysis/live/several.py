@@ -51,7 +51,7 @@ _MAKES_GROUP: Final = re.compile(
 """What a file has that makes a process group, or hands on the processes of a launcher."""
 _NOTEBOOK: Final = ".ipynb"
 _STARTED_IN_NOTEBOOK: Final = re.compile(
-    r"torch\.distributed|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
+    r"torch\.distributed\.(?:run|launch)\b|init_process_group|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
     r"|elastic_launch|mpirun|srun|horovodrun|%%?(?:auto)?px\b"
     r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
 )

@@ -11,7 +11,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.live.processes import SAYS_RANKS, is_of_tests
+from distlint.analysis.live.processes import is_of_tests
 from distlint.analysis.live.several import is_one_kernel
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.linked import imported_below, importers
@@ -52,6 +52,10 @@ _NAMES_LAUNCHER: Final = re.compile(
     r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
 )
 """What the text of a file has that is started with a launcher, or starts one."""
+_STARTS: Final = re.compile(
+    r"spawn|start_processes|torchrun|Process\(|_launcher\(|launch\w*\(|init_process_group|torch\.distributed\.(?:run|launch)\b"
+)
+"""What a file of tests has that starts processes beside pytest's."""
 _OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
 """Names of files that tests use: d2go 9d9f438 d2go/utils/testing/data_loader_helper.py, pi-zero-pytorch 42e1d7f
 pi_zero_pytorch/mock.py."""
@@ -112,7 +116,7 @@ def shows_several(program: Program, entry: Module) -> bool:
     if is_one_kernel(entry):
         return False
     if is_of_tests(entry):
-        return SAYS_RANKS.search(entry.source.text) is not None
+        return _STARTS.search(entry.source.text) is not None
     text = entry.source.text
     if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(text) or _NUMBERS.search(text):
         return True
