@@ -235,6 +235,53 @@ def test_an_option_that_keeps_the_group_away(
     assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
 
 
+REFUSES = """\
+import torch.distributed as dist
+
+
+def write(rows, path):
+    with open(path, "w") as file:
+        file.write(str(rows))
+    dist.barrier()
+
+
+def check(args):
+    {refuses}
+
+
+def main(args):
+    check(args)
+    dist.init_process_group("nccl")
+    if args.show:
+        write(make(), args.path)
+
+
+if __name__ == "__main__":
+    main(options())
+"""
+
+
+@pytest.mark.parametrize(
+    ("refuses", "severity"),
+    [
+        ("if args.distributed: assert not args.show", "info"),
+        ("if args.distributed: assert args.show + args.test == 0", "info"),
+        ("if args.world_size > 1 and args.show: raise ValueError(args)", "info"),
+        ("assert not (args.multi_gpu and args.show)", "info"),
+        ("if args.distributed: assert args.show", "warning"),
+        ("if args.distributed and args.test: assert not args.show", "warning"),
+        ("if not args.distributed: assert not args.show", "warning"),
+        ("if args.debug: assert not args.show", "warning"),
+        ("if args.distributed: print(not args.show)", "warning"),
+    ],
+)
+def test_what_is_refused_on_several_processes(
+    refuses: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = REFUSES.format(refuses=refuses)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
 SEPARATE = """\
 import torch
 import torch.distributed as dist

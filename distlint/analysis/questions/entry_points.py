@@ -53,7 +53,7 @@ _NAMES_LAUNCHER: Final = re.compile(
 )
 """What the text of a file has that is started with a launcher, or starts one."""
 _STARTS: Final = re.compile(
-    r"spawn|start_processes|torchrun|Process\(|_launcher\(|launch\w*\(|init_process_group|torch\.distributed\.(?:run|launch)\b"
+    r"spawn|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|launch\w*\(|init_process_group|torch\.distributed\.(?:run|launch)\b"
 )
 """What a file of tests has that starts processes beside pytest's."""
 _OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
