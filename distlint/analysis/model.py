@@ -41,7 +41,7 @@ from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
-from distlint.analysis.questions.without_group import is_never_led_to, is_without_group
+from distlint.analysis.questions.without_group import innermost, is_never_led_to, is_without_group
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
@@ -110,6 +110,8 @@ class Model(LiveProgram):
         )
 
     def _only_one_comes(self, module: Module, line: int) -> bool:
+        if innermost(module, line) in self.alone:
+            return True
         entries = entries_to(self.program, module, line)
         if entries is None:
             return False

@@ -53,15 +53,13 @@ _NAMES_LAUNCHER: Final = re.compile(
 )
 """What the text of a file has that is started with a launcher, or starts one."""
 _STARTS: Final = re.compile(
-    r"spawn|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|launch\w*\(|init_process_group|torch\.distributed\.(?:run|launch)\b"
+    r"spawn\(|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|\blaunch\w*\(|init_process_group|torch\.distributed\.(?:run|launch)\b"
 )
 """What a file of tests has that starts processes beside pytest's."""
 _OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
 """Names of files that tests use: d2go 9d9f438 d2go/utils/testing/data_loader_helper.py, pi-zero-pytorch 42e1d7f
 pi_zero_pytorch/mock.py."""
-_BY_NAME: Final = frozenset(
-    {"instantiate", "instantiate_from_config", "get_obj_from_str", "import_module", "locate"}
-)
+_BY_NAME: Final = frozenset({"instantiate", "instantiate_from_config", "get_obj_from_str"})
 """Calls that find what they run by a name in a configuration."""
 
 

@@ -60,7 +60,7 @@ def is_without_group(
     satlas cmd/model/train.py:336 is the `else` of `if is_distributed:`, under which the group is made. LongVA
     text_extend/eval_text_ppl.py:165 writes with `--save-tokenized` and returns, above `Accelerator()`.
     """
-    function = _around(module, line)
+    function = innermost(module, line)
     known = _known_at(program, function, line, _MAX_CALLERS)
     if not known:
         return False
@@ -79,7 +79,7 @@ def is_never_led_to(program: Program, entry: Module, module: Module, line: int) 
     yolov9 5b1ea9a val.py:313 is below `if not training:`, and train.py gives the function a model: `training = model is
     not None`. As svoice svoice/separate.py:88, `if not model:`.
     """
-    function = _around(module, line)
+    function = innermost(module, line)
     if function.is_module_body:
         return False
     callers = _callers(program, entry, function)
@@ -130,8 +130,8 @@ def _holds(function: Function, test: ast.expr, given: frozenset[str]) -> bool | 
     return None
 
 
-def _around(module: Module, line: int) -> Function:
-    """The innermost function that holds a line of a file."""
+def innermost(module: Module, line: int) -> Function:
+    """The innermost function that holds a line of a file; the file's body where none does."""
     inner = [
         each
         for each in module.all_functions
