@@ -32,10 +32,12 @@ _MAKES_GROUP: Final = re.compile(
 )
 """Names of what makes a process group, of whatever object."""
 _OF_LIBRARIES: Final = re.compile(
-    r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?)$"
-    r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|Runner|\w*Trainer|\w*TrainingArguments)$"
-    r"|(?:^|\.)(?:DDP|FSDP|DistributedDataParallel|FullyShardedDataParallel|fully_shard)$"
-    r"|(?i:deepspeed|hvd|horovod|bmt|smp|colossalai|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^submitit\.|^ray\.(?:init|remote)$"
+    r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?|call_main|pretrain)$"
+    r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|\w*Runner|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
+    r"|(?:^|\.)(?:DDP|FSDP|DistributedDataParallel|FullyShardedDataParallel|fully_shard)(?:\.|$)"
+    r"|(?i:deepspeed|bmt|smp|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^ray\.(?:init|remote)$"
+    r"|^(?:horovod|hvd|colossalai|torch_xla|xm|bagua|oneflow|ignite\.distributed|idist|fairseq|megatron|composer|submitit|smdistributed"
+    r"|neuronx_distributed|apex\.parallel|ray\.train)\."
 )
 """Names of what libraries have to make a process group, start processes, hand on those of a launcher, or need a group."""
 _VARIABLES: Final = (
@@ -59,6 +61,8 @@ _STARTS: Final = re.compile(
 _OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
 """Names of files that tests use: d2go 9d9f438 d2go/utils/testing/data_loader_helper.py, pi-zero-pytorch 42e1d7f
 pi_zero_pytorch/mock.py."""
+_ARGUMENTS: Final = "TrainingArguments"
+"""The end of the names of classes whose objects make the group: `HfArgumentParser((DataArguments, TrainingArguments))`."""
 _BY_NAME: Final = frozenset({"instantiate", "instantiate_from_config", "get_obj_from_str"})
 """Calls that find what they run by a name in a configuration."""
 
@@ -169,6 +173,8 @@ def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
             case ast.Call(func=func):
                 if last_name(func) in _BY_NAME or is_start(program, module, func):
                     return True
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name.endswith(_ARGUMENTS):
+                return True
             case ast.ClassDef(bases=bases):
                 if any(is_start(program, module, base) for base in bases):
                     return True
