@@ -55,7 +55,7 @@ _NAMES_LAUNCHER: Final = re.compile(
 )
 """What the text of a file has that is started with a launcher, or starts one."""
 _STARTS: Final = re.compile(
-    r"spawn\(|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|\blaunch\w*\(|init_process_group|torch\.distributed\.(?:run|launch)\b"
+    r"spawn\(|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|\blaunch\w*\(|torch\.distributed\.(?:run|launch)\b"
 )
 """What a file of tests has that starts processes beside pytest's."""
 _OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
@@ -117,9 +117,9 @@ def shows_several(program: Program, entry: Module) -> bool:
     """Whether an entry point's text names a launcher, or the code that it leads to makes ranks or is numbered among them."""
     if is_one_kernel(entry):
         return False
-    if is_of_tests(entry):
-        return _STARTS.search(entry.source.text) is not None
     text = entry.source.text
+    if is_of_tests(entry):
+        return (_STARTS.search(text) or _MAKES_GROUP.search(text)) is not None
     if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(text) or _NUMBERS.search(text):
         return True
     return any(_makes_ranks(program, *part) for part in led_to(program, entry))
