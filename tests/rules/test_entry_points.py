@@ -106,6 +106,15 @@ if __name__ == "__main__":
     store_rows(Run(), "rows.txt")
 """
 
+DIVIDED = """\
+from torch.utils.data import DistributedSampler
+
+from store import store_rows
+
+if __name__ == "__main__":
+    store_rows(DistributedSampler(make(), 2, 0), "rows.txt")
+"""
+
 SERVED = """\
 import gradio as gr
 
@@ -149,6 +158,8 @@ def _page(command: str) -> str:
         ({"show.py": DERIVED}, "warning"),
         ({"show.py": SHOWS, "run.py": BY_CONFIGURATION}, "warning"),
         ({"test_store.py": TESTED}, "warning"),
+        ({"show.py": SHOWS, "test_store.py": TESTED}, "info"),
+        ({"show.py": DIVIDED}, "warning"),
     ],
     ids=[
         "a library",
@@ -167,6 +178,8 @@ def _page(command: str) -> str:
         "a script with a trainer",
         "beside what a configuration chooses",
         "a library that is tested",
+        "a script beside tests",
+        "a script that divides its data",
     ],
 )
 def test_who_leads_to_a_function(

@@ -34,7 +34,7 @@ _MAKES_GROUP: Final = re.compile(
 _OF_LIBRARIES: Final = re.compile(
     r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?|call_main|pretrain)$"
     r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|\w*Runner|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
-    r"|(?:^|\.)(?:DDP|FSDP|DistributedDataParallel|FullyShardedDataParallel|fully_shard)(?:\.|$)"
+    r"|(?:^|\.)(?:DDP|FSDP|DistributedDataParallel|FullyShardedDataParallel|fully_shard|Distributed\w*Sampler)(?:\.|$)"
     r"|(?i:deepspeed|bmt|smp|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^ray\.(?:init|remote)$"
     r"|^(?:horovod|hvd|colossalai|torch_xla|xm|bagua|oneflow|ignite\.distributed|idist|fairseq|megatron|composer|submitit|smdistributed"
     r"|neuronx_distributed|apex\.parallel|ray\.train)\."
@@ -148,8 +148,11 @@ def _offered(program: Program, module: Module) -> tuple[Part, ...]:
 
 def _offers(program: Program, user: Module, module: Module, line: int) -> bool:
     """Whether a file that nothing imports, and that nothing starts, has functions for others that lead to a line."""
-    return importers_of_none(program, user) and (
-        user is module or _has(_offered(program, user), module, line)
+    return (
+        importers_of_none(program, user)
+        and not user.path.endswith(_NOTEBOOK)
+        and not is_of_tests(user)
+        and (user is module or _has(_offered(program, user), module, line))
     )
 
 
