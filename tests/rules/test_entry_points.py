@@ -361,3 +361,16 @@ def test_what_launched_programs_pass(
         "train.py": EVALUATES.format(given=given),
     }
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+FLASH = """\
+from transformers import AutoModelForCausalLM
+
+if __name__ == "__main__":
+    model = AutoModelForCausalLM.from_pretrained("some/model", attn_implementation="flash_attention_2")
+    model.cuda().generate()
+"""
+
+
+def test_what_one_process_suffers_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert severities_in("DL804", tmp_path, {"show.py": FLASH}, capsys) == ["warning"]
