@@ -112,8 +112,13 @@ from torch.utils.data import DistributedSampler
 from store import store_rows
 
 if __name__ == "__main__":
-    store_rows(DistributedSampler(make(), 2, 0), "rows.txt")
+    store_rows(DistributedSampler(make(), num_replicas=2, rank=options.rank), "rows.txt")
 """
+
+DIVIDED_IF_ANY = DIVIDED.replace(
+    "DistributedSampler(make(), num_replicas=2, rank=options.rank)",
+    "make() if options.rank < 0 else DistributedSampler(make())",
+)
 
 SERVED = """\
 import gradio as gr
@@ -160,6 +165,7 @@ def _page(command: str) -> str:
         ({"test_store.py": TESTED}, "warning"),
         ({"show.py": SHOWS, "test_store.py": TESTED}, "info"),
         ({"show.py": DIVIDED}, "warning"),
+        ({"show.py": DIVIDED_IF_ANY}, "info"),
     ],
     ids=[
         "a library",
@@ -180,6 +186,7 @@ def _page(command: str) -> str:
         "a library that is tested",
         "a script beside tests",
         "a script that divides its data",
+        "a script that would divide its data",
     ],
 )
 def test_who_leads_to_a_function(

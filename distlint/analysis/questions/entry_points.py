@@ -34,12 +34,16 @@ _MAKES_GROUP: Final = re.compile(
 _OF_LIBRARIES: Final = re.compile(
     r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?|call_main|pretrain)$"
     r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|\w*Runner|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
-    r"|(?:^|\.)(?:DDP|FSDP|DistributedDataParallel|FullyShardedDataParallel|fully_shard|Distributed\w*Sampler)(?:\.|$)"
     r"|(?i:deepspeed|bmt|smp|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^ray\.(?:init|remote)$"
     r"|^(?:horovod|hvd|colossalai|torch_xla|xm|bagua|oneflow|ignite\.distributed|idist|fairseq|megatron|composer|submitit|smdistributed"
     r"|neuronx_distributed|apex\.parallel|ray\.train)\."
 )
-"""Names of what libraries have to make a process group, start processes, hand on those of a launcher, or need a group."""
+"""Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
+_NEEDS_GROUP: Final = frozenset(
+    {"DDP", "DistributedDataParallel", "FSDP", "FullyShardedDataParallel", "fully_shard"}
+)
+"""What raises an error without a process group, where it stands under no condition."""
+_SAMPLERS: Final = frozenset({"DistributedSampler"})
 _VARIABLES: Final = (
     r"(?:(?:GLOBAL_|LOCAL_|NODE_|GROUP_)?RANK|(?:LOCAL_)?WORLD_SIZE"
     r"|(?:SLURM_|OMPI_|PMI_|PMIX_|MV2_|HOROVOD_|MPI_)\w*(?:RANK|SIZE|PROCID|LOCALID|NTASKS|JOBID|JOB_ID))"
@@ -176,6 +180,8 @@ def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
             case ast.Call(func=func):
                 if last_name(func) in _BY_NAME or is_start(program, module, func):
                     return True
+                if _is_for_ranks(part, node):
+                    return True
             case ast.Name(id=name) | ast.Attribute(attr=name) if name.endswith(_ARGUMENTS):
                 return True
             case ast.ClassDef(bases=bases):
@@ -186,6 +192,23 @@ def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
             ):
                 return True
     return False
+
+
+def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:
+    """Whether a call wraps a model on each rank, whatever is asked above, or divides data by the number of one.
+
+    yolov9 5b1ea9a val.py comes to `None if rank == -1 else DistributedSampler(dataset)` as train.py does. text2vec 8e90a0f
+    text2vec/bge_model.py:207: `DistributedSampler(train_dataset, num_replicas=num_devices, rank=local_rank)`.
+    """
+    name = last_name(call.func)
+    if name in _SAMPLERS:
+        return any(keyword.arg == "rank" for keyword in call.keywords)
+    return name in _NEEDS_GROUP and not any(
+        each is call
+        for outer in walk(part)
+        if isinstance(outer, ast.If | ast.IfExp)
+        for each in walk(outer)
+    )
 
 
 def is_start(program: Program, module: Module, node: ast.expr) -> bool:
