@@ -856,7 +856,9 @@ def _run_rules(
             place = each.place.path
             finding = _as_in_a_test(each) if in_test(place) else _on_trial(rule, each)
             if finding.severity is not Severity.INFO and any(
-                model.is_left_over(needed.path, needed.line) for needed in _needed(finding)
+                model.is_left_over(needed.path, needed.line)
+                or (rule.needs_ranks and model.is_of_one_process(needed.path, needed.line))
+                for needed in _needed(finding)
             ):
                 finding = replace(finding, severity=Severity.INFO)
             if place in shown and request.selection.reports(finding.code, finding.severity):

@@ -25,6 +25,7 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.entry_points import entries_to, shows_several
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -40,11 +41,19 @@ from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
+from distlint.analysis.questions.without_group import innermost, is_never_led_to, is_without_group
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.hooks import AFTER_FAILURE
-from distlint.launch.engines import Engine, Start, first_start, only_starts_one, order
+from distlint.launch.engines import (
+    Engine,
+    Start,
+    first_start,
+    only_starts_one,
+    order,
+    starts_several,
+)
 from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -90,6 +99,35 @@ class Model(LiveProgram):
             and not self.launch.older_than(arm.package, arm.version, module.path)
             for arm in arms_for_old_versions(module)
         )
+
+    def is_of_one_process(self, path: str, line: int) -> bool:
+        """Whether entry points lead to a place, and nothing shows that any of them is started on several processes.
+
+        Or where they do not make the process group: in the branch of an option.
+        """
+        return any(
+            module.path == path and self._only_one_comes(module, line) for module in self.modules
+        )
+
+    def _only_one_comes(self, module: Module, line: int) -> bool:
+        if innermost(module, line) in self.alone:
+            return True
+        entries = entries_to(self.program, module, line)
+        if entries is None:
+            return False
+        several = [
+            each
+            for each in sorted(entries, key=lambda each: each.path)
+            if shows_several(self.program, each) or self._is_launched(each)
+        ]
+        return all(
+            is_never_led_to(self.program, each, module, line) for each in several
+        ) or is_without_group(self.program, module, line, entries)
+
+    def _is_launched(self, entry: Module) -> bool:
+        """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
+        known = {each.source.path for each in self.program.modules.values()}
+        return starts_several(self.launch, entry.source.path, known)
 
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""

@@ -85,6 +85,18 @@ def only_starts_one(files: LaunchFiles, path: str, known: Set[str]) -> bool:
     )
 
 
+def starts_several(files: LaunchFiles, path: str, known: Set[str]) -> bool:
+    """Whether the Python file `path` is started with a launcher that makes more than one process, or `srun` makes them.
+
+    Args:
+        files, path, known: as for `only_starts_one`.
+    """
+    return files.under_slurm(path) or any(
+        not _starts_one(launch, files.configured(script, launch))
+        for script, launch in files.starting(path, known)
+    )
+
+
 def order(start: Start) -> tuple[str, int, int]:
     """Where a launch stands, to sort by."""
     return start.place.path, start.place.line, start.place.column

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Set
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
-from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
+from distlint.analysis.program.definitions import Module, last_name
 from distlint.analysis.program.linked import imported, imported_below, importers, linked
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.named import Part, named_from, run_on_import
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import decided
 from distlint.columns import split_lines
@@ -50,7 +51,7 @@ _MAKES_GROUP: Final = re.compile(
 """What a file has that makes a process group, or hands on the processes of a launcher."""
 _NOTEBOOK: Final = ".ipynb"
 _STARTED_IN_NOTEBOOK: Final = re.compile(
-    r"torch\.distributed|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
+    r"torch\.distributed\.(?:run|launch)\b|init_process_group|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
     r"|elastic_launch|mpirun|srun|horovodrun|%%?(?:auto)?px\b"
     r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
 )
@@ -269,34 +270,12 @@ def _reached(program: Program, above: Set[Module], below: Set[Module]) -> Iterat
 
     CodeT5+/code_retrieval/data_utils.py has a function for a DistributedSampler that nobody calls.
     """
-    work: list[tuple[Module, ast.AST]] = [(each, each.source.tree) for each in above]
+    work: list[Part] = [(each, each.source.tree) for each in above]
     for each in below:
-        work += [(each, statement) for statement in each.source.tree.body if _is_run(statement)]
-    seen: set[int] = set()
-    while work:
-        module, part = work.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
+        work += run_on_import(each)
+    for module, part in named_from(program, work):
         if module in below:
             yield ast.get_source_segment(module.source.text, part) or ""
-        for node in walk(part):
-            if isinstance(node, ast.Name | ast.Attribute):
-                meaning = program.resolve_dotted(module, dotted_name(node))
-                if isinstance(meaning, Function | Class):
-                    work.append((meaning.module, meaning.node))
-
-
-def _is_run(statement: ast.stmt) -> bool:
-    """Whether an import of a file runs a statement at its top; a decorator may keep what it stands on in a table."""
-    match statement:
-        case ast.Import() | ast.ImportFrom():
-            return False
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return bool(statement.decorator_list)
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
-            return False
-    return True
 
 
 def _asks_for_option(test: ast.expr) -> bool:

@@ -65,6 +65,7 @@ NAME = "flash-attention-without-dtype"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b"flash_attention_2", b"flash_attention_3")
+NEEDS_RANKS = False
 
 _FLASH = ("flash_attention_2", "flash_attention_3")
 _NAMED_DTYPE = (4, 56)

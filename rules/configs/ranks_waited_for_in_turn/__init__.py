@@ -60,6 +60,7 @@ NAME = "ranks-waited-for-in-turn"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b"subprocess.Popen(",)
+NEEDS_RANKS = False
 
 _WAITS = {"Popen": "wait", "Process": "join"}
 _LOOKS_AFTER = re.compile(

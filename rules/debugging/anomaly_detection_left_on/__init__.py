@@ -57,6 +57,7 @@ NAME = "anomaly-detection-left-on"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
+NEEDS_RANKS = False
 
 _SWITCH = "torch.autograd.set_detect_anomaly"
 _BLOCKS = ("torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect_anomaly")

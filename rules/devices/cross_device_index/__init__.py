@@ -63,6 +63,7 @@ NAME = "cross-device-index"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
+NEEDS_RANKS = False
 
 _FACTORIES = frozenset(
     f"torch.{name}" for name in ("full", "zeros", "ones", "empty", "arange", "tensor", "rand")

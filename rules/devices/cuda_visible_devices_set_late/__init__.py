@@ -61,6 +61,7 @@ NAME = "cuda-visible-devices-set-late"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
+NEEDS_RANKS = False
 
 
 def check(model: Model) -> Iterator[Finding]:

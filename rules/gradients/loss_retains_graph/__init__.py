@@ -68,6 +68,7 @@ NAME = "loss-retains-graph"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b".backward(",)
+NEEDS_RANKS = False
 
 
 _KEEP_GRAPH = frozenset({"mean", "sum", "clone", "squeeze", "float", "double"})

@@ -63,6 +63,7 @@ NAME = "hand-rolled-unwrap"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b', "module"', b", 'module'")
+NEEDS_RANKS = False
 
 _WEIGHTS = frozenset({"parameters", "buffers"})
 _KNOWN = frozenset(

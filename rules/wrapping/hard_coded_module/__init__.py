@@ -72,6 +72,7 @@ NAME = "hard-coded-module"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
+NEEDS_RANKS = False
 
 _SHOW_LAUNCH = frozenset({"world_size", "initialized"})
 _WHERE_THERE_IS_ONE = frozenset({"averaged", "strategy"})

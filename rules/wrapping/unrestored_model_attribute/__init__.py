@@ -84,6 +84,7 @@ NAME = "unrestored-model-attribute"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = (b".output_hidden_states =", b".output_attentions =")
+NEEDS_RANKS = False
 
 
 _WORDS = (

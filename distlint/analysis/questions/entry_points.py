@@ -1,0 +1,222 @@
+"""Which entry points lead to a place, and what their code shows of several processes.
+
+A script, a notebook, a file of tests: what starts there and meets no other process is of one, whatever the library does
+for others that it uses. What shows several is positive: the code that the entry leads to makes a process group, starts
+processes, hands them to a trainer, or reads the number that a launcher gives each; or its text names the launcher.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.live.processes import is_of_tests
+from distlint.analysis.live.several import is_one_kernel
+from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.linked import imported_below, importers
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.named import Part, named_from, run_on_import
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
+
+_NOTEBOOK: Final = ".ipynb"
+_MAKES_GROUP: Final = re.compile(
+    r"init\w*_?(?:process_group|dist(?!ance)|ddp|device_mesh|parallel|megatron)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?set_?up",
+    re.IGNORECASE,
+)
+"""Names of what makes a process group, of whatever object."""
+_OF_LIBRARIES: Final = re.compile(
+    r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?|call_main|pretrain)$"
+    r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|\w*Runner|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
+    r"|(?i:deepspeed|bmt|smp|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^ray\.(?:init|remote)$"
+    r"|^(?:horovod|hvd|colossalai|torch_xla|xm|bagua|oneflow|ignite\.distributed|idist|fairseq|megatron|composer|submitit|smdistributed"
+    r"|neuronx_distributed|apex\.parallel|ray\.train)\."
+)
+"""Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
+_NEEDS_GROUP: Final = frozenset(
+    {"DDP", "DistributedDataParallel", "FSDP", "FullyShardedDataParallel", "fully_shard"}
+)
+"""What raises an error without a process group, where it stands under no condition."""
+_SAMPLERS: Final = frozenset({"DistributedSampler"})
+_VARIABLES: Final = (
+    r"(?:(?:GLOBAL_|LOCAL_|NODE_|GROUP_)?RANK|(?:LOCAL_)?WORLD_SIZE"
+    r"|(?:SLURM_|OMPI_|PMI_|PMIX_|MV2_|HOROVOD_|MPI_)\w*(?:RANK|SIZE|PROCID|LOCALID|NTASKS|JOBID|JOB_ID))"
+)
+"""Variables by which launchers number the processes."""
+_NUMBERED: Final = re.compile(_VARIABLES)
+_NUMBERS: Final = re.compile(rf"[\"']{_VARIABLES}[\"']")
+"""An entry point that names one in whatever way. A library that has 0 for who was not launched says nothing of it:
+yolov9 5b1ea9a utils/general.py, `RANK = int(os.getenv("RANK", -1))`, which detect.py imports as well."""
+_NAMES_LAUNCHER: Final = re.compile(
+    r"torchrun|torch\.distributed\.(?:run|launch)\b|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py|mpirun|mpiexec|srun\b"
+    r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
+)
+"""What the text of a file has that is started with a launcher, or starts one."""
+_STARTS: Final = re.compile(
+    r"spawn\(|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|\blaunch\w*\(|torch\.distributed\.(?:run|launch)\b"
+)
+"""What a file of tests has that starts processes beside pytest's."""
+_OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
+"""Names of files that tests use: d2go 9d9f438 d2go/utils/testing/data_loader_helper.py, pi-zero-pytorch 42e1d7f
+pi_zero_pytorch/mock.py."""
+_ARGUMENTS: Final = "TrainingArguments"
+"""The end of the names of classes whose objects make the group: `HfArgumentParser((DataArguments, TrainingArguments))`."""
+_BY_NAME: Final = frozenset({"instantiate", "instantiate_from_config", "get_obj_from_str"})
+"""Calls that find what they run by a name in a configuration."""
+
+
+def entries_to(program: Program, module: Module, line: int) -> frozenset[Module] | None:
+    """The entry points that lead to a line of a file by the names in them; None where others may.
+
+    Others may where no entry point does: a registry or a configuration leads there, or whoever uses the library. What
+    notebooks and tests try of a library is for others; what lies among the helpers of tests is theirs.
+    """
+    above = importers(program, module)
+    entries = {each for each in above if _decides(program, each, module)}
+    if entries == above == {module}:
+        return frozenset(entries)
+    if any(_offers(program, each, module, line) for each in above - entries):
+        return None
+    found = {each for each in entries if each is module or leads_to(program, each, module, line)}
+    return frozenset(found) or None
+
+
+def _decides(program: Program, user: Module, module: Module) -> bool:
+    """Whether what is started with a file decides who comes to another, which it imports."""
+    if user.path.endswith(_NOTEBOOK):
+        return user is module
+    if is_of_tests(user):
+        return user is module or _OF_TESTS.search(module.name) is not None
+    return user.is_script or (importers_of_none(program, user) and _does_work(user))
+
+
+@remembered
+def _does_work(module: Module) -> bool:
+    """Whether a file does its work where it is run, as no library does when it is imported."""
+    return not module.source.is_package and any(map(_is_work, module.source.tree.body))
+
+
+def _is_work(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.For() | ast.While() | ast.With():
+            return True
+        case ast.Assign(value=ast.Call(func=func)) | ast.Expr(value=ast.Call(func=func)):
+            return last_name(func) in ("parse_args", "parse_known_args", "main")
+    return False
+
+
+def importers_of_none(program: Program, module: Module) -> bool:
+    """Whether no other file of the program imports a file."""
+    return importers(program, module) == {module}
+
+
+@remembered
+def shows_several(program: Program, entry: Module) -> bool:
+    """Whether an entry point's text names a launcher, or the code that it leads to makes ranks or is numbered among them."""
+    if is_one_kernel(entry):
+        return False
+    text = entry.source.text
+    if is_of_tests(entry):
+        return (_STARTS.search(text) or _MAKES_GROUP.search(text)) is not None
+    if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(text) or _NUMBERS.search(text):
+        return True
+    return any(_makes_ranks(program, *part) for part in led_to(program, entry))
+
+
+@remembered
+def led_to(program: Program, entry: Module) -> tuple[Part, ...]:
+    """What an entry point runs, and what that names."""
+    run: list[Part] = [
+        (entry, each)
+        for each in entry.source.tree.body
+        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        or each.decorator_list
+        or is_of_tests(entry)
+    ]
+    for below in imported_below(program, entry) - {entry}:
+        run += run_on_import(below)
+    return tuple(named_from(program, run))
+
+
+@remembered
+def _offered(program: Program, module: Module) -> tuple[Part, ...]:
+    """What whoever uses a file may call, and what that names."""
+    return tuple(named_from(program, [(module, module.source.tree)]))
+
+
+def _offers(program: Program, user: Module, module: Module, line: int) -> bool:
+    """Whether a file that nothing imports, and that nothing starts, has functions for others that lead to a line."""
+    return (
+        importers_of_none(program, user)
+        and not user.path.endswith(_NOTEBOOK)
+        and not is_of_tests(user)
+        and (user is module or _has(_offered(program, user), module, line))
+    )
+
+
+def leads_to(program: Program, entry: Module, module: Module, line: int) -> bool:
+    """Whether names lead from an entry point to a line of a file."""
+    return _has(led_to(program, entry), module, line)
+
+
+def _has(parts: Iterable[Part], module: Module, line: int) -> bool:
+    return any(
+        of is module and part.lineno <= line <= (part.end_lineno or part.lineno)
+        for of, part in parts
+        if isinstance(part, ast.stmt)
+    )
+
+
+@remembered
+def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
+    for node in walk(part):
+        match node:
+            case ast.Call(func=func):
+                if last_name(func) in _BY_NAME or is_start(program, module, func):
+                    return True
+                if _is_for_ranks(part, node):
+                    return True
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name.endswith(_ARGUMENTS):
+                return True
+            case ast.ClassDef(bases=bases):
+                if any(is_start(program, module, base) for base in bases):
+                    return True
+            case ast.Subscript(slice=ast.Constant(value=str() as text), ctx=ast.Load()) if (
+                _NUMBERED.fullmatch(text)
+            ):
+                return True
+    return False
+
+
+def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:
+    """Whether a call wraps a model on each rank, whatever is asked above, or divides data by the number of one.
+
+    yolov9 5b1ea9a val.py comes to `None if rank == -1 else DistributedSampler(dataset)` as train.py does. text2vec 8e90a0f
+    text2vec/bge_model.py:207: `DistributedSampler(train_dataset, num_replicas=num_devices, rank=local_rank)`.
+    """
+    name = last_name(call.func)
+    if name in _SAMPLERS:
+        return any(keyword.arg == "rank" for keyword in call.keywords)
+    return name in _NEEDS_GROUP and not any(
+        each is call
+        for outer in walk(part)
+        if isinstance(outer, ast.If | ast.IfExp)
+        for each in walk(outer)
+    )
+
+
+def is_start(program: Program, module: Module, node: ast.expr) -> bool:
+    """Whether an expression is what makes a process group; what the program defines is a part itself."""
+    meaning = program.resolve_dotted(module, dotted_name(node))
+    if isinstance(meaning, Function | Class):
+        return False
+    if _MAKES_GROUP.search(last_name(node)):
+        return True
+    named = meaning if isinstance(meaning, str) else node.id if isinstance(node, ast.Name) else ""
+    return _OF_LIBRARIES.search(named) is not None

@@ -1,0 +1,402 @@
+"""Branches that only runs of one process take: where an option leads there, nothing makes the process group."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import (
+    assignments,
+    default_of,
+    ends_process,
+    literals,
+    own_nodes,
+)
+from distlint.analysis.questions.entry_points import is_start, leads_to, led_to
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
+
+_MAX_CALLERS: Final = 5
+_MANY: Final = 8
+_OF_LAUNCH: Final = re.compile(
+    r"dist|ddp|fsdp|deepspeed|parallel|multi|launch|rank|world|gpus?\b", re.IGNORECASE
+)
+"""Names of variables that say how a program is launched, wherever they are handed."""
+_SEVERAL: Final = re.compile(
+    r"distributed|(?<![a-z])(?:ddp|fsdp|dist)(?![a-z])|multi_?gpu|multi_?proc", re.IGNORECASE
+)
+_SIZES: Final = re.compile(r"world_size|num_processes|nprocs?|num_gpus|n_gpu|ngpus", re.IGNORECASE)
+"""Names of flags and of numbers that say that there are several processes."""
+_CHANGES: Final = re.compile(r"init|avail|first|last|done|start", re.IGNORECASE)
+"""Names of what comes out otherwise in the course of a run: `if not self.initialized:`."""
+_SAME: Final = {ast.Eq: True, ast.NotEq: False, ast.Is: True, ast.IsNot: False}
+_ORDERED: Final[Mapping[type, tuple[str, bool]]] = {
+    ast.Gt: (">", True),
+    ast.LtE: (">", False),
+    ast.Lt: ("<", True),
+    ast.GtE: ("<", False),
+}
+
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+Facts = dict[Hashable, bool]
+"""What holds at a place: conditions, by what they ask."""
+
+
+def is_without_group(
+    program: Program, module: Module, line: int, entries: Iterable[Module]
+) -> bool:
+    """Whether a line runs only where an option keeps the entry points that lead to it from making a process group.
+
+    satlas cmd/model/train.py:336 is the `else` of `if is_distributed:`, under which the group is made. LongVA
+    text_extend/eval_text_ppl.py:165 writes with `--save-tokenized` and returns, above `Accelerator()`.
+    """
+    function = innermost(module, line)
+    known = _known_at(program, function, line, _MAX_CALLERS)
+    if not known:
+        return False
+    if not known.items().isdisjoint(_refused(program, module)):
+        return True
+    makers = [(entry, *maker) for entry in entries for maker in _makers(program, entry)]
+    return bool(makers) and all(
+        _is_excluded(program, entry, maker, node.lineno, known, _MAX_CALLERS)
+        for entry, maker, node in makers
+    )
+
+
+def is_never_led_to(program: Program, entry: Module, module: Module, line: int) -> bool:
+    """Whether an entry point does not come to a line of a function for what its calls pass.
+
+    yolov9 5b1ea9a val.py:313 is below `if not training:`, and train.py gives the function a model: `training = model is
+    not None`. As svoice svoice/separate.py:88, `if not model:`.
+    """
+    function = innermost(module, line)
+    if function.is_module_body:
+        return False
+    callers = _callers(program, entry, function)
+    given = frozenset(
+        name
+        for name in function.parameters
+        if isinstance(default := default_of(function, name), ast.Constant)
+        and default.value is None
+        and all(_is_given(user, call, function, name) for user, call in callers)
+    )
+    return (
+        bool(callers)
+        and bool(given)
+        and any(
+            _holds(function, test, given) is (not taken)
+            for test, taken in _conditions(function, line)
+        )
+    )
+
+
+def _is_given(user: Function, call: ast.Call, function: Function, name: str) -> bool:
+    """Whether a call passes something that is made for a parameter whose default is None."""
+    match argument_of(call, function, name):
+        case None | ast.Constant():
+            return False
+        case ast.Name(id=handed) if handed in user.parameters:
+            return default_of(user, handed) is None
+    return True
+
+
+def _holds(function: Function, test: ast.expr, given: frozenset[str]) -> bool | None:
+    """How a condition comes out where parameters are `given`; None where that is open."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _holds(function, operand, given)
+            return None if inner is None else not inner
+        case ast.Compare(
+            left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=None)]
+        ) if name in given:
+            return not _SAME[type(op)] if type(op) in _SAME else None
+        case ast.Name(id=name):
+            above = (v for v in assignments(function).get(name, ()) if v.lineno < test.lineno)
+            match [*above]:
+                case []:
+                    return True if name in given else None
+                case [ast.UnaryOp() | ast.Compare() as value]:
+                    return _holds(function, value, given)
+    return None
+
+
+def innermost(module: Module, line: int) -> Function:
+    """The innermost function that holds a line of a file; the file's body where none does."""
+    inner = [
+        each
+        for each in module.all_functions
+        if isinstance(each.node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and each.node.lineno <= line <= (each.node.end_lineno or each.node.lineno)
+    ]
+    return max(inner, key=lambda each: each.node.lineno, default=module.body)  # type: ignore[union-attr]
+
+
+@remembered
+def _refused(program: Program, module: Module) -> frozenset[tuple[Hashable, bool]]:
+    """What the programs around a file refuse to do on several processes.
+
+    PyTorch-StudioGAN 947b35e src/config.py:684: `if self.RUN.distributed_data_parallel: assert self.RUN.interpolation + … == 0`.
+    """
+    return frozenset(
+        refused
+        for each in linked(program, module)
+        if _OF_LAUNCH.search(each.source.text)
+        for function in each.all_functions
+        for failing in _failing(function.body, ())
+        if (refused := _beside_several(failing)) is not None
+    )
+
+
+def _failing(
+    block: list[ast.stmt], under: tuple[tuple[ast.expr, bool], ...]
+) -> Iterator[list[tuple[ast.expr, bool]]]:
+    """The conditions that raise an error together."""
+    for statement in block:
+        match statement:
+            case ast.Assert(test=ast.Compare(left=ast.BinOp() as left, ops=[ast.Eq()])):
+                for each in _added(left):  # `assert a + b == 0`
+                    yield [*under, (each, True)]
+            case ast.Assert(test=test):
+                yield [*under, *literals(test, False)]
+            case ast.Raise():
+                yield [*under]
+            case ast.If(test=test, body=body, orelse=orelse):
+                yield from _failing(body, (*under, *literals(test, True)))
+                yield from _failing(orelse, (*under, *literals(test, False)))
+            case ast.With(body=body):
+                yield from _failing(body, under)
+
+
+def _added(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield from _added(left)
+            yield from _added(right)
+        case _:
+            yield node
+
+
+def _beside_several(failing: list[tuple[ast.expr, bool]]) -> tuple[Hashable, bool] | None:
+    """The one thing besides a launch of several processes that is asked where an error is raised."""
+    asked = [_asked(part, holds) for part, holds in failing]
+    others = [each for each in asked if each is None or not _says_several(*each)]
+    return others[0] if len(others) == 1 < len(asked) else None
+
+
+def _says_several(asked: Hashable, holds: bool) -> bool:
+    match asked:
+        case str() as name:
+            return holds and _SEVERAL.search(name) is not None
+        case (">", str() as name, 1):
+            return holds and _SIZES.search(name) is not None
+    return False
+
+
+@remembered
+def _makers(program: Program, entry: Module) -> tuple[tuple[Function, ast.Call], ...]:
+    """The calls that make the process group in what an entry point leads to, each with its function."""
+    parts: dict[Module, set[ast.AST]] = {}
+    for module, part in led_to(program, entry):
+        parts.setdefault(module, set()).update(walk(part))
+    return tuple(
+        (function, node)
+        for module, nodes in parts.items()
+        for function in module.all_functions
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and node in nodes and is_start(program, module, node.func)
+    )
+
+
+def _is_excluded(
+    program: Program, entry: Module, function: Function, line: int, known: Facts, depth: int
+) -> bool:
+    """Whether a run from an entry point with what is `known` does not come to a line of a function."""
+    if not _comes_to(function.body, line, known):
+        return True
+    if depth == 0 or function.is_module_body:
+        return False
+    callers = _callers(program, entry, function)
+    return 0 < len(callers) <= _MANY and all(
+        _is_excluded(program, entry, user, call.lineno, known, depth - 1) for user, call in callers
+    )
+
+
+@remembered
+def _callers(
+    program: Program, entry: Module, function: Function
+) -> tuple[tuple[Function, ast.Call], ...]:
+    """The calls by the name of a function in what an entry point leads to; of a method, of whatever object."""
+    return tuple(
+        (user, call)
+        for user, call in callers_by_name(program, function)
+        if user is not function
+        and (function.cls is not None or _is_of(program, user.module, call.func, function))
+        and leads_to(program, entry, user.module, call.lineno)
+    )
+
+
+def _is_of(program: Program, module: Module, func: ast.expr, function: Function) -> bool:
+    """Whether an expression may be a function: not `subprocess.run`, nor the method `session.run`."""
+    meaning = program.resolve_dotted(module, dotted_name(func))
+    return meaning is function or (meaning is None and isinstance(func, ast.Name))
+
+
+def _comes_to(block: list[ast.stmt], line: int, known: Facts) -> bool:
+    """Whether a run with what is `known` may come to a line below the beginning of a block."""
+    for statement in block:
+        if statement.lineno > line:
+            break
+        if not _holds_line(statement, line):
+            if _leaves([statement], known):
+                return False
+            continue
+        for name in ("body", "orelse", "finalbody"):
+            inner: list[ast.stmt] = getattr(statement, name, [])
+            if isinstance(inner, list) and any(_holds_line(each, line) for each in inner):
+                if isinstance(statement, ast.If) and _comes_out(statement.test, known) is (
+                    name == "orelse"
+                ):
+                    return False
+                return _comes_to(inner, line, known)
+    return True
+
+
+def _holds_line(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _known_at(program: Program, function: Function, line: int, depth: int) -> Facts:
+    """What holds wherever a line of a function runs, by the conditions around it and around the calls of the function."""
+    known: Facts = {}
+    callers = callers_by_name(program, function)
+    if depth and not function.is_module_body and len(callers) <= _MANY:
+        above = [
+            _known_at(program, user, call.lineno, depth - 1)
+            for user, call in callers
+            if user is not function
+        ]
+        shared = set.intersection(*(set(each.items()) for each in above)) if above else set()
+        known.update(shared)
+    for test, taken in _conditions(function, line):
+        for part, holds in literals(test, taken):
+            asked = _asked(part, holds)
+            if asked is not None:
+                known[asked[0]] = asked[1]
+    return known
+
+
+@remembered
+def _conditions(function: Function, line: int) -> tuple[tuple[ast.expr, bool], ...]:
+    """The conditions under which a line of a function runs: around it, and of what returns above."""
+    return tuple(_on_the_way(function.body, line))
+
+
+def _on_the_way(block: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bool]]:
+    for statement in block:
+        if statement.lineno > line:
+            return
+        here = _holds_line(statement, line)
+        if isinstance(statement, ast.If):
+            if not here:
+                if _leaves(statement.body, {}):
+                    yield statement.test, False
+                elif _leaves(statement.orelse, {}):
+                    yield statement.test, True
+            elif statement.body[0].lineno <= line:
+                yield statement.test, any(_holds_line(each, line) for each in statement.body)
+        if here and not isinstance(statement, _DEFINITIONS):
+            for name in ("body", "orelse", "finalbody"):
+                yield from _on_the_way(getattr(statement, name, []), line)
+
+
+def _leaves(block: list[ast.stmt], known: Facts) -> bool:
+    """Whether a run with what is `known` ends its function, or the process, in a block."""
+    for statement in block:
+        match statement:
+            case ast.Return() | ast.Raise():
+                return True
+            case ast.Expr(value=ast.Call(func=func)) if ends_process(func):
+                return True
+            case ast.If(test=test, body=body, orelse=orelse):
+                holds = _comes_out(test, known)
+                arms = [body, orelse] if holds is None else [body if holds else orelse]
+                if all(_leaves(arm, known) for arm in arms):
+                    return True
+            case ast.With(body=body):
+                if _leaves(body, known):
+                    return True
+    return False
+
+
+def _comes_out(test: ast.expr, known: Facts) -> bool | None:
+    """How a condition comes out by what is known; None where that is open."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _comes_out(operand, known)
+            return None if inner is None else not inner
+        case ast.BoolOp(op=op, values=values):
+            found = [_comes_out(each, known) for each in values]
+            decides = isinstance(op, ast.Or)
+            if decides in found:
+                return decides
+            return None if None in found else not decides
+    asked = _asked(test, True)
+    if asked is None:
+        return None
+    key, holds = asked
+    if key in known:
+        return known[key] is holds
+    match key:
+        case ("==", option, value) if any(
+            isinstance(each, tuple) and each[:2] == ("==", option) and each[2] != value and is_so
+            for each, is_so in known.items()
+        ):
+            return not holds
+    return None
+
+
+def _asked(test: ast.expr, holds: bool) -> tuple[Hashable, bool] | None:
+    """What a condition asks, the same for both spellings, and whether that holds; None for what a run may change."""
+    match test:
+        case ast.Name() | ast.Attribute():
+            name = _option(test)
+            return None if name is None else (name, holds)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            name, value = _option(left), _written(right)
+            if name is None or value is None:
+                return None
+            if type(op) in _SAME:
+                return ("==", name, value), _SAME[type(op)] is holds
+            if type(op) in _ORDERED:
+                sign, way = _ORDERED[type(op)]
+                return (sign, name, value), way is holds
+    return None
+
+
+def _written(node: ast.expr) -> Hashable:
+    """The constant that an expression is; None for anything else."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+            return -number
+    return None
+
+
+def _option(node: ast.expr) -> str | None:
+    """The name of an option or of a variable that says how the program is launched."""
+    name = last_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    own = isinstance(node, ast.Name) or dotted_name(node) == f"self.{name}"
+    if not name or _CHANGES.search(name) or (own and not _OF_LAUNCH.search(name)):
+        return None
+    return name

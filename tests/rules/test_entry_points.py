@@ -1,0 +1,383 @@
+"""What is found where several ranks would do harm: a warning where an entry point shows that there are any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import severities_in
+
+STORE = """\
+import os
+
+import torch.distributed as dist
+
+RANK = int(os.getenv("RANK", -1))
+
+
+def store_rows(rows, path):
+    with open(path, "w") as file:
+        file.write(str(rows))
+    dist.barrier()
+
+
+def start_ranks():
+    dist.init_process_group("nccl")
+"""
+
+SHOWS = """\
+from store import store_rows
+
+if __name__ == "__main__":
+    store_rows(make(), "rows.txt")
+"""
+
+TRAINS = """\
+from store import start_ranks, store_rows
+
+if __name__ == "__main__":
+    start_ranks()
+    store_rows(make(), "rows.txt")
+"""
+
+WORKS = """\
+import argparse
+
+from store import store_rows
+
+options = argparse.ArgumentParser().parse_args()
+store_rows(make(), options.path)
+"""
+
+LIBRARY = """\
+from store import store_rows
+
+
+class Rows:
+    def store(self, path):
+        store_rows(self.rows, path)
+"""
+
+BY_CONFIGURATION = """\
+from hydra.utils import instantiate
+
+import store
+
+
+def run(settings):
+    store.store_rows(instantiate(settings), "rows.txt")
+
+
+if __name__ == "__main__":
+    run({})
+"""
+
+NUMBERED = SHOWS.replace("from store", "import os\n\nfrom store").replace(
+    "store_rows(make()", 'store_rows(os.environ["LOCAL_RANK"]'
+)
+
+WRAPPED = """\
+from accelerate import Accelerator
+
+from store import store_rows
+
+
+class Run:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+
+if __name__ == "__main__":
+    store_rows(Run(), "rows.txt")
+"""
+
+DERIVED = """\
+from transformers import Trainer
+
+from store import store_rows
+
+
+class Run(Trainer):
+    pass
+
+
+if __name__ == "__main__":
+    store_rows(Run(), "rows.txt")
+"""
+
+DIVIDED = """\
+from torch.utils.data import DistributedSampler
+
+from store import store_rows
+
+if __name__ == "__main__":
+    store_rows(DistributedSampler(make(), num_replicas=2, rank=options.rank), "rows.txt")
+"""
+
+DIVIDED_IF_ANY = DIVIDED.replace(
+    "DistributedSampler(make(), num_replicas=2, rank=options.rank)",
+    "make() if options.rank < 0 else DistributedSampler(make())",
+)
+
+SERVED = """\
+import gradio as gr
+
+from store import store_rows
+
+if __name__ == "__main__":
+    store_rows(make(), "rows.txt")
+    demo = gr.Interface(store_rows)
+    demo.launch()
+"""
+
+TESTED = """\
+from store import store_rows
+
+
+def test_rows(tmp_path):
+    store_rows(make(), tmp_path)
+"""
+
+
+def _page(command: str) -> str:
+    return f"# Rows\n\n```bash\n{command}\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"show.py": SHOWS}, "info"),
+        ({"work.py": WORKS}, "info"),
+        ({"serve.py": SERVED}, "info"),
+        ({"show.py": SHOWS, "README.md": _page("python show.py")}, "info"),
+        ({"show.py": SHOWS, "README.md": _page("torchrun --nproc_per_node=1 show.py")}, ""),
+        ({"show.py": SHOWS, "README.md": _page("torchrun --nproc_per_node=8 show.py")}, "warning"),
+        ({"show.py": SHOWS, "run.sh": 'torchrun --nproc_per_node="$1" show.py\n'}, "warning"),
+        ({"show.py": f'"""torchrun show.py"""\n{SHOWS}'}, "warning"),
+        ({"show.py": SHOWS, "train.py": TRAINS}, "warning"),
+        ({"show.py": SHOWS, "library.py": LIBRARY}, "warning"),
+        ({"show.py": NUMBERED}, "warning"),
+        ({"show.py": WRAPPED}, "warning"),
+        ({"show.py": DERIVED}, "warning"),
+        ({"show.py": SHOWS, "run.py": BY_CONFIGURATION}, "warning"),
+        ({"test_store.py": TESTED}, "warning"),
+        ({"show.py": SHOWS, "test_store.py": TESTED}, "info"),
+        ({"show.py": DIVIDED}, "warning"),
+        ({"show.py": DIVIDED_IF_ANY}, "info"),
+    ],
+    ids=[
+        "a library",
+        "a script",
+        "a script without a main block",
+        "a server",
+        "a script that a page starts",
+        "launched as one process",
+        "launched by a page",
+        "launched by a script",
+        "launched by its docstring",
+        "beside one that makes the group",
+        "beside a library that uses it",
+        "a script that reads its rank",
+        "a script that makes an Accelerator",
+        "a script with a trainer",
+        "beside what a configuration chooses",
+        "a library that is tested",
+        "a script beside tests",
+        "a script that divides its data",
+        "a script that would divide its data",
+    ],
+)
+def test_who_leads_to_a_function(
+    files: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = severities_in("DL301", tmp_path, {"store.py": STORE, **files}, capsys)
+    assert found == [severity] * bool(severity)
+
+
+def test_a_helper_of_tests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tested = TESTED.replace("store", "mock")
+    helper = {"mock.py": STORE.replace("store", "mock"), "test_rows.py": tested}
+    assert severities_in("DL301", tmp_path, helper, capsys) == ["info"]
+    started = {**helper, "test_rows.py": tested + "\n\ndef test_ranks():\n    spawn(mock_rows)\n"}
+    assert severities_in("DL301", tmp_path, started, capsys) == ["warning"]
+
+
+OPTION = """\
+import torch.distributed as dist
+from accelerate import Accelerator
+
+
+def write(rows, path):
+    with open(path, "w") as file:
+        file.write(str(rows))
+    dist.barrier()
+
+
+def main(args, config):
+    if {option}:
+        write(make(), args.path)
+        {then}
+    {start}
+    print("go on")
+
+
+if __name__ == "__main__":
+    main(options(), {{}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "then", "start", "severity"),
+    [
+        ("args.prepare", "return", "Accelerator()", "info"),
+        ("args.prepare", "pass", "Accelerator()", "warning"),
+        ("args.mode == 'read'", "return", "Accelerator()", "info"),
+        ("not args.ddp", "pass", "if args.ddp: dist.init_process_group()", "info"),
+        ("args.ddp", "pass", "if args.ddp: dist.init_process_group()", "warning"),
+        ("args.rank == -1", "pass", "if args.rank != -1: dist.init_process_group()", "info"),
+        ("args.mode == 'a'", "pass", "if args.mode == 'b': dist.init_process_group()", "info"),
+        ("args.size > 1", "pass", "if args.size > 1: dist.init_process_group()", "warning"),
+        ("dist.is_initialized()", "pass", "dist.init_process_group()", "warning"),
+        ("not config.ready", "pass", "if config.started: dist.init_process_group()", "warning"),
+    ],
+)
+def test_an_option_that_keeps_the_group_away(
+    option: str,
+    then: str,
+    start: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = OPTION.format(option=option, then=then, start=start)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
+REFUSES = """\
+import torch.distributed as dist
+
+
+def write(rows, path):
+    with open(path, "w") as file:
+        file.write(str(rows))
+    dist.barrier()
+
+
+def check(args):
+    {refuses}
+
+
+def main(args):
+    check(args)
+    dist.init_process_group("nccl")
+    if args.show:
+        write(make(), args.path)
+
+
+if __name__ == "__main__":
+    main(options())
+"""
+
+
+@pytest.mark.parametrize(
+    ("refuses", "severity"),
+    [
+        ("if args.distributed: assert not args.show", "info"),
+        ("if args.distributed: assert args.show + args.test == 0", "info"),
+        ("if args.world_size > 1 and args.show: raise ValueError(args)", "info"),
+        ("assert not (args.multi_gpu and args.show)", "info"),
+        ("if args.distributed: assert args.show", "warning"),
+        ("if args.distributed and args.test: assert not args.show", "warning"),
+        ("if not args.distributed: assert not args.show", "warning"),
+        ("if args.debug: assert not args.show", "warning"),
+        ("if args.distributed: print(not args.show)", "warning"),
+    ],
+)
+def test_what_is_refused_on_several_processes(
+    refuses: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = REFUSES.format(refuses=refuses)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
+SEPARATE = """\
+import torch
+import torch.distributed as dist
+
+
+def separate_all(rows, model=None, out=None):
+    {alone}
+    if {test}:
+        with open("rows.txt", "w") as file:
+            file.write(str(rows))
+    dist.barrier()
+    return model
+
+
+def main():
+    separate_all(make())
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+EVALUATES = """\
+import subprocess
+
+import torch.distributed as dist
+
+from separate import separate_all
+
+
+def main(net):
+    dist.init_process_group("nccl")
+    subprocess.run(["ls"])
+    separate_all(make(), {given})
+
+
+if __name__ == "__main__":
+    main(make())
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "alone", "given", "severity"),
+    [
+        ("not model", "pass", "net", "info"),
+        ("model is None", "pass", "model=net.module", "info"),
+        ("not training", "training = model is not None", "net", "info"),
+        ("training", "training = model is not None", "net", "warning"),
+        ("not model", "pass", "None", "warning"),
+        ("not model", "pass", "out=net", "warning"),
+        ("not model", "model = rows", "net", "warning"),
+    ],
+)
+def test_what_launched_programs_pass(
+    test: str,
+    alone: str,
+    given: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {
+        "separate.py": SEPARATE.format(test=test, alone=alone),
+        "train.py": EVALUATES.format(given=given),
+    }
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+FLASH = """\
+from transformers import AutoModelForCausalLM
+
+if __name__ == "__main__":
+    model = AutoModelForCausalLM.from_pretrained("some/model", attn_implementation="flash_attention_2")
+    model.cuda().generate()
+"""
+
+
+def test_what_one_process_suffers_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert severities_in("DL804", tmp_path, {"show.py": FLASH}, capsys) == ["warning"]
