@@ -189,8 +189,10 @@ def _is_never_of_several(live: LiveProgram, found: FileCall) -> bool:
 
 
 def _calls_of_main(live: LiveProgram) -> frozenset[ast.Call]:
-    """The calls that rank 0 alone makes."""
-    return frozenset(group.site.node for group in live.calls() if group.classes == {MAIN})
+    """The calls that rank 0 alone makes on its machine."""
+    return frozenset(
+        group.site.node for group in live.calls() if group.classes - {NODE_MAIN} == {MAIN}
+    )
 
 
 def _worth(found: FileCall) -> tuple[bool, bool, int]:
