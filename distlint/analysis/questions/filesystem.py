@@ -189,9 +189,11 @@ def _is_never_of_several(live: LiveProgram, found: FileCall) -> bool:
 
 
 def _calls_of_main(live: LiveProgram) -> frozenset[ast.Call]:
-    """The calls that rank 0 alone makes on its machine."""
+    """The calls that rank 0 alone makes on its machine, as far as is seen."""
     return frozenset(
-        group.site.node for group in live.calls() if group.classes - {NODE_MAIN} == {MAIN}
+        group.site.node
+        for group in live.calls()
+        if group.classes - {NODE_MAIN} == {MAIN} or maybe_guarded(group.site)
     )
 
 
