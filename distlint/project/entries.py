@@ -61,7 +61,7 @@ _STOPS: Final = re.compile(r"\.\w*stop\w* *= *(?:True|False)\b")
 """Flags that end a training: whether anything sets them, and on which ranks, decides who leaves its loop."""
 
 _MODELS_OR_DATA: Final = re.compile(
-    r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
+    r"^\s*class \w+\([^)]*(?:\bModule|DataModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
     r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
     r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?)(?:_\w+)?\("
     r"|^def (?:\w+_)?data_?(?:sets?|loaders?|factory)(?:_\w+)?\(",

@@ -151,6 +151,42 @@ class Files(Dataset):
         return self.kept[index]
 
 
+class InBothFolders(Dataset):
+    def __init__(self, images, texts):
+        # DALLE-pytorch 58c1e1a dalle_pytorch/loader.py:40
+        names = images.keys() & texts.keys()
+        self.names = list(names)  # expect: DL405
+        self.images = {name: images[name] for name in names}
+
+    def __getitem__(self, index):
+        return self.images[self.names[index]]
+
+
+class CaptionsOfImages(Dataset):
+    def __init__(self, table, twice_is_once):
+        # ViLT 762fd39 vilt/datasets/base_dataset.py:60
+        self.captions = table["caption"].tolist()
+        self.captions = (
+            [list(set(captions)) for captions in self.captions]  # expect: DL405
+            if twice_is_once
+            else self.captions
+        )
+        self.places = [
+            (row, column)
+            for row, captions in enumerate(self.captions)
+            for column in range(len(captions))
+        ]
+
+    def caption(self, index):
+        row, column = self.places[index]
+        return self.captions[row][column]
+
+
+class ImagesWithCaptions(CaptionsOfImages):
+    def __getitem__(self, index):
+        return self.caption(index)
+
+
 class SortedElsewhere(Dataset):
     def __init__(self, folder, wanted):
         self.kept = sorted(wanted)
@@ -318,6 +354,23 @@ def agreed(number):
     numbers = torch.tensor([number]).cuda()
     dist.all_reduce(numbers)
     return int(numbers)
+
+
+class InBothSorted(Dataset):
+    def __init__(self, images, texts):
+        self.names = sorted(images.keys() & texts.keys())
+        self.images = list(images.keys())
+
+    def __getitem__(self, index):
+        return self.names[index], self.images[index]
+
+
+class AnyCaption(Dataset):
+    def __init__(self, captions):
+        self.captions = [list(set(each)) for each in captions]
+
+    def __getitem__(self, index):
+        return random.choice(self.captions[index])
 
 
 class SortedBelow(Dataset):
