@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+import webdataset as wds
 from distlint.runtime import generator
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_split
 
@@ -189,6 +190,17 @@ class ImagesWithCaptions(CaptionsOfImages):
         return self.caption(index)
 
 
+def shards_in_own_order(names):
+    # TurboDiffusion aaecff5 turbodiffusion/rcm/datasets/webdataset.py:39
+    return wds.DataPipeline(
+        wds.SimpleShardList(names),
+        wds.shuffle(1000),  # expect: DL405
+        wds.split_by_node,
+        wds.split_by_worker,
+        wds.tarfile_to_samples(),
+    )
+
+
 class SortedElsewhere(Dataset):
     def __init__(self, folder, wanted):
         self.kept = sorted(wanted)
@@ -356,6 +368,19 @@ def agreed(number):
     numbers = torch.tensor([number]).cuda()
     dist.all_reduce(numbers)
     return int(numbers)
+
+
+def shards_in_one_order(names, seed):
+    stages = [
+        wds.SimpleShardList(names),
+        wds.shuffle(1000, seed=seed),
+        wds.split_by_node,
+        wds.split_by_worker,
+        wds.tarfile_to_samples(),
+        wds.shuffle(1000),
+    ]
+    always = wds.DataPipeline(wds.SimpleShardList(names), wds.detshuffle(), wds.split_by_node)
+    return wds.DataPipeline(*stages), always
 
 
 class InBothSorted(Dataset):
