@@ -237,7 +237,7 @@ def test_a_model_may_be_called_after_what_it_sees(
     name: str, found: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """DynamiCrafter c453369 lvdm/models/ddpm3d.py:1011."""
-    text = _main("", "", "make(args.config)")
+    text = _main("", "", "args.part if make(args.config) else args.other")
     files = {
         "train.py": text,
         "part.yaml": f"part:\n  target: parts.{name}\n",
