@@ -1342,3 +1342,32 @@ def scores_of_one_opened_by_one(scores, folder):
             torch.save(scores, file)
     with PathManager.open(os.path.join(folder, "names.txt")) as file:
         return file.read()
+
+
+def sizes_of_a_numbered_process(config):
+    # build-nanogpt 6104ab1 train_gpt2.py:289: behind the assertion all ranks go on
+    several = int(os.environ.get("RANK", -1)) != -1
+    if several:
+        dist.init_process_group("nccl")
+        size = int(os.environ["WORLD_SIZE"])
+    else:
+        size = 1
+    assert config.batch % (config.micro * size) == 0
+    scores_of_all(config)
+    if config.rank >= 0:
+        dist.barrier()
+
+
+def scores_of_all(config):
+    torch.save(config.scores, config.path)  # expect: DL301
+
+
+def sizes_of_the_first_process(config):
+    number = int(os.environ.get("RANK", -1))
+    if number >= 0:
+        dist.init_process_group("nccl")
+    if number in (-1, 0):
+        torch.save(config.scores, config.path)
+    if number < 1:
+        torch.save(config.scores, config.other_path)
+    dist.barrier()
