@@ -26,6 +26,7 @@ _DISTRIBUTED: Final = frozenset(
 """Last words of options that ask for several processes, each with one GPU."""
 
 
+@remembered
 def refused_options(program: Program) -> frozenset[Option]:
     """The options that a program refuses wherever it is told to start several processes.
 
