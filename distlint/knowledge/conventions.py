@@ -24,6 +24,12 @@ NAMED_RANKS: Final[dict[str, Kind]] = {
 }
 """Kind by the name of a parameter or an undefined global."""
 
+PER_MACHINE: Final = re.compile(
+    r"(?i)(?:gpus?|procs?|process(?:es)?|devices?|workers|tasks|ranks|size|n)_?per_?(?:node|machine|host)|"
+    r"local_(?:world_)?size|nproc|num_proc|(?:n|num|n_|num_)gpus?$|device_count|\bgpus$"
+)
+"""Names of how many processes a machine has: times the number of a machine, plus a local rank, it is a global rank."""
+
 DECOMPOSITIONS: Final = re.compile(r"(?i)svd|pca|eigh?$|low_?rank")
 """Last names of functions that decompose a matrix: beside them `rank` is that of the matrix."""
 

@@ -49,13 +49,16 @@ OPENS: dict[str, Open] = {
         ),
         Open("h5py.File", 0, 1, "r", "h5py 3.16.0 h5py/_hl/files.py:274", path_keyword="name"),
         Open("jsonlines.open", 0, 1, "r", "jsonlines 4.0.0 jsonlines/jsonlines.py:604"),
-        Open(
-            "iopath.common.file_io.g_pathmgr.open",
-            0,
-            1,
-            "r",
-            "iopath 0.1.10 iopath/common/file_io.py:1039",
-            path_keyword="path",
+        *(
+            Open(name, 0, 1, "r", source, path_keyword="path")
+            for name, source in (
+                (
+                    "iopath.common.file_io.g_pathmgr.open",
+                    "iopath 0.1.10 iopath/common/file_io.py:1039",
+                ),
+                ("fvcore.common.file_io.PathManager.open", "fvcore 0.1.5 fvcore/common/file_io.py"),
+                ("detectron2.utils.file_io.PathManager.open", "detectron2 0.6 utils/file_io.py:35"),
+            )
         ),
     )
 }

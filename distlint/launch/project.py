@@ -195,10 +195,20 @@ class LaunchFiles:
     def named(self, path: str, beside: str, wanted: Format) -> Configuration | None:
         """The configuration that the file `beside` calls `path`: seen from its own folder, or one above.
 
-        None where it is another's than of the `wanted` format.
+        None where it is another's than of the `wanted` format. A page may tell to go to a folder first: what it calls by
+        folder and name, and only one folder below has, is meant (Llama-X 5a82335 README.md:191: `configs/…` is in `src`).
         """
         by_path = {each.path: each for each in self.configurations}
         found = next((by_path[each] for each in _meant(path, beside) if each in by_path), None)
+        if found is None and "/" in path and kind_of(beside) is Kind.GUIDE:
+            end = posixpath.normpath(path)
+            folder = posixpath.dirname(beside)
+            below = [
+                each
+                for name, each in by_path.items()
+                if name.endswith(f"/{end}") and (not folder or name.startswith(f"{folder}/"))
+            ]
+            found = below[0] if len(below) == 1 else None
         return found if found is not None and found.format is wanted else None
 
     def configured(self, script: Script, launch: Launch) -> Configuration | None:

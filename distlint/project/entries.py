@@ -57,11 +57,16 @@ _TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWri
 _GENERATES: Final = re.compile(r"\.generate\(")
 """Calls that each rank of a sharded model leaves when its own texts end."""
 
+_EVALUATES: Final = re.compile(
+    r"^def \w*(?:eval|valid|test)\w*\([^)]*\b(?:model|net|network)\b", re.MULTILINE
+)
+"""Functions that are handed a model to evaluate: who calls them on one rank hands over its wrapper."""
+
 _STOPS: Final = re.compile(r"\.\w*stop\w* *= *(?:True|False)\b")
 """Flags that end a training: whether anything sets them, and on which ranks, decides who leaves its loop."""
 
 _MODELS_OR_DATA: Final = re.compile(
-    r"^\s*class \w+\([^)]*(?:\bModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
+    r"^\s*class \w+\([^)]*(?:\bModule|DataModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
     r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
     r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?)(?:_\w+)?\("
     r"|^def (?:\w+_)?data_?(?:sets?|loaders?|factory)(?:_\w+)?\(",
@@ -216,7 +221,8 @@ def downloads(entry: Entry) -> bool:
 def serves_training(entry: Entry) -> bool:
     """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets.
 
-    Or starts CUDA on import, opens a tracker, has a model generate, gets classes by names, or ends a training.
+    Or starts CUDA on import, opens a tracker, has a model generate, evaluates one, gets classes by names, or ends a
+    training.
     """
     text = entry.read()
     if entry.file.path.endswith("__init__.py") and "import " in text:
@@ -228,6 +234,7 @@ def serves_training(entry: Entry) -> bool:
         _STARTS_CUDA,
         _TRACKS,
         _GENERATES,
+        _EVALUATES,
         _IMPORTS_BY_NAME,
         _STOPS,
     )

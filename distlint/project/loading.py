@@ -586,7 +586,8 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
     """Files without a literal that touch files, draw, or define models or data sets, and that a file with
     one imports: its ranks all call them.
 
-    And those that such a file imports. Of trees above WAVE_BYTES, only those that download.
+    And those that such a file imports; what lies behind a package's `__init__` is no further away than the package. Of
+    trees above WAVE_BYTES, only those that download.
     """
     by_module = {
         imports.name(entry.file.path): entry
@@ -605,12 +606,15 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
     ]
     taken: list[Entry] = []
     for _ in range(WAVES):
-        named = {name for entry in wave for name in _imported_names(entry, imports)}
-        wave = []
-        for name in sorted(named & by_module.keys()):
-            entry = by_module.pop(name)
-            if entry.ask(telling) and _take(entry):
-                wave.append(entry)
+        passing, wave = wave, []
+        while passing:
+            named = {name for entry in passing for name in _imported_names(entry, imports)}
+            passing = []
+            for name in sorted(named & by_module.keys()):
+                entry = by_module.pop(name)
+                if entry.ask(telling) and _take(entry):
+                    (passing if entry.file.path.endswith("__init__.py") else wave).append(entry)
+            taken += passing
         taken += wave
     return taken
 

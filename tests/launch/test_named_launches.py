@@ -132,6 +132,15 @@ LAUNCH = "accelerate launch --config_file"
             "Launched as `README.md` line 3 does, with a.yaml (FSDP),",
             [("README.md", 3, "this launch"), ("a.yaml", 1, "asks for FSDP")],
         ),
+        (
+            {
+                "README.md": f"```\ncd code\n{LAUNCH} configs/a.yaml train.py\n```\n",
+                "code/configs/a.yaml": FSDP,
+                "code/other/a.yaml": DDP,
+            },
+            "Launched as `README.md` line 3 does, with code/configs/a.yaml (FSDP),",
+            [("README.md", 3, "this launch"), ("code/configs/a.yaml", 1, "asks for FSDP")],
+        ),
     ],
 )
 def test_the_launch_that_shards_the_model(
@@ -161,6 +170,13 @@ def test_the_launch_that_shards_the_model(
         },
         {"run.sh": "deepspeed train.py --deepspeed z.json\n", "z.json": STAGE.format(2)},
         {"run.sh": "accelerate launch train.py\n", "configs/a.yaml": FSDP},
+        {
+            "README.md": f"```\n{LAUNCH} configs/a.yaml train.py\n```\n",
+            "one/configs/a.yaml": FSDP,
+            "two/configs/a.yaml": FSDP,
+        },
+        {"README.md": f"```\n{LAUNCH} a.yaml train.py\n```\n", "code/a.yaml": FSDP},
+        {"run.sh": f"{LAUNCH} configs/a.yaml train.py\n", "code/configs/a.yaml": FSDP},
         {"run.sh": f"{LAUNCH} $1 train.py\n", "a.yaml": FSDP},
         {"run.sh": f"{LAUNCH} ${{CONFIG:-a.yaml}} train.py\n", "a.yaml": FSDP},
         {"run.sh": f"{LAUNCH} a.yaml --num_processes 1 train.py\n", "a.yaml": FSDP},

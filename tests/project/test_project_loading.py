@@ -116,6 +116,25 @@ def test_what_a_package_runs_beside_what_it_passes_on_is_known(tmp_path: Path) -
     }
 
 
+def test_what_lies_behind_packages_is_as_near_as_they_are(tmp_path: Path) -> None:
+    """ViLT 762fd39 run.py gets to vilt/datasets/base_dataset.py through two packages and two files of data."""
+    write(
+        tmp_path,
+        {
+            "train.py": "from modules.many import Many\n\ndist.barrier()\n",
+            "modules/__init__.py": "from .one import OneDataModule\n",
+            "modules/many.py": "from . import OneDataModule\n\ndist.barrier()\n",
+            "modules/one.py": "from sets import One\n\nclass OneDataModule(BaseDataModule):\n    pass\n",
+            "sets/__init__.py": "from .one import One\n",
+            "sets/one.py": "from .base import Base\n\nclass One(Base, Dataset):\n    pass\n",
+            "sets/base.py": "from .words import NAMES\n\nclass Base(Dataset):\n    pass\n",
+            "sets/words.py": "NAMES = ['chair', 'desk']\n",
+        },
+    )
+    assert "sets/base.py" in loaded(tmp_path, ".")
+    assert "sets/words.py" not in loaded(tmp_path, ".")
+
+
 def test_a_named_file_is_reported_and_its_project_known(tmp_path: Path) -> None:
     write(
         tmp_path,

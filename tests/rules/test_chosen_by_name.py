@@ -229,6 +229,23 @@ def test_what_no_configuration_names(
     assert _seeded(tmp_path, capsys, files) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("LatentVisualNoise", True), ("NoiseVisualizer", False), ("VisualLogger", False)],
+)
+def test_a_model_may_be_called_after_what_it_sees(
+    name: str, found: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DynamiCrafter c453369 lvdm/models/ddpm3d.py:1011."""
+    text = _main("", "", "args.part if make(args.config) else args.other")
+    files = {
+        "train.py": text,
+        "part.yaml": f"part:\n  target: parts.{name}\n",
+        "parts.py": f"{PARTS}\n\nclass {name}(Noise):\n    pass\n",
+    }
+    assert _seeded(tmp_path, capsys, files) == (_seed_line(text) if found else [])
+
+
 def test_a_configuration_that_changes_is_read_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

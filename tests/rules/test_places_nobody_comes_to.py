@@ -1,4 +1,4 @@
-"""Code for an option that nobody sets, or for an old library: what is found there is information."""
+"""Code for an option that nobody sets or several processes may not have, or for an old library: information."""
 
 from __future__ import annotations
 
@@ -208,3 +208,92 @@ def test_an_arm_for_old_versions(
     """hallo 8fd7c57 hallo/models/unet_2d_blocks.py:933."""
     files = {"train.py": WRITES.format(test=test), "requirements.txt": requirements}
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+DRAWS = """
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+class Options:
+    def check(self):
+        {check}
+
+class Worker:
+    def __init__(self, rank):
+        self.rank = rank
+
+    def canvas(self, images, step):
+        torch.save(images, "canvas.pt")
+        if self.rank == 0:
+            print("canvas.pt", step)
+
+def work(local_rank, gpus_per_node, options):
+    {rank}
+    if options.run.ddp:
+        dist.init_process_group("nccl", rank=rank, world_size=options.run.size)
+    worker = Worker(rank)
+    for step, images in enumerate(options.images()):
+        {each}
+        dist.barrier()
+    if options.run.maps:
+        worker.canvas(images, 0)
+
+if __name__ == "__main__":
+    options = Options()
+    options.check()
+    if options.run.ddp:
+        mp.spawn(work, args=(8, options), nprocs=8)
+    else:
+        work(0, 8, options)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        pytest.param({}, [], id="the sum of what is refused"),
+        pytest.param(
+            {"check": "assert not (self.run.ddp and self.run.maps), 'draw on one GPU'"},
+            [],
+            id="not both",
+        ),
+        pytest.param(
+            {"check": "if self.run.maps:\n            assert not self.run.ddp"},
+            [],
+            id="not so many",
+        ),
+        pytest.param(
+            {"check": "if self.run.ddp and self.run.maps: raise ValueError('one GPU')"},
+            [],
+            id="raised",
+        ),
+        pytest.param(
+            {"check": "if self.run.ddp: assert not self.run.maps or self.run.small"},
+            ["error"],
+            id="refused under one more condition",
+        ),
+        pytest.param({"check": "if self.run.ddp: assert self.run.maps"}, ["error"], id="asked for"),
+        pytest.param({"check": "assert not self.run.maps"}, ["error"], id="of one process, too"),
+        pytest.param({"check": "if self.run.ddp: print(self.run.maps)"}, ["error"], id="no check"),
+        pytest.param(
+            {"each": "worker.canvas(images, step)"}, ["error"], id="called on all ranks, too"
+        ),
+        pytest.param(
+            {"rank": "rank = options.run.seed * 1000 + local_rank"},
+            [],
+            id="a condition of some rank",
+        ),
+    ],
+)
+def test_an_option_that_several_processes_may_not_have(
+    given: dict[str, str], found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PyTorch-StudioGAN 947b35e src/config.py:684, for src/utils/misc.py:427."""
+    parts = {
+        "check": "if self.run.ddp: assert self.run.maps + self.run.faces == 0, 'one GPU'",
+        "rank": "rank = options.run.node * gpus_per_node + local_rank",
+        "each": "if rank == 0: worker.canvas(images, step)",
+    }
+    files = {"train.py": DRAWS.format(**(parts | given))}
+    assert severities_in("DL301", tmp_path, files, capsys) == found

@@ -59,12 +59,20 @@ dist.init_process_group("nccl")
 """
 
 
+@pytest.mark.parametrize("folder", ["src", "src/tools", "src/tools/more"])
 @pytest.mark.parametrize("reduced", [True, False])
 def test_helpers_in_a_folder_without_an_init(
-    reduced: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    reduced: bool, folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """FiD fe769f3 train_reader.py:17, and satlas c8b9aa5 satlas/cmd/model/train.py:11: `import satlas.model.evaluate`."""
     main = TRAIN if reduced else TRAIN.replace("src.together.mean_of_all(loss, options)", "loss")
-    (tmp_path / "src").mkdir()
-    files = {"src/data.py": DATA, "src/together.py": TOGETHER, "train.py": main}
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    files = {
+        f"{folder}/data.py": DATA,
+        f"{folder}/together.py": TOGETHER,
+        "other/together.py": "import torch.distributed as dist\n",
+        "train.py": main.replace("src.", f"{folder.replace('/', '.')}."),
+    }
     expected = [] if reduced else [("train.py", 19)]
     assert findings_in("DL601", tmp_path, files, capsys) == expected

@@ -18,6 +18,7 @@ from distlint.analysis.interpreter.values import (
     HOST_ARRAY,
     MODEL_OUTPUT,
     NO_TAGS,
+    NUMBERED,
     UNKNOWN,
     Value,
     Variance,
@@ -224,6 +225,8 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
         return Value(("compare", type(op).__name__, left.key, right.key), tags=tags)
     if _asks_for_launcher(left, op, right):
         return constant(isinstance(op, ast.In))
+    if _asks_if_numbered(left, op, right):
+        return constant(_COMPARE[type(op)](left.const, right.const), tags=frozenset({NUMBERED}))
     if left.known and right.known:
         try:
             return constant(
@@ -286,6 +289,20 @@ def _is_word(value: Value, other: Value) -> bool:
     by which frame it is and how far the training is.
     """
     return MODEL_OUTPUT in value.tags and other.known and isinstance(other.const, str)
+
+
+def _asks_if_numbered(left: Value, op: ast.cmpop, right: Value) -> bool:
+    """`int(os.environ.get("RANK", -1)) != -1`: each rank of a launch has a number, and none is below 0.
+
+    build-nanogpt 6104ab1 train_gpt2.py:289: what the arm for several ranks sets is the same on all of them.
+    """
+    return (
+        isinstance(op, ast.Eq | ast.NotEq | ast.Gt | ast.GtE | ast.Lt | ast.LtE)
+        and "rank" in left.tags
+        and "rank" not in right.tags
+        and type(left.const) is type(right.const) is int
+        and right.const < isinstance(op, ast.GtE | ast.Lt)
+    )
 
 
 def _asks_for_launcher(left: Value, op: ast.cmpop, right: Value) -> bool:

@@ -37,7 +37,11 @@ from distlint.analysis.interpreter.values import (
     variance_of,
 )
 from distlint.analysis.program.definitions import Function
+from distlint.knowledge import conventions
 from distlint.nodes import children
+
+_LOCAL: Final = "kind:local_rank"
+"""The tag of what numbers the processes of a machine."""
 
 _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
@@ -110,7 +114,24 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
 
 def _binary(frame: Frame, node: ast.BinOp) -> Value:
     left, right = frame.evaluate(node.left), frame.evaluate(node.right)
+    if isinstance(node.op, ast.Add) and (
+        (_LOCAL in right.tags and _before_this_machine(node.left))
+        or (_LOCAL in left.tags and _before_this_machine(node.right))
+    ):
+        return frame.rank_value("rank", node, f"`{ast.unparse(node)}`")
     return binary(left, right, node.op)
+
+
+def _before_this_machine(node: ast.expr) -> bool:
+    """Whether an expression counts the processes of the machines in front of this one: `node_rank * gpus_per_node`.
+
+    PyTorch-StudioGAN 947b35e src/loader.py:92: `cfgs.RUN.current_node * (gpus_per_node) + local_rank`.
+    """
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mult)
+        and any(conventions.PER_MACHINE.search(ast.unparse(n)) for n in (node.left, node.right))
+    )
 
 
 def binary(left: Value, right: Value, op: ast.operator) -> Value:

@@ -190,6 +190,8 @@ HOST_ARRAY: Final = "host-array"
 
 open_clip src/open_clip_train/data.py:242: `np.array(dataset.targets) == c`, the same images on all ranks.
 """
+NUMBERED: Final = "numbered"
+"""Of an answer whether the process has a number, which a launcher gives to each: the same on all ranks."""
 NO_TAGS: Final[frozenset[str]] = frozenset()
 _AGREEMENT: Final = frozenset({AGREED})
 _TAGS: Final[dict[frozenset[str], frozenset[str]]] = {}

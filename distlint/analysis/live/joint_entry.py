@@ -17,7 +17,7 @@ from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
-from distlint.analysis.interpreter.values import Closure, Variance
+from distlint.analysis.interpreter.values import NUMBERED, Closure, Variance
 from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
 from distlint.analysis.live.modes import never_both
 from distlint.analysis.live.processes import is_pytests, runs_alone
@@ -554,7 +554,7 @@ def _always_collective(site: CallSite) -> bool:
 
 def _asks_if_several(program: Program, guard: Guard) -> bool:
     """Whether a condition asks for other processes, by itself or through a function of the project."""
-    if _ASKS_IF_SEVERAL.search(ast.unparse(guard.node)):
+    if NUMBERED in guard.value.tags or _ASKS_IF_SEVERAL.search(ast.unparse(guard.node)):
         return True
     asked = (
         program.resolve_dotted(guard.module, dotted_name(node.func))
@@ -719,8 +719,11 @@ def maybe_guarded(site: CallSite) -> bool:
 
 def may_be_about_rank(guard: Guard) -> bool:
     """Whether a condition sounds like one of the rank, and was not followed as one."""
-    if guard.value.variance is Variance.RANK_DEPENDENT and guard.value.truthiness() is not None:
-        return False  # followed already: this rank got through
+    value = guard.value
+    if value.truthiness() is not None and (
+        value.variance is Variance.RANK_DEPENDENT or NUMBERED in value.tags
+    ):
+        return False  # followed already: this rank got through, or each does
     if guard.taken and lets_engine_in(guard.node):
         return False
     return (

@@ -52,8 +52,10 @@ class Program:
             self._tops.add(source.module.partition(".")[0])
         for name, module in list(self.modules.items()):
             for folder, inside in module.folders.items():
-                self.modules[f"{name}:{folder}"] = _folder(f"{name}:{folder}", folder, inside)
-                module.imports[folder] = f"{name}:{folder}"
+                held = {n: f"{name}:{m}" if m in module.folders else m for n, m in inside.items()}
+                self.modules[f"{name}:{folder}"] = _folder(f"{name}:{folder}", folder, held)
+                if "/" not in folder:
+                    module.imports[folder] = f"{name}:{folder}"
 
     def part(self, modules: Collection[Module]) -> Program:
         """The program of some of the modules. Which names are the project's own stays as it is."""

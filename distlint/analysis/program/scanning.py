@@ -147,9 +147,8 @@ class _Scanner:
                     self._bind(alias.asname, meant, alias.name)
                     continue
                 top, dot, rest = alias.name.partition(".")
-                if rest and meant == rest:
-                    part = rest.partition(".")[0]
-                    self.module.folders.setdefault(top, {})[part] = part
+                if rest and meant is not None:
+                    self._through_folders(top, rest.split("."), meant.split("."))
                 if meant is not None and meant.endswith(dot + rest):
                     meant = meant.removesuffix(dot + rest)
                 if top not in imports:
@@ -169,6 +168,17 @@ class _Scanner:
                 self._bind(alias.asname or alias.name, meant, name)
             elif meant is not None or self.module.source.meant is None:
                 self.module.star_imports.append(base if meant is None else meant)
+
+    def _through_folders(self, top: str, written: list[str], meant: list[str]) -> None:
+        """Note the folders that are no packages in front of the module that an import means, each with what is in it."""
+        outside = len(written) - len(meant)
+        if outside < 0 or [meant[0].partition("~")[0], *meant[1:]] != written[outside:]:
+            return
+        folders, here = self.module.folders, top
+        for folder in written[:outside]:
+            folders.setdefault(here, {})[folder] = below = f"{here}/{folder}"
+            here = below
+        folders.setdefault(here, {})[written[outside]] = meant[0]
 
     def _meant(self, dots: int, module: str, name: str) -> str | None:
         meant = self.module.source.meant

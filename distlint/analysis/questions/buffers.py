@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.questions.built import classes_of, parts, wrapped_classes
@@ -12,13 +13,18 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Value
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Class, Module
+    from distlint.analysis.program.definitions import Class, Definition, Module
 
 _LAYERS: Final = frozenset({
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
     "SyncBatchNorm",
 })  # fmt: skip
 """Layers of torch that keep running statistics."""
+_MODELS: Final = re.compile(
+    r"torchvision\.models\.(?:\w+\.)*(?:resne|wide_resnet|densenet|mobilenet|efficientnet|regnet|inception|googlenet"
+    r"|shufflenet|mnasnet|swin_|vgg\d+_bn|deeplabv3|fcn_|lraspp)\w*$"
+)
+"""Models of torchvision (0.24.0) with such layers, or with a table of positions for a buffer."""
 
 
 def buffer_of(live: LiveProgram, model: Value) -> tuple[Module, ast.Call] | None:
@@ -61,7 +67,13 @@ def _first(live: LiveProgram, cls: Class) -> tuple[Module, ast.Call] | None:
     for part in parts(live, cls)[0]:
         for node in walk(part.node):
             if isinstance(node, ast.Call) and (
-                last_name(node.func) == "register_buffer" or last_name(node.func) in _LAYERS
+                last_name(node.func) == "register_buffer"
+                or last_name(node.func) in _LAYERS
+                or _is_model(live.resolve(part.module, node.func))
             ):
                 return part.module, node
     return None
+
+
+def _is_model(meaning: Definition | None) -> bool:
+    return isinstance(meaning, str) and _MODELS.match(meaning) is not None

@@ -46,6 +46,8 @@ from distlint.analysis.questions.commands import command_of, made_by_command
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.held_by_main import fails_on_others
 from distlint.analysis.questions.paths import holds, parts_of, readable
+from distlint.analysis.questions.refused_options import refused_options
+from distlint.analysis.questions.unset_options import is_for_refused
 from distlint.knowledge import sinks
 from distlint.knowledge.hooks import BATCH_NAMES, BATCHES
 from distlint.knowledge.schema import CallRow as Row
@@ -160,6 +162,8 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
             for made in _of_group(live.program, group, joint_entry):
                 if made.joint_entry is not None and made.by_several:
                     made = _without_failing(live, made)
+                    if _is_never_of_several(live, made):
+                        made = replace(made, joint_entry=None)
                 key = (id(made.site.node), id(made.path))
                 known = found.get(key)
                 if known is None or _worth(made) > _worth(known):
@@ -175,6 +179,22 @@ def _without_failing(live: LiveProgram, found: FileCall) -> FileCall:
     if not fails_on_others(live, found.site):
         return found
     return replace(found, sites=tuple(each for each in found.sites if each[0] == MAIN))
+
+
+def _is_never_of_several(live: LiveProgram, found: FileCall) -> bool:
+    """Whether rank 0 alone comes to a call, or a program that its own checks keep to one process."""
+    return bool(refused_options(live.program)) and is_for_refused(
+        live.program, found.function, live.answer(_calls_of_main)
+    )
+
+
+def _calls_of_main(live: LiveProgram) -> frozenset[ast.Call]:
+    """The calls that rank 0 alone makes on its machine, as far as is seen."""
+    return frozenset(
+        group.site.node
+        for group in live.calls()
+        if group.classes - {NODE_MAIN} == {MAIN} or maybe_guarded(group.site)
+    )
 
 
 def _worth(found: FileCall) -> tuple[bool, bool, int]:

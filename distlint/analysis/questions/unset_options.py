@@ -1,11 +1,11 @@
-"""Code for an option that no part of the program sets: a parameter which every call leaves at its default, or a flag
-that is assigned nothing else."""
+"""Code for an option that no part of the program sets: a parameter which every call leaves at its default, a flag
+that is assigned nothing else, or an option that a check at the start refuses on several processes."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
@@ -18,6 +18,7 @@ from distlint.analysis.questions.leftover import (
     led_to_by_scripts,
     started_by_scripts,
 )
+from distlint.analysis.questions.refused_options import refused_options
 from distlint.nodes import COMPARISONS, walk
 
 if TYPE_CHECKING:
@@ -43,12 +44,49 @@ def is_for_unset_option(live: LiveProgram, module: Module, line: int) -> bool:
     # What finds a function by a name that is made may call it with anything, and sets no flag.
     depth = _MAX_CALLERS if started_by_scripts(live, module) else 0
     return any(
-        first <= line <= last
+        _holds(_never_run(live.program, function, depth), line)
+        or is_for_refused(live.program, function)
         for function in module.all_functions
         if isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
         and function.node.lineno <= line <= (function.node.end_lineno or 0)
-        for first, last in _never_run(live.program, function, depth)
     )
+
+
+@remembered
+def is_for_refused(
+    program: Program, function: Function, by_one: frozenset[ast.Call] = frozenset()
+) -> bool:
+    """Whether calls of a function stand under options that are refused on several processes, and no others do.
+
+    Args:
+        by_one: calls that one rank makes, if any of several does.
+    """
+    if not refused_options(program) or function.is_module_body or function.decorators:
+        return False
+    return _is_for_refused(program, function, by_one, ())
+
+
+def _is_for_refused(
+    program: Program, function: Function, by_one: frozenset[ast.Call], below: tuple[Function, ...]
+) -> bool:
+    callers = [
+        (user, call)
+        for user, call in callers_by_name(program, function)
+        if call not in by_one and user not in below
+    ]
+    return bool(callers) and all(
+        _holds(_never_run(program, user, 0), call.lineno)
+        or (
+            len(below) < _MAX_CALLERS
+            and not user.is_module_body
+            and _is_for_refused(program, user, by_one, (*below, function))
+        )
+        for user, call in callers
+    )
+
+
+def _holds(parts: Iterable[tuple[int, int]], line: int) -> bool:
+    return any(first <= line <= last for first, last in parts)
 
 
 @remembered
@@ -102,6 +140,8 @@ def settled(
                 return value
             return constant_flag(program, function, receiver, attr)
         case ast.Attribute(value=receiver, attr=attr):
+            if (last_name(receiver), attr) in refused_options(program):
+                return False
             return constant_flag(program, function, receiver, attr)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             value = settled(program, function, operand, depth)

@@ -1010,3 +1010,24 @@ def sharded_on_two_anew():
     if dist.get_rank() == 0:
         with OwnGroup(0, 2):  # expect: DL101
             print("the other one never comes")
+
+
+def worker_of_machines(gpu, gpus_per_node, config):
+    # PyTorch-StudioGAN 947b35e src/loader.py:92
+    place = config.node * (gpus_per_node) + gpu
+    dist.init_process_group("nccl", rank=place, world_size=config.size)
+    if place == 0:
+        dist.barrier()  # expect: DL101
+
+
+def worker_of_seeds(gpu, gpus_per_node, config):
+    seed = config.seed * 1000 + gpu
+    dist.init_process_group("nccl", rank=gpu, world_size=gpus_per_node)
+    if seed == 0:
+        print("not a rank")
+    dist.barrier()
+
+
+def start_on_machines(config):
+    torch.multiprocessing.spawn(worker_of_machines, args=(8, config), nprocs=8)
+    torch.multiprocessing.spawn(worker_of_seeds, args=(8, config), nprocs=8)

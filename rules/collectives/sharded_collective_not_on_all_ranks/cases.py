@@ -8,6 +8,7 @@ import deepspeed
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+import torchvision
 from accelerate import Accelerator
 from diffusers.loaders import AttnProcsLayers
 from ema_pytorch import EMA
@@ -164,6 +165,27 @@ def sampled_with_buffers(optimizer, loader):
     if accelerator.is_main_process:
         with torch.no_grad():
             print(model(torch.ones(4)))  # expect: DL106
+    accelerator.wait_for_everyone()
+
+
+class Pictures(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = torchvision.models.resnet50(weights=None)
+
+    def forward(self, x):
+        return self.backbone(x)
+
+
+def seen_with_statistics(optimizer, loader):
+    accelerator = Accelerator()
+    model = Pictures()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for batch in loader:
+        accelerator.backward(model(batch).sum())
+    if accelerator.is_main_process:
+        with torch.no_grad():
+            print(model(torch.ones(1, 3, 8, 8)))  # expect: DL106
     accelerator.wait_for_everyone()
 
 

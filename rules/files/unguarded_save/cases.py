@@ -20,6 +20,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from accelerate import Accelerator
+from detectron2.utils.file_io import PathManager
 from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
@@ -1339,3 +1340,49 @@ def scores_or_trains(args):
     dist.init_process_group("nccl")
     if args.score:
         scores_of_each(args.checkpoints, args.path)
+
+
+def scores_of_one_opened_by_all(scores, folder):
+    # d2go f4ac156 projects_oss/detr/main.py:315
+    dist.barrier()
+    with PathManager.open(os.path.join(folder, "scores.pth"), "wb") as file:  # expect: DL301
+        if dist.get_rank() == 0:
+            torch.save(scores, file)
+
+
+def scores_of_one_opened_by_one(scores, folder):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        with PathManager.open(os.path.join(folder, "scores.pth"), "wb") as file:
+            torch.save(scores, file)
+    with PathManager.open(os.path.join(folder, "names.txt")) as file:
+        return file.read()
+
+
+def sizes_of_a_numbered_process(config):
+    # build-nanogpt 6104ab1 train_gpt2.py:289: behind the assertion all ranks go on
+    several = int(os.environ.get("RANK", -1)) != -1
+    if several:
+        dist.init_process_group("nccl")
+        size = int(os.environ["WORLD_SIZE"])
+    else:
+        size = 1
+    assert config.batch % (config.micro * size) == 0
+    scores_of_all(config)
+    if config.rank >= 0:
+        dist.barrier()
+
+
+def scores_of_all(config):
+    torch.save(config.scores, config.path)  # expect: DL301
+
+
+def sizes_of_the_first_process(config):
+    number = int(os.environ.get("RANK", -1))
+    if number >= 0:
+        dist.init_process_group("nccl")
+    if number in (-1, 0):
+        torch.save(config.scores, config.path)
+    if number < 1:
+        torch.save(config.scores, config.other_path)
+    dist.barrier()

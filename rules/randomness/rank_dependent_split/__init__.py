@@ -12,7 +12,7 @@ test on (for a `Trainer`, one that is started on several ranks and makes it late
 set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
-(information).
+(information). And `webdataset.shuffle()` of the shards in front of `split_by_node`.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -64,6 +64,7 @@ from distlint.rule import Status
 from .drawn import drawn_seed
 from .listed import Listed, listed_samples
 from .numbered import numbered_sets
+from .piped import shuffled_shards
 from .repair import repaired
 from .unordered import Unordered, unordered_lists
 from .unseeded import shuffles_by_hand, unseeded_shuffles, unseeded_splits
@@ -78,7 +79,7 @@ CODE = "DL405"
 NAME = "rank-dependent-split"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = ()
+LITERALS = (b"split_by_node",)
 
 _SPLIT = "torch.utils.data.random_split"
 _SPLITS = {"train_test_split": ("seed", "random_state"), "shuffle": ("seed",)}
@@ -138,6 +139,16 @@ def check(model: Model) -> Iterator[Finding]:
                 Severity.WARNING,
                 f"nothing is seeded: {how}. Give it a seed.",
                 place_of(module, split),
+            )
+        for shuffle, divides in shuffled_shards(model, module):
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.WARNING,
+                f"`{source_of(module, shuffle)}` draws from the number of the process and the clock: {_OVERLAP}. Use "
+                "`webdataset.detshuffle()`, or shuffle behind the division.",
+                place_of(module, shuffle),
+                (related(module, divides, "gives each rank its part of the shards"),),
             )
         yield from (_unordered(module, use) for use in unordered_lists(model, module))
         for made, used in numbered_sets(model, module):

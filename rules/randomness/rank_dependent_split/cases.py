@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+import webdataset as wds
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_split
 
 # Bugs
@@ -149,6 +150,53 @@ class Files(Dataset):
 
     def __getitem__(self, index):
         return self.kept[index]
+
+
+class InBothFolders(Dataset):
+    def __init__(self, images, texts):
+        # DALLE-pytorch 58c1e1a dalle_pytorch/loader.py:40
+        names = images.keys() & texts.keys()
+        self.names = list(names)  # expect: DL405
+        self.images = {name: images[name] for name in names}
+
+    def __getitem__(self, index):
+        return self.images[self.names[index]]
+
+
+class CaptionsOfImages(Dataset):
+    def __init__(self, table, twice_is_once):
+        # ViLT 762fd39 vilt/datasets/base_dataset.py:60
+        self.captions = table["caption"].tolist()
+        self.captions = (
+            [list(set(captions)) for captions in self.captions]  # expect: DL405
+            if twice_is_once
+            else self.captions
+        )
+        self.places = [
+            (row, column)
+            for row, captions in enumerate(self.captions)
+            for column in range(len(captions))
+        ]
+
+    def caption(self, index):
+        row, column = self.places[index]
+        return self.captions[row][column]
+
+
+class ImagesWithCaptions(CaptionsOfImages):
+    def __getitem__(self, index):
+        return self.caption(index)
+
+
+def shards_in_own_order(names):
+    # TurboDiffusion aaecff5 turbodiffusion/rcm/datasets/webdataset.py:39
+    return wds.DataPipeline(
+        wds.SimpleShardList(names),
+        wds.shuffle(1000),  # expect: DL405
+        wds.split_by_node,
+        wds.split_by_worker,
+        wds.tarfile_to_samples(),
+    )
 
 
 class SortedElsewhere(Dataset):
@@ -318,6 +366,36 @@ def agreed(number):
     numbers = torch.tensor([number]).cuda()
     dist.all_reduce(numbers)
     return int(numbers)
+
+
+def shards_in_one_order(names, seed):
+    stages = [
+        wds.SimpleShardList(names),
+        wds.shuffle(1000, seed=seed),
+        wds.split_by_node,
+        wds.split_by_worker,
+        wds.tarfile_to_samples(),
+        wds.shuffle(1000),
+    ]
+    always = wds.DataPipeline(wds.SimpleShardList(names), wds.detshuffle(), wds.split_by_node)
+    return wds.DataPipeline(*stages), always
+
+
+class InBothSorted(Dataset):
+    def __init__(self, images, texts):
+        self.names = sorted(images.keys() & texts.keys())
+        self.images = list(images.keys())
+
+    def __getitem__(self, index):
+        return self.names[index], self.images[index]
+
+
+class AnyCaption(Dataset):
+    def __init__(self, captions):
+        self.captions = [list(set(each)) for each in captions]
+
+    def __getitem__(self, index):
+        return random.choice(self.captions[index])
 
 
 class SortedBelow(Dataset):

@@ -11,11 +11,11 @@ from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.nodes import children, walk
 
-from .unordered import is_data_set, is_divided, is_ordered, last_value
+from .unordered import indexed, is_data_set, is_divided, is_ordered, last_value
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Module
+    from distlint.analysis.program.definitions import Module
 
 _LISTINGS: Final = {
     "glob.glob": True,
@@ -66,19 +66,6 @@ def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
                     seen.add(id(found[1]))
                     where, call, sortable = found
                     yield Listed(call, where.module, node, sortable)
-
-
-def indexed(cls: Class) -> set[str]:
-    """The attributes of a data set from which its methods take one by an index."""
-    return {
-        ast.unparse(node.value)
-        for method in cls.methods.values()
-        for node in own_nodes(method)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Load)
-        and not isinstance(node.slice, ast.Slice | ast.Constant)
-        and ast.unparse(node.value).startswith("self.")
-    }
 
 
 def _kept_in(method: Function, paths: set[str]) -> Iterator[tuple[str, ast.AST, ast.expr]]:

@@ -67,7 +67,7 @@ class Unordered:
 def unordered_lists(model: Model, module: Module) -> Iterator[Unordered]:
     """The lists of a file that come from sets of texts and are divided among the ranks."""
     text = module.source.text
-    if not ("set(" in text or " for " in text) or "PYTHONHASHSEED" in text:
+    if not ("set(" in text or " for " in text or ".keys()" in text) or "PYTHONHASHSEED" in text:
         return
     seen: set[int] = set()
     for function in module.all_functions:
@@ -87,7 +87,7 @@ def makes_sets(function: Function) -> bool:
     """Whether a function makes a set at all."""
     return any(
         isinstance(node, ast.Set | ast.SetComp)
-        or (isinstance(node, ast.Call) and last_name(node.func) in ("set", "frozenset"))
+        or (isinstance(node, ast.Call) and last_name(node.func) in ("set", "frozenset", "keys"))
         for node in own_nodes(function)
     )
 
@@ -114,20 +114,48 @@ def _uses(model: Model, function: Function) -> Iterator[Unordered]:
 
 
 def _kept(model: Model, function: Function) -> Iterator[Unordered]:
-    """Where the constructor of a data set keeps such a list, which `__getitem__` reads by its index."""
-    if function.cls is None or function.name != "__init__" or not is_data_set(model, function.cls):
+    """Where the constructor of a data set keeps such a list, which its methods read by an index.
+
+    ViLT 762fd39 vilt/datasets/base_dataset.py:60 keeps a list for each image, `[list(set(texts)) for texts in …]`, and
+    takes `self.all_texts[index][caption_index]`.
+    """
+    cls = function.cls
+    if cls is None or function.name != "__init__" or not is_data_set(model, cls):
         return
-    item = model.program.find_method(function.cls, "__getitem__")
-    if item is None or not is_divided(model, function.module):
+    item = model.program.find_method(cls, "__getitem__")
+    below = (each for each in model.program.subclasses(cls) if "__getitem__" in each.methods)
+    if (item is None and not any(below)) or not is_divided(model, function.module):
         return
-    read = {ast.unparse(n.value) for n in own_nodes(item) if isinstance(n, ast.Subscript)}
+    read = indexed(cls) | (
+        indexed(item.cls) if item is not None and item.cls is not None else set()
+    )
     for path, values in assignments(function).items():
         if path not in read or is_ordered(function, path) or _is_sorted_last(path, values):
             continue
-        for value in values:
+        inside = any(each.startswith(f"{path}[") for each in read)
+        for value in (arm for each in values for arm in _arms(each)):
             made = from_set(function, value)
+            if made is None and inside and isinstance(value, ast.ListComp):
+                made = from_set(function, value.elt)
             if made is not None:
                 yield Unordered(made, value, False)
+
+
+def _arms(value: ast.expr) -> tuple[ast.expr, ...]:
+    return (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+
+
+def indexed(cls: Class) -> set[str]:
+    """The attributes of a data set from which its methods take one by an index, and what they take so from that."""
+    return {
+        ast.unparse(node.value)
+        for method in cls.methods.values()
+        for node in own_nodes(method)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and not isinstance(node.slice, ast.Slice | ast.Constant)
+        and ast.unparse(node.value).startswith("self.")
+    }
 
 
 def _is_sorted_last(path: str, values: list[ast.expr]) -> bool:
@@ -259,7 +287,8 @@ def _is_set(function: Function, node: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id="set" | "frozenset")):
             return True
         case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.Sub() | ast.BitXor()):
-            return _is_set(function, left)
+            # DALLE-pytorch 58c1e1a dalle_pytorch/loader.py:38: `image_files.keys() & text_files.keys()`
+            return _is_keys(left) or _is_set(function, left)
         case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in _SET_METHODS:
             return _is_set(function, owner)
         case ast.Name(id=name):
@@ -271,6 +300,15 @@ def _is_set(function: Function, node: ast.expr) -> bool:
                 and (_is_set(function, value))
             )
     return False
+
+
+def _is_keys(node: ast.expr) -> bool:
+    """Whether an expression is the keys of a dict, in their order; what is made of two of them is a set."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "keys"
+    )
 
 
 def _words_of(function: Function, node: ast.expr) -> Iterator[str]:

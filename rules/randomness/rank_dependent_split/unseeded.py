@@ -12,9 +12,8 @@ from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
-from .listed import indexed
 from .parted import WORDS, drawn_splits
-from .unordered import is_data_set, is_divided
+from .unordered import indexed, is_data_set, is_divided
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite

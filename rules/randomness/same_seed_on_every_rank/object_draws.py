@@ -55,6 +55,9 @@ _OF_DATA: Final = re.compile(
 """Names of classes that make samples or batches of them."""
 _OF_TRAINING: Final = re.compile(r"loss|criterion|objective|diffusion|model|net\b|schedul", re.I)
 """Names of classes whose objects a training step calls."""
+_SEES: Final = re.compile(r"Visual(?!i[sz]|Log|Writer|Hook|Callback)")
+"""What names of models say of their input, not of what they are for: DynamiCrafter c453369 lvdm/models/ddpm3d.py:1011,
+`LatentVisualDiffusion`."""
 _APART: Final = re.compile(r"infer|eval|generat")
 """Flags of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
 (sd-scripts library/flux_models.py:310)."""
@@ -165,7 +168,7 @@ def _made_by_its_class(model: Model, function: Function, call: ast.Call) -> Iter
 def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]:
     """What a name chooses to be called: what the project names, else all, where all of them draw."""
     choice = chosen(model.program, function, call)
-    used = [each for each in choice.candidates if not _serves_else(each.name)]
+    used = [each for each in choice.candidates if not _serves_else(_SEES.sub("", each.name))]
     return used if choice.named or all(_draws_itself(model, each) for each in used) else []
 
 
