@@ -11,14 +11,14 @@ from tests.rules.checked import severities_in
 STORE = """\
 import os
 
+import torch
 import torch.distributed as dist
 
 RANK = int(os.getenv("RANK", -1))
 
 
 def store_rows(rows, path):
-    with open(path, "w") as file:
-        file.write(str(rows))
+    torch.save(rows, path)
     dist.barrier()
 
 
@@ -30,7 +30,7 @@ SHOWS = """\
 from store import store_rows
 
 if __name__ == "__main__":
-    store_rows(make(), "rows.txt")
+    store_rows(make(), "rows.pt")
 """
 
 TRAINS = """\
@@ -38,7 +38,7 @@ from store import start_ranks, store_rows
 
 if __name__ == "__main__":
     start_ranks()
-    store_rows(make(), "rows.txt")
+    store_rows(make(), "rows.pt")
 """
 
 WORKS = """\
@@ -66,7 +66,7 @@ import store
 
 
 def run(settings):
-    store.store_rows(instantiate(settings), "rows.txt")
+    store.store_rows(instantiate(settings), "rows.pt")
 
 
 if __name__ == "__main__":
@@ -89,7 +89,7 @@ class Run:
 
 
 if __name__ == "__main__":
-    store_rows(Run(), "rows.txt")
+    store_rows(Run(), "rows.pt")
 """
 
 DERIVED = """\
@@ -103,7 +103,7 @@ class Run(Trainer):
 
 
 if __name__ == "__main__":
-    store_rows(Run(), "rows.txt")
+    store_rows(Run(), "rows.pt")
 """
 
 DIVIDED = """\
@@ -112,7 +112,7 @@ from torch.utils.data import DistributedSampler
 from store import store_rows
 
 if __name__ == "__main__":
-    store_rows(DistributedSampler(make(), num_replicas=2, rank=options.rank), "rows.txt")
+    store_rows(DistributedSampler(make(), num_replicas=2, rank=options.rank), "rows.pt")
 """
 
 DIVIDED_IF_ANY = DIVIDED.replace(
@@ -126,7 +126,7 @@ import gradio as gr
 from store import store_rows
 
 if __name__ == "__main__":
-    store_rows(make(), "rows.txt")
+    store_rows(make(), "rows.pt")
     demo = gr.Interface(store_rows)
     demo.launch()
 """
@@ -205,13 +205,13 @@ def test_a_helper_of_tests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 OPTION = """\
+import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 
 
 def write(rows, path):
-    with open(path, "w") as file:
-        file.write(str(rows))
+    torch.save(rows, path)
     dist.barrier()
 
 
@@ -256,12 +256,12 @@ def test_an_option_that_keeps_the_group_away(
 
 
 REFUSES = """\
+import torch
 import torch.distributed as dist
 
 
 def write(rows, path):
-    with open(path, "w") as file:
-        file.write(str(rows))
+    torch.save(rows, path)
     dist.barrier()
 
 
@@ -282,24 +282,24 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("refuses", "severity"),
+    ("refuses", "found"),
     [
-        ("if args.distributed: assert not args.show", "info"),
-        ("if args.distributed: assert args.show + args.test == 0", "info"),
-        ("if args.world_size > 1 and args.show: raise ValueError(args)", "info"),
-        ("assert not (args.multi_gpu and args.show)", "info"),
-        ("if args.distributed: assert args.show", "warning"),
-        ("if args.distributed and args.test: assert not args.show", "warning"),
-        ("if not args.distributed: assert not args.show", "warning"),
-        ("if args.debug: assert not args.show", "warning"),
-        ("if args.distributed: print(not args.show)", "warning"),
+        ("if args.distributed: assert not args.show", []),
+        ("if args.distributed: assert args.show + args.test == 0", []),
+        ("if args.world_size > 1 and args.show: raise ValueError(args)", []),
+        ("assert not (args.multi_gpu and args.show)", []),
+        ("if args.distributed: assert args.show", ["warning"]),
+        ("if args.distributed and args.test: assert not args.show", ["warning"]),
+        ("if not args.distributed: assert not args.show", ["warning"]),
+        ("if args.debug: assert not args.show", ["warning"]),
+        ("if args.distributed: print(not args.show)", ["warning"]),
     ],
 )
 def test_what_is_refused_on_several_processes(
-    refuses: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    refuses: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = REFUSES.format(refuses=refuses)
-    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == found
 
 
 SEPARATE = """\
@@ -310,8 +310,7 @@ import torch.distributed as dist
 def separate_all(rows, model=None, out=None):
     {alone}
     if {test}:
-        with open("rows.txt", "w") as file:
-            file.write(str(rows))
+        torch.save(rows, "rows.pt")
     dist.barrier()
     return model
 

@@ -224,7 +224,7 @@ class Worker:
         self.rank = rank
 
     def canvas(self, images, step):
-        torch.save(images, "canvas.pt")
+        torch.save(self.net.state_dict(), "canvas.pt")
         if self.rank == 0:
             print("canvas.pt", step)
 

@@ -19,11 +19,13 @@ Option = tuple[str, str]
 """What an option is kept in, and its name: `cfgs.RUN.interpolation` is `("RUN", "interpolation")`."""
 _DISTRIBUTED: Final = frozenset(
     {
-        "ddp", "distributed", "distributed_data_parallel", "is_ddp", "is_distributed", "multiprocessing_distributed",
-        "use_ddp", "use_distributed",
+        "ddp", "distributed", "distributed_data_parallel", "is_ddp", "is_distributed", "multi_gpu",
+        "multiprocessing_distributed", "use_ddp", "use_distributed",
     }
 )  # fmt: skip
 """Last words of options that ask for several processes, each with one GPU."""
+_SIZES: Final = frozenset({"world_size", "num_processes", "nprocs", "num_gpus", "n_gpu", "ngpus"})
+"""Last words of options that say how many there are."""
 
 
 @remembered
@@ -78,6 +80,9 @@ def _failing(function: Function, failing: tuple[tuple[ast.expr, bool], ...]) -> 
 
 
 def _asks_for_several(part: ast.expr, holds: bool) -> bool:
+    match part:
+        case ast.Compare(left=size, ops=[ast.Gt()], comparators=[ast.Constant(value=1)]):
+            return holds and last_name(size).lower() in _SIZES
     return holds and last_name(part).lower() in _DISTRIBUTED
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
-from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -31,11 +30,6 @@ _OF_LAUNCH: Final = re.compile(
     r"dist|ddp|fsdp|deepspeed|parallel|multi|launch|rank|world|gpus?\b", re.IGNORECASE
 )
 """Names of variables that say how a program is launched, wherever they are handed."""
-_SEVERAL: Final = re.compile(
-    r"distributed|(?<![a-z])(?:ddp|fsdp|dist)(?![a-z])|multi_?gpu|multi_?proc", re.IGNORECASE
-)
-_SIZES: Final = re.compile(r"world_size|num_processes|nprocs?|num_gpus|n_gpu|ngpus", re.IGNORECASE)
-"""Names of flags and of numbers that say that there are several processes."""
 _CHANGES: Final = re.compile(r"init|avail|first|last|done|start", re.IGNORECASE)
 """Names of what comes out otherwise in the course of a run: `if not self.initialized:`."""
 _SAME: Final = {ast.Eq: True, ast.NotEq: False, ast.Is: True, ast.IsNot: False}
@@ -64,8 +58,6 @@ def is_without_group(
     known = _known_at(program, function, line, _MAX_CALLERS)
     if not known:
         return False
-    if not known.items().isdisjoint(_refused(program, module)):
-        return True
     makers = [(entry, *maker) for entry in entries for maker in _makers(program, entry)]
     return bool(makers) and all(
         _is_excluded(program, entry, maker, node.lineno, known, _MAX_CALLERS)
@@ -139,67 +131,6 @@ def innermost(module: Module, line: int) -> Function:
         and each.node.lineno <= line <= (each.node.end_lineno or each.node.lineno)
     ]
     return max(inner, key=lambda each: each.node.lineno, default=module.body)  # type: ignore[union-attr]
-
-
-@remembered
-def _refused(program: Program, module: Module) -> frozenset[tuple[Hashable, bool]]:
-    """What the programs around a file refuse to do on several processes.
-
-    PyTorch-StudioGAN 947b35e src/config.py:684: `if self.RUN.distributed_data_parallel: assert self.RUN.interpolation + … == 0`.
-    """
-    return frozenset(
-        refused
-        for each in linked(program, module)
-        if _OF_LAUNCH.search(each.source.text)
-        for function in each.all_functions
-        for failing in _failing(function.body, ())
-        if (refused := _beside_several(failing)) is not None
-    )
-
-
-def _failing(
-    block: list[ast.stmt], under: tuple[tuple[ast.expr, bool], ...]
-) -> Iterator[list[tuple[ast.expr, bool]]]:
-    """The conditions that raise an error together."""
-    for statement in block:
-        match statement:
-            case ast.Assert(test=ast.Compare(left=ast.BinOp() as left, ops=[ast.Eq()])):
-                for each in _added(left):  # `assert a + b == 0`
-                    yield [*under, (each, True)]
-            case ast.Assert(test=test):
-                yield [*under, *literals(test, False)]
-            case ast.Raise():
-                yield [*under]
-            case ast.If(test=test, body=body, orelse=orelse):
-                yield from _failing(body, (*under, *literals(test, True)))
-                yield from _failing(orelse, (*under, *literals(test, False)))
-            case ast.With(body=body):
-                yield from _failing(body, under)
-
-
-def _added(node: ast.expr) -> Iterator[ast.expr]:
-    match node:
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            yield from _added(left)
-            yield from _added(right)
-        case _:
-            yield node
-
-
-def _beside_several(failing: list[tuple[ast.expr, bool]]) -> tuple[Hashable, bool] | None:
-    """The one thing besides a launch of several processes that is asked where an error is raised."""
-    asked = [_asked(part, holds) for part, holds in failing]
-    others = [each for each in asked if each is None or not _says_several(*each)]
-    return others[0] if len(others) == 1 < len(asked) else None
-
-
-def _says_several(asked: Hashable, holds: bool) -> bool:
-    match asked:
-        case str() as name:
-            return holds and _SEVERAL.search(name) is not None
-        case (">", str() as name, 1):
-            return holds and _SIZES.search(name) is not None
-    return False
 
 
 @remembered
