@@ -429,6 +429,22 @@ def asked_by_callers(live: LiveProgram, site: AttributeSite, *, of_model: bool =
     )
 
 
+def asked_in_another_arm(site: AttributeSite) -> bool:
+    """Whether a function asks what it reads for its wrapper, but not here: what is wrapped is of the other kind.
+
+    mozilla TTS e9e0784 TTS/tts/utils/synthesis.py:54: `if "tacotron" in CONFIG.model.lower(): model.inference(…)`, and
+    for the models that come wrapped `if hasattr(model, "module"): model.module.inference(…)`.
+    """
+    path = ast.unparse(site.node.value)
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) in ("hasattr", "isinstance")
+        and bool(node.args)
+        and ast.unparse(node.args[0]) == path
+        for node in own_nodes(site.function)
+    )
+
+
 def _names_mode(test: ast.expr) -> bool:
     words = (_word(node).lower() for node in walk(test))
     return any(mode in word for word in words if word != "unwrap_model" for mode in _MODE_WORDS)

@@ -148,7 +148,7 @@ def _late(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.WARNING,
+            Severity.INFO,
             f"every rank removes the folder, and one that comes later removes what the others have written into it "
             f"since (line {written.node.lineno}): nothing between makes them wait. {advice}.",
             place_of(removed.module, removed.node),
@@ -193,7 +193,7 @@ def _finding(
     return Finding(
         CODE,
         NAME,
-        severity if joint_entry.all_ranks else Severity.WARNING,
+        severity if joint_entry.all_ranks and not joint_entry.if_any else Severity.WARNING,
         message,
         place_of(site.module, site.node),
         evidence(joint_entry),

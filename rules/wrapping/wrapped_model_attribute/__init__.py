@@ -71,6 +71,7 @@ from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
+    asked_in_another_arm,
     call_of_wrap,
     for_several,
     is_guarded,
@@ -189,6 +190,8 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if wrap is None or wrap.function is site.function:
         return Severity.WARNING if by_launch else SEVERITY
     elsewhere, conditional = wrap.module is not site.module, under_condition(wrap, site)
+    if elsewhere and asked_in_another_arm(site):
+        return Severity.INFO
     if elsewhere:
         may_miss = conditional or not _of_one_object(model, wrap, site)
     else:
