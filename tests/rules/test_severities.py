@@ -273,7 +273,12 @@ def test_a_total_of_graphs_matters_where_nothing_begins_it_anew(
 
 WRAPPING = """
 import torch.distributed as dist
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+
+class Painter(nn.Module):
+    def sample(self, batch):
+        return batch
 
 class Trainer:
     def __init__(self, args):
@@ -298,7 +303,7 @@ from file_0 import Trainer
 
 class Drawing(Trainer):
     def draw(self, batch):
-        return self.model.generate(batch)
+        return self.model.sample(batch)
 
 def main(args, model):
     Drawing(args).train(model)
@@ -318,7 +323,7 @@ def test_an_attribute_behind_a_wrapper_of_another_place(
     test: str, apart: bool, expected: list[str], tmp_path: Path
 ) -> None:
     wrap = f"{test}model = DistributedDataParallel(model)"
-    read = "raise NotImplementedError" if apart else "return self.model.generate(batch)"
+    read = "raise NotImplementedError" if apart else "return self.model.sample(batch)"
     texts = [WRAPPING.format(wrap=wrap, read=read), *([DERIVED] if apart else [])]
     assert severities(tmp_path, "DL201", *texts) == expected
 

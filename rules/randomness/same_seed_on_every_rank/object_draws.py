@@ -27,7 +27,12 @@ from distlint.analysis.questions.seeding import (
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
-from .sample_draws import chooses_sample, depends_on_sample, streams_out_of_step
+from .sample_draws import (
+    chooses_sample,
+    depends_on_sample,
+    keeps_in_step,
+    streams_out_of_step,
+)
 from .training_draws import (
     NOT_TRAINING,
     SHARED_DRAWS,
@@ -56,7 +61,7 @@ _OF_DATA: Final = re.compile(
 _OF_TRAINING: Final = re.compile(r"loss|criterion|objective|diffusion|model|net\b|schedul", re.I)
 """Names of classes whose objects a training step calls."""
 _APART: Final = re.compile(r"infer|eval|generat")
-"""Flags of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
+"""Flags and functions of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
 (sd-scripts library/flux_models.py:310)."""
 
 
@@ -89,7 +94,7 @@ def drawn_by_objects(
     # calls on one rank.
     workers_differ = seeds_workers(model, seed)
     worst: tuple[tuple[bool, Harm, int], Function, ast.Call] | None = None
-    for each in sorted(made, key=_is_apart):
+    for each in sorted((f for f in made if not _makes_samples(f)), key=_is_apart):
         for node, harm, order in _drawn(model, each, seed, workers_differ=workers_differ):
             # Of two that are as bad, the first.
             if worst is None or (_is_apart(each), harm, order) < worst[0]:
@@ -183,6 +188,14 @@ def _is_apart(function: Function) -> bool:
     return function.name != "__init__" and _serves_else(function.name)
 
 
+def _makes_samples(function: Function) -> bool:
+    """Whether a function runs a model that is trained, by its name: no step of a training calls it.
+
+    recipes fb47e15 torchrecipes/paved_path/charnn/combined_module.py:76, `generate()` of what rank 0 saves.
+    """
+    return _APART.search(function.name) is not None
+
+
 def _serves_else(name: str) -> bool:
     return any(word in name.lower() for word in NOT_TRAINING)
 
@@ -215,7 +228,7 @@ def _drawn(
             and not moves_weights(function, node)
             and not is_sent_to_all(model, function, node)
         ):
-            if not of_data and draw.stream == "torch":
+            if not of_data and draw.stream == "torch" and keeps_in_step(function, node):
                 yield node, Harm.STEP, harm_of(draw)
             elif chooses_sample(model, function, node):
                 yield node, Harm.CHOICE, 0
