@@ -1169,7 +1169,7 @@ def test_a_handler_that_ends_the_job(
     [
         ("input('Overwrite it? ') == 'n'", "info"),
         ("answer == 'n'", "info"),
-        ("os.listdir(folder)", "error"),
+        ("os.listdir(folder)", "warning"),
     ],
 )
 def test_ranks_that_leave_on_a_persons_answer(
