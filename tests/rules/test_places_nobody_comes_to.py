@@ -134,7 +134,7 @@ class Hooks:
         pytest.param({"test": "hooks.on_end"}, "warning", id="no constant"),
         pytest.param({"reset": "self.stop_training = True"}, "warning", id="set by a method"),
         pytest.param({"reset": "self.stop_training |= True"}, "warning", id="changed"),
-        pytest.param({"more": "hooks.stop_training = True"}, "warning", id="set from outside"),
+        pytest.param({"more": "hooks.stop_training = True"}, "error", id="set from outside"),
         pytest.param({"more": "setattr(hooks, 'stop_training', 1)"}, "warning", id="set by a text"),
         pytest.param({"more": "setattr(hooks, str(batch), 1)"}, "warning", id="set by any text"),
         pytest.param({"more": "setattr(model, str(batch), 1)"}, "info", id="set on something else"),

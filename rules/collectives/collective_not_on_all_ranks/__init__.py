@@ -44,7 +44,8 @@ alone. It is shown only where a person has to decide: nested conditions, helpers
 Collectives of a process group other than the default are not compared: who is a member is not known.
 What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
 compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
-definition count as doing nothing. Information where the ranks that do not come end with an error that nobody catches:
+definition count as doing nothing. A warning where ranks leave under one more condition than who they are (`if rank == 0:`,
+and in it `if os.path.exists(log): return`). Information where the ranks that do not come end with an error that nobody catches:
 `torchrun` and `mp.spawn` end the others then (not so under Slurm), and where they have left on a person's answer to
 `input()`. Silent where a caller expects the hang, and on
 `MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.

@@ -8,7 +8,10 @@ gave is a collective: a `continue` in front of it on a loss that is not finite l
 `sys.exit()` or `raise SystemExit` counts with the collectives of the callers, and so does an error that is raised
 for a loss that is not finite: information, since the launcher ends the others then, and a warning where a handler
 catches it or Slurm's `srun` starts the ranks and leaves the others. Values that came out of a collective are the same everywhere and are
-not reported; whether a loss made of gathered tensors is finite is information, since all of them have it. One finding for each condition, with the first collective behind it.
+not reported; whether a loss made of gathered tensors is finite is information, since all of them have it. An error where a
+number that is not finite leaves other ranks in a collective of every mode, else a warning; information where the
+clock or a memory only goes into what the condition asks for, and is not what it is computed from, and where each call of the
+function with a mask's elements stands under an option. One finding for each condition, with the first collective behind it.
 
 ## Why it is bad
 Sooner or later the ranks answer differently: one batch without a valid token on one rank is enough.

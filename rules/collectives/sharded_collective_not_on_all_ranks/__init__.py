@@ -4,9 +4,10 @@
 Reports what DL101 reports, for calls that are collectives only under FSDP, DeepSpeed ZeRO or tensor
 parallelism, or on a model inside DDP: `get_state_dict`, `save_state`, `save_checkpoint`, `state_dict`,
 `generate` and the forward of a wrapped model, `from_pretrained` under ZeRO-3. An error where the program
-shows that the model is sharded, or that rank 0 alone calls a model in DDP that has buffers, a warning where it may be. `save_pretrained` and `from_pretrained` of a
-model of which nothing more is known are only listed (information), as are calls on a DeepSpeed engine in
-a program that says nothing of ZeRO's stages. Silent where an engine cannot shard: around DDP, or where
+shows that the model is sharded, or that rank 0 alone calls a model in DDP that has buffers, a warning where it may be.
+The forward of a model of which no buffer is seen, or that other ranks than 0 are to wait in, is only listed
+(information), as are `save_pretrained` and `from_pretrained` of a model of which nothing more is known, and calls on a DeepSpeed
+engine in a program that says nothing of ZeRO's stages. Silent where an engine cannot shard: around DDP, or where
 `loss.backward()` and `optimizer.step()` train past it.
 
 ## Why it is bad

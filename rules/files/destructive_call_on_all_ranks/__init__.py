@@ -37,7 +37,8 @@ ranks meet first: one may not be done with what is removed. For `input()` always
 is sent to all ranks, which needs the process group.
 
 ## Known limits
-Silent where a handler takes the error, with `ignore_errors` or `missing_ok` where nothing is written there below, and
+An error where every rank comes there by what makes the process group; a warning where a collective shows it that one
+process passes by. What nobody fails at is information: whose files are removed late is not followed to each caller. Silent where a handler takes the error, with `ignore_errors` or `missing_ok` where nothing is written there below, and
 on paths made from the rank or from temporary names. Where a test for existence stands before it, see DL305.
 
 ## References

@@ -38,11 +38,14 @@ gradients are not synchronised, and such a call belongs into the model's own `fo
 whose name says that they evaluate, sample or save. What freezes parameters is moved in front of the wrap.
 
 ## Known limits
-An error where one function, or one file, wraps and reads; a warning where another file wraps, where the wrap
-stands under a condition that the read does not, or where all launches that the project shows ask for FSDP or
-DeepSpeed, and information where another file wraps under a condition and no calls that are followed hand the
-wrapped model on, or where timm or torchvision made the model and neither their models nor the program have
-anything of that name. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
+An error where one function, or one file, wraps by DDP's or DataParallel's own name and reads; a warning where the launch
+chooses the wrapper, where another file wraps, or where the wrap stands under a condition that the read does not.
+Information where nothing shows that the model inside has the attribute: no module of the program has that name, nor
+have the models of transformers, diffusers, peft, timm or torchvision, and what makes the model is a class of the program
+or not seen at all (an argument; what is no model, like a tokenizer). Information also where nothing shows that the
+wrapped model comes to the read: another class wraps, or a condition that does not ask for several processes or GPUs, and
+no calls that are followed hand the wrapped model on; or the reading function of another file asks for the wrapper
+elsewhere. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
 on a model whose parameters were all frozen before
 `prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone (also beside accelerate's `DummyOptim`), where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
