@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
 
 _COMPUTES: Final = frozenset(
     {
@@ -55,9 +55,10 @@ def is_computed_from(
                 for writer in _writers(function, path)
                 for value in assignments(writer).get(path, ())
             )
-        case ast.Call(func=func):
-            called = live.resolve(function.module, func)
-            if isinstance(called, Function):
+        case ast.Call():
+            call = live.call_at(node)
+            called = call.site.callee if call is not None else None
+            if called is not None:
                 return any(
                     is_computed_from(live, called, returned.value, origin, depth - 1)
                     for returned in own_nodes(called)
