@@ -37,8 +37,7 @@ ranks meet first: one may not be done with what is removed. For `input()` always
 is sent to all ranks, which needs the process group.
 
 ## Known limits
-An error where every rank comes there by what makes the process group; a warning where a collective shows it that one
-process passes by. What nobody fails at is information: whose files are removed late is not followed to each caller. Silent where a handler takes the error, with `ignore_errors` or `missing_ok` where nothing is written there below, and
+Information where nobody fails: whose files are removed late is not followed to each caller. Silent where a handler takes the error, with `ignore_errors` or `missing_ok` where nothing is written there below, and
 on paths made from the rank or from temporary names. Where a test for existence stands before it, see DL305.
 
 ## References
@@ -194,7 +193,7 @@ def _finding(
     return Finding(
         CODE,
         NAME,
-        severity if joint_entry.all_ranks and not joint_entry.if_any else Severity.WARNING,
+        severity if joint_entry.all_ranks else Severity.WARNING,
         message,
         place_of(site.module, site.node),
         evidence(joint_entry),
