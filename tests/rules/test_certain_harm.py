@@ -168,6 +168,11 @@ def train(args, batches, optimizer):
         ("return texts + torch.randn(texts.size(0), 2)", ["warning"]),
         # Bert-VITS2 8f7fbd8 models.py:215: the longest text of this rank's batch says how much is drawn on the CPU
         ("return texts + torch.randn(texts.size(0), 2, texts.size(2)).to(texts.device)", ["info"]),
+        # its other noise is drawn on the GPU, for other lengths on each rank as well
+        (
+            "return torch.randn_like(texts) + torch.randn(2, texts.size(1)).to(texts.device)",
+            ["info"],
+        ),
         # VoiceCraft a702dfd models/voicecraft.py:207
         ("return [torch.poisson(torch.ones(1)) for text in texts]", ["info"]),
     ],

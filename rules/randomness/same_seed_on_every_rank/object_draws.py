@@ -94,8 +94,11 @@ def drawn_by_objects(
     # calls on one rank.
     workers_differ = seeds_workers(model, seed)
     worst: tuple[tuple[bool, Harm, int], Function, ast.Call] | None = None
-    for each in sorted((f for f in made if not _makes_samples(f)), key=_is_apart):
-        for node, harm, order in _drawn(model, each, seed, workers_differ=workers_differ):
+    used = sorted((f for f in made if not _makes_samples(f)), key=_is_apart)
+    least = Harm.SAMPLE if not fitted and any(_parts_streams(model, f) for f in used) else Harm.STEP
+    for each in used:
+        for node, found, order in _drawn(model, each, seed, workers_differ=workers_differ):
+            harm = max(found, least)
             # Of two that are as bad, the first.
             if worst is None or (_is_apart(each), harm, order) < worst[0]:
                 worst = (_is_apart(each), harm, order), each, node
@@ -186,6 +189,18 @@ def _draws_itself(model: Model, candidate: Candidate) -> bool:
 def _is_apart(function: Function) -> bool:
     """Whether a function serves something else than training, by its name."""
     return function.name != "__init__" and _serves_else(function.name)
+
+
+def _parts_streams(model: Model, function: Function) -> bool:
+    """Whether a method of a model draws another number of times on each rank: what is drawn behind it differs."""
+    return (
+        function.cls is not None
+        and not _is_of_data(model, function)
+        and any(
+            draw.stream == "torch" and not keeps_in_step(function, node)
+            for node, draw in draws_by_syntax(model, function)
+        )
+    )
 
 
 def _makes_samples(function: Function) -> bool:
