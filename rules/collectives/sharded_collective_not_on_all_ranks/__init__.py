@@ -6,7 +6,7 @@ parallelism, or on a model inside DDP: `get_state_dict`, `save_state`, `save_che
 `generate` and the forward of a wrapped model, `from_pretrained` under ZeRO-3. An error where the program
 shows that the model is sharded, or that rank 0 alone calls a model in DDP that has buffers, a warning where it may be.
 The forward of a model of which no buffer is seen, or that other ranks than 0 are to wait in, is only listed
-(information), as are `save_pretrained` and `from_pretrained` of a model of which nothing more is known, and calls on a DeepSpeed
+(information) where no launch and no engine of the project shards, as are `save_pretrained` and `from_pretrained` of a model of which nothing more is known, and calls on a DeepSpeed
 engine in a program that says nothing of ZeRO's stages. Silent where an engine cannot shard: around DDP, or where
 `loss.backward()` and `optimizer.step()` train past it.
 
@@ -184,7 +184,7 @@ def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
     """
     if _is_sharded(divergence):
         return Severity.ERROR
-    if divergence.event.op == "forward":
+    if divergence.event.op == "forward" and not _shards_as_started(model, divergence):
         alone = divergence.left or divergence.waiters is MAIN
         return Severity.ERROR if buffered and alone else Severity.INFO
     if _depends_on_launch(divergence) and (
@@ -197,6 +197,15 @@ def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
     if divergence.event.op in _BARE_MODEL or (engine and not model.answer(shown)):
         return Severity.INFO
     return Severity.WARNING
+
+
+def _shards_as_started(model: Model, divergence: Divergence) -> bool:
+    """Whether the model is sharded in a launch beside the code, or by the engine's own configuration in it."""
+    if not _depends_on_launch(divergence):
+        return False
+    if is_engine(divergence.event.site):
+        return bool(model.answer(shown))
+    return _start(model, divergence) is not None
 
 
 def _buffer(model: Model, divergence: Divergence) -> tuple[Module, ast.Call] | None:
