@@ -5,8 +5,8 @@ Reports what DL101 reports, for calls that are collectives only under FSDP, Deep
 parallelism, or on a model inside DDP: `get_state_dict`, `save_state`, `save_checkpoint`, `state_dict`,
 `generate` and the forward of a wrapped model, `from_pretrained` under ZeRO-3. An error where the program
 shows that the model is sharded, or that rank 0 alone calls a model in DDP that has buffers, a warning where it may be.
-The forward of a model of which no buffer is seen, or that other ranks than 0 are to wait in, is only listed
-(information) where no launch and no engine of the project shards, as are `save_pretrained` and `from_pretrained` of a model of which nothing more is known, and calls on a DeepSpeed
+The forward of a model of which no buffer is seen and that is in another file or not in DDP, or that other ranks than 0
+are to wait in, is only listed (information) where no launch and no engine of the project shards, as are `save_pretrained` and `from_pretrained` of a model of which nothing more is known, and calls on a DeepSpeed
 engine in a program that says nothing of ZeRO's stages. Silent where an engine cannot shard: around DDP, or where
 `loss.backward()` and `optimizer.step()` train past it.
 
@@ -177,7 +177,7 @@ def _depends_on_launch(divergence: Divergence) -> bool:
 def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
     """By what shows that the call is a collective in the mode that its ranks run in.
 
-    Of forwards of a model of which no buffer is seen eight of eleven causes were false at first sight (waves 17 to 28): a
+    Of forwards of a model of which no buffer is seen, but by rank 0 alone in the file in which the ranks part, eight of eleven causes were false at first sight (waves 17 to 28): a
     module that nothing wraps (UniTok bb8012e main.py:148, LPIPS), or ranks that only log, and come to the same call
     (Retrieval-based-Voice-Conversion-WebUI 4338f12 train/train.py:299; hallo 8fd7c57 scripts/train_stage2.py:989, whose
     other ranks wait while rank 0 writes).
@@ -186,7 +186,10 @@ def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
         return Severity.ERROR
     if divergence.event.op == "forward" and not _shards_as_started(model, divergence):
         alone = divergence.left or divergence.waiters is MAIN
-        return Severity.ERROR if buffered and alone else Severity.INFO
+        in_ddp = divergence.layer is Layer.WRAPPED and divergence.in_one_file
+        if not alone or not (buffered or in_ddp):
+            return Severity.INFO
+        return Severity.ERROR if buffered else Severity.WARNING
     if _depends_on_launch(divergence) and (
         launched_whole(model, divergence.module)
         or (divergence.event.op not in _OF_ALL_RANKS and not model.may_shard)
