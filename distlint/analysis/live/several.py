@@ -51,7 +51,8 @@ _MAKES_GROUP: Final = re.compile(
 """What a file has that makes a process group, or hands on the processes of a launcher."""
 _NOTEBOOK: Final = ".ipynb"
 _STARTED_IN_NOTEBOOK: Final = re.compile(
-    r"torch\.distributed\.(?:run|launch)\b|init_process_group|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
+    r"torch\.distributed\.(?:run|launch)\b|init_process_group|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun"
+    r"|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
     r"|elastic_launch|mpirun|srun|horovodrun|%%?(?:auto)?px\b"
     r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
 )
@@ -174,7 +175,8 @@ def _sees_one(module: Module) -> bool:
 def is_one_kernel(module: Module) -> bool:
     """Whether a file is a notebook that starts no processes beside its own, whatever the libraries can do that it uses.
 
-    audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel.
+    audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel. maskrcnn-benchmark
+    57eec25 demo/shapes_pruning.ipynb: `import torch.distributed as dist`, in functions that ask for ranks.
     """
     return module.path.endswith(_NOTEBOOK) and not _STARTED_IN_NOTEBOOK.search(module.source.text)
 

@@ -14,14 +14,7 @@ from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions import lightning
 from distlint.analysis.questions.accelerating import in_deepspeed_alone
-from distlint.analysis.questions.built import (
-    classes_of,
-    lacks,
-    named_anywhere,
-    wrapped_classes,
-)
-from distlint.analysis.questions.unset_options import is_set_from_outside
-from distlint.knowledge import facts, library_models, settings, wrappers
+from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
 
@@ -40,7 +33,6 @@ _BY_PROCESSES: Final = BY_LAUNCH - {"strategy"}
 _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
-_OF_NO_MODEL: Final = wrappers.OF_NO_MODEL | wrappers.OF_ENGINES
 _SEVERAL: Final = re.compile(
     r"parallel|multi|dist|ddp|world|gpus?_?n(um)?\b|n(um)?_?(of_)?gpus?\b|rank"
 )
@@ -256,6 +248,8 @@ def passed_on(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> 
     """
     if site.receiver.wraps[-1].kind == "strategy":
         return live.answer(lightning.passes_on)
+    if site.receiver.wraps[-1].kind == "trainer" and _chosen_for_engine(site):
+        return True
     return (
         call is not None
         and site.receiver.wraps[-1].kind in BY_LAUNCH
@@ -266,6 +260,22 @@ def passed_on(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> 
                 for g in call.guards
             )
         )
+    )
+
+
+def _chosen_for_engine(site: AttributeSite) -> bool:
+    """Whether the wrapper is taken in FSDP, DeepSpeed or model parallelism alone, and the bare model elsewhere.
+
+    transformers 4.48.3 trainer.py:1206, and VITA-Audio 0abaf17 tools/trainer_v4_48_3.py:430 after it:
+    `opt_model = self.model_wrapped if is_sagemaker_mp_enabled() else self.model`.
+    """
+    wrap = site.receiver.wraps[-1].node
+    given = assignments(site.function).get(ast.unparse(site.node.value), ())
+    return any(
+        isinstance(value, ast.IfExp)
+        and any(part is wrap for part in walk(value.body))
+        and _asks_for_engine(value.test, site.function)
+        for value in given
     )
 
 
@@ -329,6 +339,15 @@ def _one_gpu_will_do(test: ast.expr, call: CallSite) -> bool:
     )
 
 
+def for_several(call: CallSite) -> bool:
+    """Whether the conditions around a wrap ask for a launch of several processes, or for several GPUs."""
+    return all(
+        _SEVERAL.search(ast.unparse(g.node).lower()) or _names_mode(g.node)
+        for g in call.guards
+        if not g.exits and g.value.truthiness() is None
+    )
+
+
 def _asks_for_container(test: ast.expr) -> bool:
     """Whether a condition asks if there are several models or one: each way wraps.
 
@@ -344,12 +363,24 @@ def ruled_out(call: CallSite | None, site: AttributeSite | CallSite) -> bool:
     """Whether what holds at the read says that the condition of the wrap (`call`) did not.
 
     YOLOX 6ddff48 tools/eval.py:186: `if is_distributed: model = DDP(model)`, then
-    `assert not is_distributed and args.batch_size == 1` in front of the read.
+    `assert not is_distributed and args.batch_size == 1` in front of the read. Retrieval-based-Voice-Conversion-WebUI
+    4338f12 tools/pymss/separator.py:1143: `if self.model_type == "vr": return VRSeparator(…)` above DataParallel, and
+    `if self.model_type == "vr":` around the read.
     """
     if call is None or call.module is not site.module:
         return False
     held = {(ast.unparse(n), t) for g in site.guards for n, t in literals(g.node, g.taken)}
-    return any(not g.exits and (ast.unparse(g.node), not g.taken) in held for g in call.guards)
+    return any(
+        (ast.unparse(g.node), not g.taken) in held
+        for g in call.guards
+        if not g.exits or _of_object(g.node)
+    )
+
+
+def _of_object(test: ast.expr) -> bool:
+    """Whether a condition asks for attributes of the object alone, which say the same in each of its methods."""
+    names = {node.id for node in walk(test) if isinstance(node, ast.Name)}
+    return names == {"self"} and not any(isinstance(node, ast.Call) for node in walk(test))
 
 
 def wrapped_by_nobody(call: CallSite | None, site: AttributeSite) -> bool:
@@ -361,58 +392,6 @@ def wrapped_by_nobody(call: CallSite | None, site: AttributeSite) -> bool:
     return site.receiver.wraps[-1].kind in _BY_PROCESSES and any(
         is_one_kernel(each.module) for each in (site, call) if each is not None
     )
-
-
-def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:
-    """Whether the model inside has the attribute as little as its wrapper (`call` is the wrap).
-
-    Latte b27c24a train.py:188: `model.load_state(path)`, which no class of the program has: it fails on one
-    process too, for another reason than a wrapper. Of several classes one that surely lacks it is enough
-    where nothing in the program has that name. What an engine has of its own, and the program gives to nothing,
-    is asked of an engine (InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: `global_steps`
-    behind `load_checkpoint`). Where all classes are known and lack it, it does not matter what else has the name
-    (spear-tts-pytorch 0e6a638 spear_tts_pytorch/trainer.py:224: `train_wrapper.generate`, which only the net inside has).
-    """
-    if site.attr in _OF_NO_MODEL:
-        return site.attr not in live.answer(named_anywhere)
-    if call is None:
-        return False
-    several = site.receiver.wraps[-1].kind == "accelerate" and len(call.args) > 1
-    classes = _prepared_as(live, call, site) if several else wrapped_classes(live, call)
-    # What a subclass overrides may make another model (sd-scripts flux_train_network.py:346, wrapped by its base).
-    own = call.function.cls
-    if (
-        own is site.function.cls
-        and not (own is not None and live.program.subclasses(own))
-        and all(cls is not None and lacks(live, cls, site.attr) for cls in classes)
-        and not is_set_from_outside(live.program, site.attr)
-    ):
-        return True
-    if several:
-        return False
-    seen = [cls for cls in classes if cls is not None and lacks(live, cls, site.attr)]
-    return bool(seen) and site.attr not in live.answer(named_anywhere)
-
-
-def _prepared_as(live: LiveProgram, call: CallSite, site: AttributeSite) -> frozenset[Class | None]:
-    """The classes that a model may be of which `prepare()` gets among others, under the name that a read has for it."""
-    path = ast.unparse(site.node.value)
-    named = next((given for given in call.node.args if ast.unparse(given) == path), None)
-    return classes_of(live, call.function, named) if named is not None else frozenset({None})
-
-
-def named_by_nobody(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> bool:
-    """Whether the model inside is of a library that is known to have no such attribute, nor does the program name it.
-
-    FasterViT 7ecdb2b fastervit/train.py:845: `model.enforce_mask()` of what `timm.create_model()` gives.
-    """
-    if call is None or not call.node.args or site.attr in live.answer(named_anywhere):
-        return False
-    given = call.node.args[0]
-    made = [given, *assignments(call.function).get(last_name(given), ())]
-    names = [live.resolve(call.module, n.func) for n in made if isinstance(n, ast.Call)]
-    known = [library_models.model_attributes(name) for name in names if isinstance(name, str)]
-    return any(known) and not any(has is not None and site.attr in has for has in known)
 
 
 def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
@@ -447,6 +426,22 @@ def asked_by_callers(live: LiveProgram, site: AttributeSite, *, of_model: bool =
             for g in caller.guards
         )
         for caller in callers
+    )
+
+
+def asked_in_another_arm(site: AttributeSite) -> bool:
+    """Whether a function asks what it reads for its wrapper, but not here: what is wrapped is of the other kind.
+
+    mozilla TTS e9e0784 TTS/tts/utils/synthesis.py:54: `if "tacotron" in CONFIG.model.lower(): model.inference(…)`, and
+    for the models that come wrapped `if hasattr(model, "module"): model.module.inference(…)`.
+    """
+    path = ast.unparse(site.node.value)
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) in ("hasattr", "isinstance")
+        and bool(node.args)
+        and ast.unparse(node.args[0]) == path
+        for node in own_nodes(site.function)
     )
 
 

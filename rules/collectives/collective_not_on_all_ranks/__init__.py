@@ -44,7 +44,8 @@ alone. It is shown only where a person has to decide: nested conditions, helpers
 Collectives of a process group other than the default are not compared: who is a member is not known.
 What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
 compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
-definition count as doing nothing. Information where the ranks that do not come end with an error that nobody catches:
+definition count as doing nothing. A warning where ranks leave under one more condition than who they are (`if rank == 0:`,
+and in it `if os.path.exists(log): return`). Information where the ranks that do not come end with an error that nobody catches:
 `torchrun` and `mp.spawn` end the others then (not so under Slurm), and where they have left on a person's answer to
 `input()`. Silent where a caller expects the hang, and on
 `MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.
@@ -65,6 +66,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
+from distlint.analysis.program.syntax import ends_process
 from distlint.analysis.questions.ending import ends_the_job
 from distlint.analysis.questions.lone_groups import makes_group_of_one
 from distlint.analysis.questions.terminals import leaves_on_answer
@@ -121,6 +123,8 @@ def _without_group(model: Model, divergence: Divergence) -> bool:
 def _severity(model: Model, divergence: Divergence) -> Severity:
     """By what stands between the ranks' parting and a collective in another file: nothing, an exit, or more conditions.
 
+    In one file an error, but where ranks leave under one more condition than who they are.
+
     Of those behind conditions that are not decided none of seven causes was true since wave 13 (SwissArmyTransformer
     63dc23a examples/chatglm2/chat_model.py:47: with the arguments of this call none of it is reached).
     """
@@ -129,9 +133,36 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     ):
         return Severity.INFO
     if divergence.in_one_file:
-        return SEVERITY
+        return Severity.WARNING if divergence.left and _may_stay(divergence) else SEVERITY
     left = divergence.left or any(guard.exits for guard in divergence.guards)
     return Severity.WARNING if left or not _is_open(model, divergence) else Severity.INFO
+
+
+def _may_stay(divergence: Divergence) -> bool:
+    """Whether the ranks that have left did so under one more condition, which may hold in no run.
+
+    yolov9 5b1ea9a train.py:332: `if RANK in {-1, 0}:`, and in it `if callbacks.stop_training: return`, a flag that nothing
+    sets. LanguageBind 7070c53 main.py:141: rank 0 returns where the log of an earlier run is there.
+    """
+    return bool(divergence.guards) and not any(
+        isinstance(node, ast.If)
+        and any(part is guard.node for part in walk(node.test))
+        and any(map(_leaves, (*node.body, *node.orelse)))
+        for guard in divergence.guards
+        for node in walk(guard.module.source.tree)
+    )
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    """Whether a statement leaves its block, whatever is asked."""
+    match statement:
+        case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+            return True
+        case ast.Expr(value=ast.Call(func=func)):
+            return ends_process(func)
+        case ast.With(body=body):
+            return any(map(_leaves, body))
+    return False
 
 
 def _end_the_job(model: Model, divergence: Divergence) -> bool:

@@ -8,7 +8,10 @@ gave is a collective: a `continue` in front of it on a loss that is not finite l
 `sys.exit()` or `raise SystemExit` counts with the collectives of the callers, and so does an error that is raised
 for a loss that is not finite: information, since the launcher ends the others then, and a warning where a handler
 catches it or Slurm's `srun` starts the ranks and leaves the others. Values that came out of a collective are the same everywhere and are
-not reported; whether a loss made of gathered tensors is finite is information, since all of them have it. One finding for each condition, with the first collective behind it.
+not reported; whether a loss made of gathered tensors is finite is information, since all of them have it. An error where a
+number that is not finite leaves other ranks in a collective of every mode, else a warning; information where the
+clock or a memory only goes into what the condition asks for, and is not what it is computed from, and where each call of the
+function with a mask's elements stands under an option. One finding for each condition, with the first collective behind it.
 
 ## Why it is bad
 Sooner or later the ranks answer differently: one batch without a valid token on one rank is enough.
@@ -60,6 +63,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.computed import is_computed_from
 from distlint.analysis.questions.ending import ends_the_job, fails
 from distlint.analysis.questions.evaluation_forwards import first_alone_waits
 from distlint.analysis.questions.gathered import is_of_all_ranks
@@ -82,6 +86,8 @@ SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = ()
 
+_MEASURED: Final = frozenset({"clock", "memory"})
+"""Kinds of origins that are numbers of each rank's own."""
 _NOT_FINITE: Final = re.compile(r"is_?(finite|nan|inf)", re.IGNORECASE)
 
 
@@ -168,18 +174,38 @@ def _severity(model: Model, divergence: Divergence, test: ast.expr) -> Severity:
     """Advice where what decides is a number that trainers mostly reduce before they branch on it.
 
     Of thirteen such causes at first sight (waves 2 to 15) one was true, a number that is not finite. What has
-    elements on one rank and none on the other, and the clock, do differ: four of seven.
+    elements on one rank and none on the other, and the clock, do differ: four of seven. The clock and what is free of a
+    memory count where the condition is computed from them; what was made with them may be as large on all ranks
+    (ChatLM-mini-Chinese 2696eb8 model/trainer.py:344: `len()` of a data set that keeps its table in memory or not;
+    MotionDirector 0146a50 MotionDirector_train.py:888: a number of batches, of files in a folder named by the time).
     """
     if divergence.node is not None and fails(divergence.node):
         return Severity.WARNING
     origin = divergence.condition.origin if divergence.condition is not None else None
+    if origin is not None and origin.kind in _MEASURED:
+        measured = is_computed_from(model, divergence.function, test, origin.node)
+        return Severity.WARNING if measured else Severity.INFO
     if origin is None or origin.kind not in (TENSOR, TENSOR_SIZE, RANK_PART):
         return Severity.WARNING
     if origin.kind == TENSOR and _is_of_all_ranks(model, origin):
         return Severity.INFO
-    if origin.kind == TENSOR_SIZE or _asks_if_finite(test, origin):
+    if origin.kind == TENSOR_SIZE:
+        return Severity.INFO if _is_optional(model, divergence) else Severity.WARNING
+    if _asks_if_finite(test, origin):
         return Severity.ERROR if divergence.layer == 0 else Severity.WARNING
     return Severity.INFO
+
+
+def _is_optional(model: Model, divergence: Divergence) -> bool:
+    """Whether a condition that is not decided stands around each call of the function, which may be an option nobody sets.
+
+    SST 7c95376 mmdet3d/models/dense_heads/sparse_cluster_head.py:306: `self.train_cfg.get('assign_by_dist', False)`.
+    """
+    callers = model.callers.get(divergence.function, ())
+    return bool(callers) and all(
+        any(guard.value.truthiness() is None and not guard.exits for guard in caller.guards)
+        for caller in callers
+    )
 
 
 def _is_of_all_ranks(model: Model, origin: Origin) -> bool:

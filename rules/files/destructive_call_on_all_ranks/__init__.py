@@ -37,8 +37,9 @@ ranks meet first: one may not be done with what is removed. For `input()` always
 is sent to all ranks, which needs the process group.
 
 ## Known limits
-Silent where a handler takes the error, with `ignore_errors` or `missing_ok` where nothing is written there below, and
-on paths made from the rank or from temporary names. Where a test for existence stands before it, see DL305.
+Information where nobody fails: whose files are removed late is not followed to each caller. Silent where a handler
+takes the error, with `ignore_errors` or `missing_ok` where nothing is written there below, and on paths made from the
+rank or from temporary names. Where a test for existence stands before it, see DL305.
 
 ## References
 - accelerate 0.22.0 accelerate/accelerator.py: `save_state` with `total_limit`, repaired in 0.23.0
@@ -148,7 +149,7 @@ def _late(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.WARNING,
+            Severity.INFO,
             f"every rank removes the folder, and one that comes later removes what the others have written into it "
             f"since (line {written.node.lineno}): nothing between makes them wait. {advice}.",
             place_of(removed.module, removed.node),

@@ -45,7 +45,9 @@ which each rank takes its part.
 ## Known limits
 A warning where a training step draws (noise, times, masks), or a data set draws which sample it gives; information where
 other samples are cropped, flipped or masked alike, which harms little and lasts until a sample takes another number of
-draws. Silent on draws up to the size of a sample, on what is added to parameters (all ranks have to move alike), on
+draws. A draw in a model's methods is such a step's where it takes as many numbers on every rank: one for each sample, of a
+constant shape, or on the GPU; information where it is drawn for each part of a batch, or on the CPU for the longest
+sample of the rank's own batch. Silent on draws in functions that generate, infer or evaluate, on draws up to the size of a sample, on what is added to parameters (all ranks have to move alike), on
 what is broadcast, on what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
 them have to draw. Dropout is not looked for; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that make ranks differ

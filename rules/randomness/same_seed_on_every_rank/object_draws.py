@@ -27,7 +27,12 @@ from distlint.analysis.questions.seeding import (
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
-from .sample_draws import chooses_sample, depends_on_sample, streams_out_of_step
+from .sample_draws import (
+    chooses_sample,
+    depends_on_sample,
+    keeps_in_step,
+    streams_out_of_step,
+)
 from .training_draws import (
     NOT_TRAINING,
     SHARED_DRAWS,
@@ -59,7 +64,7 @@ _SEES: Final = re.compile(r"Visual(?!i[sz]|Log|Writer|Hook|Callback)")
 """What names of models say of their input, not of what they are for: DynamiCrafter c453369 lvdm/models/ddpm3d.py:1011,
 `LatentVisualDiffusion`."""
 _APART: Final = re.compile(r"infer|eval|generat")
-"""Flags of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
+"""Flags and functions of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
 (sd-scripts library/flux_models.py:310)."""
 
 
@@ -92,8 +97,11 @@ def drawn_by_objects(
     # calls on one rank.
     workers_differ = seeds_workers(model, seed)
     worst: tuple[tuple[bool, Harm, int], Function, ast.Call] | None = None
-    for each in sorted(made, key=_is_apart):
-        for node, harm, order in _drawn(model, each, seed, workers_differ=workers_differ):
+    used = sorted((f for f in made if not _makes_samples(f)), key=_is_apart)
+    least = Harm.SAMPLE if not fitted and any(_parts_streams(model, f) for f in used) else Harm.STEP
+    for each in used:
+        for node, found, order in _drawn(model, each, seed, workers_differ=workers_differ):
+            harm = max(found, least)
             # Of two that are as bad, the first.
             if worst is None or (_is_apart(each), harm, order) < worst[0]:
                 worst = (_is_apart(each), harm, order), each, node
@@ -186,6 +194,26 @@ def _is_apart(function: Function) -> bool:
     return function.name != "__init__" and _serves_else(function.name)
 
 
+def _parts_streams(model: Model, function: Function) -> bool:
+    """Whether a method of a model draws another number of times on each rank: what is drawn behind it differs."""
+    return (
+        function.cls is not None
+        and not _is_of_data(model, function)
+        and any(
+            draw.stream == "torch" and not keeps_in_step(function, node)
+            for node, draw in draws_by_syntax(model, function)
+        )
+    )
+
+
+def _makes_samples(function: Function) -> bool:
+    """Whether a function runs a model that is trained, by its name: no step of a training calls it.
+
+    recipes fb47e15 torchrecipes/paved_path/charnn/combined_module.py:76, `generate()` of what rank 0 saves.
+    """
+    return _APART.search(function.name) is not None
+
+
 def _serves_else(name: str) -> bool:
     return any(word in name.lower() for word in NOT_TRAINING)
 
@@ -218,7 +246,7 @@ def _drawn(
             and not moves_weights(function, node)
             and not is_sent_to_all(model, function, node)
         ):
-            if not of_data and draw.stream == "torch":
+            if not of_data and draw.stream == "torch" and keeps_in_step(function, node):
                 yield node, Harm.STEP, harm_of(draw)
             elif chooses_sample(model, function, node):
                 yield node, Harm.CHOICE, 0

@@ -56,6 +56,35 @@ def chooses_sample(model: Model, function: Function, draw: ast.Call) -> bool:
     )
 
 
+def keeps_in_step(function: Function, draw: ast.Call) -> bool:
+    """Whether a draw of a model takes as many numbers on every rank: one for each sample of a batch, or on a GPU.
+
+    Not so VoiceCraft a702dfd models/voicecraft.py:207, `torch.poisson(…)` for each text of a batch of texts up to a number
+    of tokens, nor on the CPU Bert-VITS2 8f7fbd8 models.py:215, `torch.randn(w.size(0), 2, w.size(2))` for the longest
+    text of the rank's own batch.
+    """
+    if any(_is_over_sample(function, loop, draw) for loop in own_nodes(function)):
+        return False
+    if any(keyword.arg == "device" for keyword in draw.keywords):
+        return True
+    sizes = [*draw.args, *(k.value for k in draw.keywords if k.arg == "size")]
+    return not any(_is_length(part) for size in sizes for part in walk(size))
+
+
+def _is_length(size: ast.AST) -> bool:
+    """Whether a size is of another dimension than the first, which counts the samples of a batch."""
+    match size:
+        case ast.Call(func=ast.Attribute(attr="size"), args=[ast.Constant(value=int(dimension))]):
+            return dimension != 0
+        case ast.Subscript(
+            value=ast.Attribute(attr="shape"), slice=ast.Constant(value=int(dimension))
+        ):
+            return dimension != 0
+        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=ast.UnaryOp(op=ast.USub())):
+            return True
+    return False
+
+
 @remembered
 def streams_out_of_step(model: Model, function: Function) -> frozenset[str]:
     """The streams from which a method, or another of its class that it calls, draws once for each part of a sample.

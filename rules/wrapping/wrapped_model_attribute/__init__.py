@@ -38,11 +38,14 @@ gradients are not synchronised, and such a call belongs into the model's own `fo
 whose name says that they evaluate, sample or save. What freezes parameters is moved in front of the wrap.
 
 ## Known limits
-An error where one function, or one file, wraps and reads; a warning where another file wraps, where the wrap
-stands under a condition that the read does not, or where all launches that the project shows ask for FSDP or
-DeepSpeed, and information where another file wraps under a condition and no calls that are followed hand the
-wrapped model on, or where timm or torchvision made the model and neither their models nor the program have
-anything of that name. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
+An error where one function, or one file, wraps by DDP's or DataParallel's own name and reads; a warning where the launch
+chooses the wrapper, where another file wraps, or where the wrap stands under a condition that the read does not.
+Information where nothing shows that the model inside has the attribute: no module of the program has that name, nor
+have the models of transformers, diffusers, peft, timm or torchvision, and what makes the model is a class of the program
+or not seen at all (an argument; what is no model, like a tokenizer). Information also where nothing shows that the
+wrapped model comes to the read: another class wraps, or a condition that does not ask for several processes or GPUs, and
+no calls that are followed hand the wrapped model on; or the reading function of another file asks for the wrapper
+elsewhere. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
 on a model whose parameters were all frozen before
 `prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone (also beside accelerate's `DummyOptim`), where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
@@ -66,16 +69,17 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.inside import fails_unwrapped, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
+    asked_in_another_arm,
     call_of_wrap,
-    fails_unwrapped,
+    for_several,
     is_guarded,
     layer_without,
     lost_writes,
-    named_by_nobody,
     passed_on,
     readings,
     ruled_out,
@@ -153,12 +157,13 @@ def check(model: Model) -> Iterator[Finding]:
 def _refused(call: CallSite, parts: dict[str, Wrap]) -> Finding:
     nodes = [node for name in parts if (node := call.argument_node(None, name)) is not None]
     texts = [source_of(call.module, node) for node in nodes]
+    by_launch = any(wrap.kind in BY_LAUNCH for wrap in parts.values())
     advice = "Hand over " + " and ".join(f"`unwrap({text})`" for text in texts)
     names = " and ".join(f"`{text}`" for text in texts)
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.WARNING if by_launch else SEVERITY,
         f"on several processes {names} {'is the wrapper' if len(texts) == 1 else 'are wrappers'}, and the pipeline takes "
         f"models of its own classes only: it raises ValueError. {advice}.",
         place_of(call.module, nodes[0]),
@@ -177,20 +182,34 @@ def _refused(call: CallSite, parts: dict[str, Wrap]) -> Finding:
 def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Severity:
     """An error where one function, or one file under no condition of its own, wraps and reads.
 
-    Elsewhere the two may never meet in one run: ultralytics 8.4.190, utils/autobatch.py, reads a model that is in DDP
-    for other launches; YOLOX 6ddff48 tools/visualize_assign.py, a script of one process, derives from the class that
-    wraps where there are several. No error where the launch chooses the wrapper: six of eleven causes were true at
-    first sight (waves 9 to 13), all of those that DDP's own name stands in.
+    No error where the launch chooses the wrapper: six of eleven causes were true at first sight (waves 9 to 13), all of
+    those that DDP's own name stands in. No more than information where nothing shows that the model inside has the
+    attribute, or that the wrapped model comes to the read: it is handed on by calls, kept by the object that reads it,
+    or wrapped under no condition that a launch of several processes may leave out.
     """
-    by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
-    doubts, elsewhere = 0, False
-    if wrap is not None and wrap.function is not site.function:
-        elsewhere = wrap.module is not site.module
-        doubts = under_condition(wrap, site) + (elsewhere and not _handed_on(model, wrap, site))
-    if named_by_nobody(model, wrap, site):
+    if not shown_inside(model, wrap, site):
         return Severity.INFO
-    least = Severity.WARNING if by_launch or elsewhere else SEVERITY
-    return (least, Severity.WARNING, Severity.INFO)[doubts]
+    by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
+    if wrap is None or wrap.function is site.function:
+        return Severity.WARNING if by_launch else SEVERITY
+    elsewhere, conditional = wrap.module is not site.module, under_condition(wrap, site)
+    if elsewhere and asked_in_another_arm(site):
+        return Severity.INFO
+    if elsewhere:
+        may_miss = conditional or not _of_one_object(model, wrap, site)
+    else:
+        may_miss = conditional and not for_several(wrap)
+    if may_miss and not _handed_on(model, wrap, site):
+        return Severity.INFO
+    return Severity.WARNING if by_launch or elsewhere or conditional else SEVERITY
+
+
+def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
+    """Whether a method wraps and another one reads, of classes of which one derives from the other."""
+    own, other = wrap.function.cls, site.function.cls
+    if own is None or other is None:
+        return False
+    return own in model.program.mro(other)[0] or other in model.program.mro(own)[0]
 
 
 def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:

@@ -17,8 +17,34 @@ from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 from transformers import AutoTokenizer, Trainer
 from transformers.integrations import is_deepspeed_zero3_enabled
+from transformers.utils import is_sagemaker_mp_enabled
 
 # Bugs
+
+
+class Whole(nn.Module):
+    """What the models have that are handed to the functions below."""
+
+    tokenizer: object
+    num_labels: object
+    decode_image: object
+    _update_model_kwargs_for_generation: object
+    stages: object
+    generator: object
+    vocabulary: object
+    depth: object
+    look_close: object
+    head_width: object
+    num_experts: object
+    get_position_ids: object
+    save_memory: object
+    synthesise: object
+
+
+def has_no_such_attribute(net):
+    # FasterViT 7ecdb2b fastervit/train.py:845: a name that nothing of the program has is listed, without an edit
+    net = DDP(net)
+    return net.enforce_mask()  # expect: DL201
 
 
 class Small(nn.Module):
@@ -1704,3 +1730,44 @@ def what_the_model_lacks(net, optimizer):
     around = OnlyInside(net)
     around, optimizer = Accelerator().prepare(around, optimizer)
     return around.head(1), net.head(1)
+
+
+class ForOneKind:
+    """Retrieval-based-Voice-Conversion-WebUI 4338f12 tools/pymss/separator.py:1637: the wrap is of the other kinds."""
+
+    def __init__(self, kind, device_ids):
+        self.kind = kind
+        self.device_ids = device_ids
+        self.net = self.load()
+
+    def load(self):
+        if self.kind == "spectrum":
+            return Whole()
+        net = Whole()
+        if len(self.device_ids) > 1:
+            net = nn.DataParallel(net, self.device_ids)
+        return net
+
+    def separate(self, mix):
+        if self.kind == "spectrum":
+            return self.net.vocabulary
+        return self.net(mix)
+
+
+def separate_all(kind, device_ids, mixes):
+    separator = ForOneKind(kind, device_ids)
+    return [separator.separate(mix) for mix in mixes]
+
+
+class LayersByRate(Trainer):
+    """VITA-Audio 0abaf17 tools/trainer_v4_48_3.py:430, as transformers 4.48.3 has it: bare wherever there is DDP."""
+
+    def create_optimizer(self):
+        opt_model = self.model_wrapped if is_sagemaker_mp_enabled() else self.model
+        return opt_model.config.num_hidden_layers
+
+
+class LayersOfTheWrapped(Trainer):
+    def log_layers(self):
+        opt_model = self.model_wrapped if self.args.of_wrapped else self.model
+        return opt_model.config.num_hidden_layers  # expect: DL201
