@@ -18,7 +18,7 @@ for another reason: a common one makes every check parse every file.
 scripts and configurations beside the code has `check_launch(files: LaunchFiles)`, with `check` or without.
 Whether a rule has a fix follows from the findings of its cases, it is declared nowhere. What a rule finds is
 information where only programs of one process come; a rule whose bug is there on one process as well says
-`NEEDS_RANKS = False`.
+`NEEDS_RANKS = False`, and so does each of another package that does not say `NEEDS_RANKS = True`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Rule:
     check: Check
     module: str
     check_launch: LaunchCheck | None = None
-    needs_ranks: bool = True
+    needs_ranks: bool = False
     """Whether what it finds goes wrong only where several ranks run."""
     documentation: str = ""
     """The URL of the pages, where the package that brings the rule names one in its metadata."""
@@ -99,7 +99,7 @@ def rule_from_module(module: ModuleType, documentation: str = "") -> Rule:
         check=getattr(module, "check", _finds_nothing),
         module=module.__name__,
         check_launch=getattr(module, "check_launch", None),
-        needs_ranks=getattr(module, "NEEDS_RANKS", True),
+        needs_ranks=getattr(module, "NEEDS_RANKS", module.__name__.startswith(f"{BUNDLED}.")),
         documentation=documentation,
     )
 

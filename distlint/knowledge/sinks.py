@@ -56,7 +56,10 @@ OPENS: dict[str, Open] = {
                     "iopath.common.file_io.g_pathmgr.open",
                     "iopath 0.1.10 iopath/common/file_io.py:1039",
                 ),
-                ("fvcore.common.file_io.PathManager.open", "fvcore 0.1.5 fvcore/common/file_io.py"),
+                (
+                    "fvcore.common.file_io.PathManager.open",
+                    "fvcore 0.1.5 fvcore/common/file_io.py:49",
+                ),
                 ("detectron2.utils.file_io.PathManager.open", "detectron2 0.6 utils/file_io.py:35"),
             )
         ),

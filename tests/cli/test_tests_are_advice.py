@@ -19,10 +19,14 @@ def save(state):
 """
 HANGS = """
 import torch.distributed as dist
+import torch.multiprocessing as mp
 
-def meet():
+def meet(rank):
     if dist.get_rank() == 0:
         dist.barrier()
+
+def test_meet():
+    mp.spawn(meet, nprocs=2)
 """
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from distlint.cli import main
 from distlint.project.notebooks import NoNotebook, code_of, put_back
 
-HANG = "import torch.distributed as dist\n\n\ndef f():\n    if dist.get_rank() == 0:\n        dist.barrier()\n"
+HANG = "import torch.distributed as dist\n\n\ndef f():\n    if dist.get_rank() == 0:\n        dist.barrier()\n\n\nnotebook_launcher(f)\n"
 
 
 def code_cell(source: str | list[str]) -> dict[str, Any]:

@@ -10,15 +10,14 @@ import pytest
 from distlint.cli import main
 
 HELPER = """\
-import json
 import os
+
+import torch
 
 
 def write_settings(folder, settings):
-    with open(os.path.join(folder, "settings.json"), "w") as file:
-        json.dump(settings, file)
-    with open(os.path.join(folder, "again.json"), "w") as file:
-        json.dump(settings, file)
+    torch.save(settings, os.path.join(folder, "settings.pt"))
+    torch.save(settings, os.path.join(folder, "again.pt"))
 """
 
 TRAIN = """\
@@ -137,7 +136,7 @@ def test_the_calls_in_two_other_files_are_changed_together(
     out, told = _run(capsys, "fix", "--diff", str(project))
     assert "Would apply 1 fix in 2 files" in told
     assert out.count("+++ ") == 2
-    _run(capsys, "fix", "--apply", "--line", f"{project}/helper.py:6", str(project))
+    _run(capsys, "fix", "--apply", "--line", f"{project}/helper.py:7", str(project))
     assert {name: (project / name).read_text() for name in fixed} == fixed
     assert (project / "helper.py").read_text() == HELPER
     out, told = _run(capsys, "fix", "--apply", "--unsafe-fixes", str(project))

@@ -81,6 +81,7 @@ NAME = "partial-checkpoint"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b'startswith("module', b"startswith('module")
+NEEDS_RANKS = False  # DataParallel's prefix is there on one process, too
 
 _PREFIX = {"ddp": "module.", "dp": "module.", "compile": "_orig_mod."}
 _STRIPPED = re.compile(

@@ -1375,10 +1375,9 @@ def scores_or_trains(args):
 def scores_of_one_opened_by_all(scores, folder):
     # d2go f4ac156 projects_oss/detr/main.py:315
     dist.barrier()
-    if rank_info().rank == 0:
-        with PathManager.open(os.path.join(folder, "scores.pth"), "wb") as file:  # expect: DL301
-            if dist.get_rank() == 0:
-                torch.save(scores, file)
+    with PathManager.open(os.path.join(folder, "scores.pth"), "wb") as file:  # expect: DL301
+        if dist.get_rank() == 0:
+            torch.save(scores, file)
 
 
 def scores_of_one_opened_by_one(scores, folder):
@@ -1405,7 +1404,7 @@ def sizes_of_a_numbered_process(config):
 
 
 def scores_of_all(config):
-    torch.save(config.scores, config.path)  # expect: DL301
+    save(config.scores, config.path)  # expect: DL301
 
 
 def sizes_of_the_first_process(config):
