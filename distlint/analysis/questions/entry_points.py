@@ -68,7 +68,9 @@ pi_zero_pytorch/mock.py."""
 _ARGUMENTS: Final = "TrainingArguments"
 """The end of the names of classes whose objects make the group: `HfArgumentParser((DataArguments, TrainingArguments))`."""
 _BY_NAME: Final = frozenset({"instantiate", "instantiate_from_config", "get_obj_from_str"})
-"""Calls that find what they run by a name in a configuration."""
+"""Calls that find what they run by a name in a configuration: where the program makes ranks, it may be that."""
+_TRAINS: Final = re.compile(r"trainer|strategy|fabric|launch", re.IGNORECASE)
+"""What a configuration calls that which makes ranks of itself: `instantiate(cfg.trainer)`."""
 
 
 def entries_to(program: Program, module: Module, line: int) -> frozenset[Module] | None:
@@ -178,9 +180,11 @@ def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
     for node in walk(part):
         match node:
             case ast.Call(func=func):
-                if last_name(func) in _BY_NAME or is_start(program, module, func):
+                if is_start(program, module, func) or _is_for_ranks(part, node):
                     return True
-                if _is_for_ranks(part, node):
+                if last_name(func) in _BY_NAME and (
+                    _TRAINS.search(ast.unparse(node)) or _has_ranks(program)
+                ):
                     return True
             case ast.Name(id=name) | ast.Attribute(attr=name) if name.endswith(_ARGUMENTS):
                 return True
@@ -192,6 +196,24 @@ def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
             ):
                 return True
     return False
+
+
+@remembered
+def _has_ranks(program: Program) -> bool:
+    """Whether any file of a program makes ranks, or names what does.
+
+    stable-dreamfusion 5550b91: `instantiate_from_config` makes a model of ldm, and nothing in all files a process group.
+    """
+    return any(
+        _NAMES_LAUNCHER.search(module.source.text)
+        or any(map(_OF_LIBRARIES.search, module.imports.values()))
+        or any(
+            is_start(program, module, node.func)
+            for node in walk(module.source.tree)
+            if isinstance(node, ast.Call)
+        )
+        for module in program.modules.values()
+    )
 
 
 def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:
