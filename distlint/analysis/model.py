@@ -39,6 +39,7 @@ from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
+from distlint.analysis.questions.starting import is_before_ranks
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.questions.without_group import innermost, is_never_led_to, is_without_group
@@ -115,6 +116,9 @@ class Model(LiveProgram):
         entries = entries_to(self.program, module, line)
         if entries is None:
             return False
+        launched = any(self._is_launched(each) for each in entries)
+        if not launched and is_before_ranks(self.program, module, line):
+            return True
         several = [
             each
             for each in sorted(entries, key=lambda each: each.path)
