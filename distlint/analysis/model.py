@@ -25,7 +25,7 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
-from distlint.analysis.questions.entry_points import entries_to, shows_several
+from distlint.analysis.questions.entry_points import entries_to, shown
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -116,13 +116,13 @@ class Model(LiveProgram):
         entries = entries_to(self.program, module, line)
         if entries is None:
             return False
-        launched = any(self._is_launched(each) for each in entries)
+        launched = {each for each in entries if self._is_launched(each)}
         if not launched and is_before_ranks(self.program, module, line):
             return True
         several = [
             each
             for each in sorted(entries, key=lambda each: each.path)
-            if shows_several(self.program, each) or self._is_launched(each)
+            if each in launched or shown(self.program, each)
         ]
         return all(
             is_never_led_to(self.program, each, module, line) for each in several
