@@ -122,7 +122,8 @@ class Model(LiveProgram):
         several = [
             each
             for each in sorted(entries, key=lambda each: each.path)
-            if each in launched or shown(self.program, each)
+            if each in launched
+            or (shown(self.program, each) and not self.launch.is_for_one_gpu(each.source.path))
         ]
         return all(
             is_never_led_to(self.program, each, module, line) for each in several
