@@ -17,6 +17,7 @@ from distlint.analysis.program.syntax import (
     literals,
     own_nodes,
 )
+from distlint.analysis.questions.commands_of_files import is_of_other_command
 from distlint.analysis.questions.entry_points import is_start, leads_to, led_to
 from distlint.nodes import walk
 
@@ -55,11 +56,13 @@ def is_without_group(
     text_extend/eval_text_ppl.py:165 writes with `--save-tokenized` and returns, above `Accelerator()`.
     """
     function = innermost(module, line)
-    known = _known_at(program, function, line, _MAX_CALLERS)
-    if not known:
-        return False
     makers = [(entry, *maker) for entry in entries for maker in _makers(program, entry)]
-    return bool(makers) and all(
+    if not makers:
+        return False
+    if is_of_other_command(program, function, [(made, node) for _, made, node in makers], entries):
+        return True
+    known = _known_at(program, function, line, _MAX_CALLERS)
+    return bool(known) and all(
         _is_excluded(program, entry, maker, node.lineno, known, _MAX_CALLERS)
         for entry, maker, node in makers
     )
