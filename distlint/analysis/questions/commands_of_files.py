@@ -33,7 +33,7 @@ def is_of_other_command(
     EasyVolcap 4cb3c00 easyvolcap/scripts/main.py:169: `test` makes no group, `train` does, and `main` runs
     `globals()[args.type](cfg)`.
     """
-    commands = _commands(function.module)
+    commands = commands_of(function.module)
     if function not in commands:
         return False
     beside = {each.node for each in commands if each is not function}
@@ -58,7 +58,7 @@ def _is_below(program: Program, commands: frozenset[Function], made: Function) -
 
 
 @remembered
-def _commands(module: Module) -> frozenset[Function]:
+def commands_of(module: Module) -> frozenset[Function]:
     """The functions of a file of which a process runs one, and that none of the file calls."""
     chosen = _CHOOSES.search(module.source.text) is not None
     called = {

@@ -18,6 +18,7 @@ from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
+from distlint.analysis.questions.commands_of_files import commands_of
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def led_to(program: Program, entry: Module) -> tuple[Part, ...]:
         or is_of_tests(entry)
         or _is_server(entry)
     ]
+    run += [(entry, each.node) for each in commands_of(entry)]
     for below in imported_below(program, entry) - {entry}:
         run += run_on_import(below)
     return tuple(named_from(program, run))

@@ -32,13 +32,13 @@ def is_before_ranks(program: Program, module: Module, line: int) -> bool:
 
 
 def _is_above(program: Program, function: Function, line: int, depth: int) -> bool:
-    if spawned_index(function) or _NUMBERED.search(function.module.source.text):
+    if spawned_index(function):
         return False
     if any(
         isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS and line < node.lineno
         for node in own_nodes(function)
     ):
-        return True
+        return _NUMBERED.search(function.module.source.text) is None
     if depth == 0 or function.is_module_body:
         return False
     calls, others = namings(program, function.name)
