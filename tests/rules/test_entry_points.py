@@ -625,13 +625,14 @@ def test_one_of_several_commands(
 
 JUDGES = """\
 import torch
+import torch.distributed as dist
 
 
 class Judge:
     def evaluate(self, model, engine=None):
         if engine is not None:
-            model.load_state_dict(torch.load(engine))
-        return model.cuda()
+            torch.save(model, "engine.pt")
+        dist.barrier()
 """
 
 TOOL = """\
@@ -662,12 +663,12 @@ def entry_point():
     [
         ("not args.fuse and not is_distributed", "info"),
         ("not is_distributed", "info"),
-        ("not args.fuse", "warning"),
-        ("not (args.fuse and is_distributed)", "warning"),
+        ("not args.fuse", "error"),
+        ("not (args.fuse and is_distributed)", "error"),
     ],
 )
 def test_a_value_of_an_option_that_is_refused(
     asserted: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"judges.py": JUDGES, "tool.py": TOOL.format(asserted=asserted)}
-    assert severities_in("DL505", tmp_path, files, capsys) == [severity]
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

@@ -18,7 +18,7 @@ from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
-from distlint.analysis.questions.commands_of_files import commands_of
+from distlint.analysis.questions.dispatched import commands_of
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:

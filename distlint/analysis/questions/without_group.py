@@ -17,7 +17,7 @@ from distlint.analysis.program.syntax import (
     literals,
     own_nodes,
 )
-from distlint.analysis.questions.commands_of_files import is_of_other_command
+from distlint.analysis.questions.dispatched import is_of_other_command
 from distlint.analysis.questions.entry_points import is_start, leads_to, led_to
 from distlint.nodes import walk
 
