@@ -116,18 +116,22 @@ class Model(LiveProgram):
         entries = entries_to(self.program, module, line)
         if entries is None:
             return False
-        launched = {each for each in entries if self._is_launched(each)}
-        if not launched and is_before_ranks(self.program, module, line):
+        if is_before_ranks(self.program, module, line) and not any(map(self._is_launched, entries)):
             return True
         several = [
             each
             for each in sorted(entries, key=lambda each: each.path)
-            if each in launched
-            or (shown(self.program, each) and not self.launch.is_for_one_gpu(each.source.path))
+            if self._shows_several(each) or self._is_launched(each)
         ]
         return all(
             is_never_led_to(self.program, each, module, line) for each in several
         ) or is_without_group(self.program, module, line, entries)
+
+    def _shows_several(self, entry: Module) -> bool:
+        """Whether an entry point's code shows several processes, and no page says that it has a single GPU."""
+        return bool(shown(self.program, entry)) and not self.launch.is_for_one_gpu(
+            entry.source.path
+        )
 
     def _is_launched(self, entry: Module) -> bool:
         """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
