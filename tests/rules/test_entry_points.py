@@ -672,3 +672,13 @@ def test_a_value_of_an_option_that_is_refused(
 ) -> None:
     files = {"judges.py": JUDGES, "tool.py": TOOL.format(asserted=asserted)}
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+def test_a_value_that_is_asked_for_before_it_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = TOOL.format(asserted="not is_distributed").replace(
+        "    if args.engine:", "    engine = args.engine\n    if engine:"
+    )
+    files = {"judges.py": JUDGES, "tool.py": text}
+    assert severities_in("DL301", tmp_path, files, capsys) == ["error"]

@@ -166,7 +166,7 @@ def settled(
     match node:
         case ast.Name(id=name):
             value = _given(program, function, name, depth)
-            return _left(program, function, name) if value is _UNKNOWN else value
+            return _left(program, function, name) if value is _UNKNOWN and depth else value
         case ast.Attribute(value=ast.Name(id="self") as receiver, attr=attr):
             value = _kept(program, function, attr, depth)
             if value is not _UNKNOWN:
