@@ -623,6 +623,18 @@ def test_one_of_several_commands(
     assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
 
 
+@pytest.mark.parametrize(
+    ("decorator", "severity"), [("app.command()", "info"), ("app.step", "warning")]
+)
+def test_commands_of_a_command_line(
+    decorator: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = COMMANDS.format(choice="app()", more="fit()", first="pass")
+    for name in ("test", "train"):
+        text = text.replace(f"def {name}(", f"@{decorator}\ndef {name}(")
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
 JUDGES = """\
 import torch
 import torch.distributed as dist
