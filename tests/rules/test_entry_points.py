@@ -382,6 +382,44 @@ def test_what_one_process_suffers_too(tmp_path: Path, capsys: pytest.CaptureFixt
     assert severities_in("DL804", tmp_path, {"show.py": FLASH}, capsys) == ["warning"]
 
 
+MEETS = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--dist-url", default="{url}")
+args = parser.parse_args()
+
+
+def main():
+    if args.distributed:
+        dist.init_process_group("gloo", init_method=args.dist_url, world_size=args.world_size{rank})
+    torch.save(make(), "rows.pt")
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "rank", "found"),
+    [
+        ("tcp://224.66.41.62:23456", "", "info"),
+        ("tcp://224.66.41.62:23456", ", rank=args.rank", "warning"),
+        ("env://", "", "warning"),
+    ],
+)
+def test_a_group_for_which_a_rank_is_missing(
+    url: str, rank: str, found: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = MEETS.format(url=url, rank=rank)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [found]
+
+
 NO_GROUP = STORE.partition("def start_ranks")[0]
 
 

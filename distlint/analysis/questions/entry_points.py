@@ -41,6 +41,8 @@ _OF_LIBRARIES: Final = re.compile(
     r"|neuronx_distributed|apex\.parallel|ray\.train)\."
 )
 """Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
+_TCP: Final = re.compile(r"default\s*=\s*[\"']tcp://")
+"""The default of the option that says where the processes meet."""
 _NEEDS_GROUP: Final = frozenset(
     {"DDP", "DistributedDataParallel", "FSDP", "FullyShardedDataParallel", "fully_shard"}
 )
@@ -224,7 +226,7 @@ def _signs(program: Program, module: Module, part: ast.AST) -> Iterator[Shown]:
     for node in walk(part):
         match node:
             case ast.Call(func=func):
-                if is_start(program, module, func):
+                if is_start(program, module, func) and not lacks_rank(module, node):
                     yield _start_of(program, module, func)
                 elif _is_for_ranks(part, node) or (
                     last_name(func) in _BY_NAME
@@ -281,6 +283,21 @@ def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:
         for outer in walk(part)
         if isinstance(outer, ast.If | ast.IfExp)
         for each in walk(outer)
+    )
+
+
+def lacks_rank(module: Module, call: ast.Call) -> bool:
+    """Whether a call asks for a process group at an address of TCP without this process's rank, which raises an error.
+
+    torch 2.13.0 distributed/rendezvous.py: "rank parameter missing". Multicast, which needed none, went with torch 0.4:
+    Efficient-AI-Backbones f90e129 versatile_filters/imagenet-vcnn.py:119, with `--dist-url` 'tcp://224.66.41.62:23456'.
+    """
+    given = {keyword.arg for keyword in call.keywords}
+    return (
+        last_name(call.func) == "init_process_group"
+        and {"init_method", "world_size"} <= given
+        and given.isdisjoint({"rank", "store", None})
+        and _TCP.search(module.source.text) is not None
     )
 
 

@@ -18,7 +18,7 @@ from distlint.analysis.program.syntax import (
     own_nodes,
 )
 from distlint.analysis.questions.dispatched import is_of_other_command
-from distlint.analysis.questions.entry_points import is_start, leads_to, led_to
+from distlint.analysis.questions.entry_points import is_start, lacks_rank, leads_to, led_to
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def _makers(program: Program, entry: Module) -> tuple[tuple[Function, ast.Call],
         for module, nodes in parts.items()
         for function in module.all_functions
         for node in own_nodes(function)
-        if isinstance(node, ast.Call) and node in nodes and is_start(program, module, node.func)
+        if isinstance(node, ast.Call)
+        and node in nodes
+        and is_start(program, module, node.func)
+        and not lacks_rank(module, node)
     )
 
 
