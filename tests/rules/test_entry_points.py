@@ -573,6 +573,7 @@ def routes(app: FastAPI):
         ({"page.py": BUTTON.format(train="train"), "library.py": LIBRARY}, "warning"),
         ({"page.py": BUTTON.format(train="train"), "run.sh": "torchrun --nproc_per_node=8 page.py\n"}, "warning"),
         ({"page.py": BUTTON.format(train="train").replace("gradio", "drawing")}, "warning"),
+        ({"page.py": BUTTON.format(train="train") + "\nif __name__ == '__main__':\n    start_training(1)\n"}, "warning"),
     ],
     ids=[
         "a library",
@@ -582,6 +583,7 @@ def routes(app: FastAPI):
         "a button, and a library beside it",
         "a page that is launched",
         "a button of something else",
+        "a script with a button",
     ],
 )  # fmt: skip
 def test_what_a_server_runs(

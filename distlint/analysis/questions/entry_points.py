@@ -119,7 +119,12 @@ def _decides(program: Program, user: Module, module: Module) -> bool:
 
 @remembered
 def _is_server(module: Module) -> bool:
-    """Whether a file hands functions to a server of pages or requests: its one process runs them."""
+    """Whether a file hands functions to a server of pages or requests: its one process runs them.
+
+    Not a script, which may do its work without: llama-recipes multi_modal_infer.py has `--gradio_ui` for a page.
+    """
+    if module.is_script:
+        return False
     used = {target.partition(".")[0] for target in module.imports.values()}
     return not used.isdisjoint(_SERVERS) and _SERVES.search(module.source.text) is not None
 
