@@ -25,7 +25,7 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
-from distlint.analysis.questions.entry_points import entries_to, shows_several
+from distlint.analysis.questions.entry_points import entries_to, shown
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -39,6 +39,7 @@ from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
+from distlint.analysis.questions.starting import is_before_ranks
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.questions.without_group import innermost, is_never_led_to, is_without_group
@@ -115,14 +116,22 @@ class Model(LiveProgram):
         entries = entries_to(self.program, module, line)
         if entries is None:
             return False
+        if is_before_ranks(self.program, module, line) and not any(map(self._is_launched, entries)):
+            return True
         several = [
             each
             for each in sorted(entries, key=lambda each: each.path)
-            if shows_several(self.program, each) or self._is_launched(each)
+            if self._shows_several(each) or self._is_launched(each)
         ]
         return all(
             is_never_led_to(self.program, each, module, line) for each in several
         ) or is_without_group(self.program, module, line, entries)
+
+    def _shows_several(self, entry: Module) -> bool:
+        """Whether an entry point's code shows several processes, and no page says that it has a single GPU."""
+        return bool(shown(self.program, entry)) and not self.launch.is_for_one_gpu(
+            entry.source.path
+        )
 
     def _is_launched(self, entry: Module) -> bool:
         """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""

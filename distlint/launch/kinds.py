@@ -83,6 +83,11 @@ _WORDS: Final = {
 }
 _PLAIN: Final = re.compile(rb"^[^#\n]*\bpython[\d.]*[ \t]+[^\n]*\.py\b", re.MULTILINE)
 """A script that is started as one process: the only thing that tells it from those that a launcher starts."""
+_ON_ONE_GPU: Final = re.compile(
+    rb"\bonly (?:supports?|works (?:on|with)|runs on) (?:a |one )?single[- ]GPU\b(?! distributed)"
+    rb"|\b(?:[mM]ultiple GPUs|[mM]ulti-GPU(?: training)?) (?:is|are) not (?:yet |currently )?supported\b"
+)
+"""What a page says of code that one process runs: pyreft dafd099 examples/loreft/README.md:7."""
 _ENVIRONMENT: Final = re.compile(
     rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate|deepspeed|transformers)[ \t]*[=<>~]",
     re.MULTILINE,
@@ -141,8 +146,14 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
         says_launch(kind, data)
         or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
         or (kind is Kind.SHELL and _PLAIN.search(data) is not None)
+        or (kind is Kind.GUIDE and is_for_one_gpu(data))
         or (kind in _SETTINGS and _MEETING.search(data) is not None)
     )
+
+
+def is_for_one_gpu(data: bytes) -> bool:
+    """Whether a page says that what it is about works on a single GPU alone."""
+    return _ON_ONE_GPU.search(data) is not None
 
 
 def meets_here(kind: Kind, text: str) -> bool | None:

@@ -18,7 +18,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import Launch, Plain, launches, plain, ranks_apart
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind, kind_of, meets_here, says_launch
+from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, says_launch
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -272,6 +272,19 @@ class LaunchFiles:
             and path in _meant(found.script.text or "", script.path)
         ]
 
+    def is_for_one_gpu(self, path: str) -> bool:
+        """Whether a page in the folder of the Python file `path`, or above, says that it works on a single GPU alone.
+
+        One that tells a launch all the same speaks of something else.
+        """
+        return any(
+            script.told
+            and not script.launches
+            and f"{posixpath.dirname(path)}/".startswith(_folder_of(script.path))
+            and is_for_one_gpu(script.text.encode())
+            for script in self.scripts
+        )
+
     def under_slurm(self, path: str) -> bool:
         """Whether a script starts each rank of the Python file `path` by `srun`, which leaves the others when one fails.
 
@@ -381,6 +394,12 @@ class LaunchFiles:
             return not launch.complete
         configuration = self.named(option.value, script.path, Format.ACCELERATE)
         return configuration is not None and _counts_several(configuration)
+
+
+def _folder_of(path: str) -> str:
+    """What the paths of all files of the folder of `path` begin with."""
+    folder = posixpath.dirname(path)
+    return f"{folder}/" if folder else ""
 
 
 def _counts_several(configuration: Configuration) -> bool:

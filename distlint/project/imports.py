@@ -28,6 +28,11 @@ _RUNTIME_FILES: Final = ("__init__.py", "agreement.py", "sections.py")
 """Some of the runtime's: only a folder with them is asked whether it is a copy."""
 
 
+_HOSTS: Final = frozenset({"extensions", "custom_nodes"})
+"""Folders of a host application into which people clone plug-ins, which import themselves from there:
+sd_dreambooth_extension 4244f6b scripts/main.py:20, `from extensions.sd_dreambooth_extension.dreambooth.ui_functions import …`."""
+
+
 def _is_runtime(dotted: str) -> bool:
     """Whether a module is the bundled runtime, of which the tables say what its functions do.
 
@@ -150,7 +155,9 @@ class Imports:
             for _ in range(dots - 1):
                 folder = os.path.dirname(folder)
             return self._from(folder, dotted, name, path)
-        top = dotted.partition(".")[0]
+        top, _, plugged = dotted.partition(".")
+        if top in _HOSTS and top not in self._words:
+            return self._plugged_in(folder, plugged.partition(".")[2], name, path)
         if top not in self._words or top in sys.stdlib_module_names:
             return None
         if _is_runtime(dotted) and self._package_of(path) != top:
@@ -169,6 +176,15 @@ class Imports:
                 meaning = self._from(here, dotted, name, path)
                 here = os.path.dirname(here)
         return meaning
+
+    def _plugged_in(self, folder: str, dotted: str, name: str, path: str) -> str | None:
+        """What a plug-in means that imports itself from where its host has it: below a folder around, be it a package."""
+        here = folder
+        while dotted and here in self._inside:
+            if (meaning := self._from(here, dotted, name, path)) is not None:
+                return meaning
+            here = os.path.dirname(here)
+        return None
 
     def _package_of(self, path: str) -> str:
         """The outermost package of a file; empty for a script."""

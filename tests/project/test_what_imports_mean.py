@@ -40,6 +40,14 @@ LAYOUTS = {
         ["pkg/__init__.py", "pkg/a.py", "pkg/utils.py"],
         ("pkg/a.py", "from utils import f\nif __name__ == '__main__': f()", "pkg/utils.py:f"),
     ),
+    "a plug-in, from the folder of its host": (
+        ["__init__.py", "train.py", "ui/__init__.py", "ui/page.py"],
+        ("ui/page.py", "from extensions.rows.train import f", "train.py:f"),
+    ),
+    "a folder of that name": (
+        ["extensions/rows/train.py", "train.py", "ui.py"],
+        ("ui.py", "from extensions.rows.train import f", "extensions/rows/train.py:f"),
+    ),
     "src": (
         ["src/pkg/__init__.py", "src/pkg/a.py", "train.py"],
         ("train.py", "from pkg.a import f", "src/pkg/a.py:f"),

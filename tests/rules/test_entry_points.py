@@ -380,3 +380,357 @@ if __name__ == "__main__":
 
 def test_what_one_process_suffers_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert severities_in("DL804", tmp_path, {"show.py": FLASH}, capsys) == ["warning"]
+
+
+MEETS = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--dist-url", default="{url}")
+args = parser.parse_args()
+
+
+def main():
+    if args.distributed:
+        dist.init_process_group("gloo", init_method=args.dist_url, world_size=args.world_size{rank})
+    torch.save(make(), "rows.pt")
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "rank", "found"),
+    [
+        ("tcp://224.66.41.62:23456", "", "info"),
+        ("tcp://224.66.41.62:23456", ", rank=args.rank", "warning"),
+        ("env://", "", "warning"),
+    ],
+)
+def test_a_group_for_which_a_rank_is_missing(
+    url: str, rank: str, found: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = MEETS.format(url=url, rank=rank)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [found]
+
+
+NO_GROUP = STORE.partition("def start_ranks")[0]
+
+
+@pytest.mark.parametrize(
+    ("store", "settings", "severity"),
+    [
+        (NO_GROUP, "settings.model", "info"),
+        (NO_GROUP, "settings.trainer", "warning"),
+        (STORE, "settings.model", "warning"),
+    ],
+)
+def test_what_a_configuration_names(
+    store: str, settings: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = BY_CONFIGURATION.replace("instantiate(settings)", f"instantiate({settings})")
+    files = {"store.py": store, "run.py": run}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+SPAWNS = """\
+import os
+
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+from store import store_rows
+
+
+def work(rank, options):
+    dist.init_process_group("nccl")
+    {inside}
+
+
+def main(options):
+    {above}
+    if options.distributed:
+        mp.spawn(work, nprocs=4, args=(options,))
+    else:
+        work(0, options)
+    {below}
+
+
+if __name__ == "__main__":
+    main(parse())
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "inside", "below", "severity"),
+    [
+        ("store_rows(make(), 'rows.pt')", "pass", "pass", "info"),
+        ("if options.distributed: store_rows(make(), 'rows.pt')", "pass", "pass", "info"),
+        ("store_rows(make(), 'rows.pt')", "store_rows(make(), 'rows.pt')", "pass", "warning"),
+        ("pass", "store_rows(make(), 'rows.pt')", "pass", "warning"),
+        ("pass", "pass", "store_rows(make(), 'rows.pt')", "warning"),
+        ("set_up(os.environ['RANK']), store_rows(make(), 'rows.pt')", "pass", "pass", "warning"),
+    ],
+)
+def test_what_stands_above_a_spawn(
+    above: str,
+    inside: str,
+    below: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = SPAWNS.format(above=above, inside=inside, below=below)
+    files = {"store.py": NO_GROUP, "run.py": text}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+LAUNCHES = """\
+import os
+import subprocess
+
+import torch
+import torch.distributed as dist
+
+
+def main(options):
+    torch.save(make(), options.path)
+    if "RANK" in os.environ:
+        dist.barrier()
+    words = ["python", "-m"]
+    words.append("{module}")
+    words += ["work.py"]
+    subprocess.run(words, check=True)
+
+
+if __name__ == "__main__":
+    main(parse())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "found"), [("torch.distributed.launch", []), ("json.tool", ["warning"])]
+)
+def test_a_command_that_is_put_together(
+    module: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"run.py": LAUNCHES.format(module=module)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found
+
+
+TRAINS_ROWS = """\
+from accelerate import Accelerator
+
+from {store} import store_rows
+
+
+def train_rows(path):
+    accelerator = Accelerator()
+    store_rows(make(), path)
+"""
+
+BUTTON = """\
+import gradio as gr
+
+from {train} import train_rows
+
+
+def start_training(path):
+    train_rows(path)
+
+
+with gr.Blocks() as page:
+    start = gr.Button()
+    start.click(fn=start_training, inputs=[])
+"""
+
+ROUTE = """\
+from fastapi import FastAPI
+
+
+def routes(app: FastAPI):
+    @app.post("/train")
+    def start(path):
+        from train import train_rows
+
+        train_rows(path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"page.py": BUTTON.format(train="train")}, "info"),
+        ({"page.py": BUTTON.format(train="extensions.rows_plugin.train")}, "info"),
+        ({"routes.py": ROUTE}, "info"),
+        ({"page.py": BUTTON.format(train="train"), "library.py": LIBRARY}, "warning"),
+        ({"page.py": BUTTON.format(train="train"), "run.sh": "torchrun --nproc_per_node=8 page.py\n"}, "warning"),
+        ({"page.py": BUTTON.format(train="train").replace("gradio", "drawing")}, "warning"),
+        ({"page.py": BUTTON.format(train="train") + "\nif __name__ == '__main__':\n    start_training(1)\n"}, "warning"),
+    ],
+    ids=[
+        "a library",
+        "a button",
+        "a button of a plug-in",
+        "a route",
+        "a button, and a library beside it",
+        "a page that is launched",
+        "a button of something else",
+        "a script with a button",
+    ],
+)  # fmt: skip
+def test_what_a_server_runs(
+    files: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"store.py": NO_GROUP, "train.py": TRAINS_ROWS.format(store="store"), **files}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+ONE_GPU = "# Rows\n\n**Note that this only supports a single GPU for now.**\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"README.md": ONE_GPU}, "info"),
+        ({"rows/README.md": ONE_GPU}, "info"),
+        ({"other/README.md": ONE_GPU}, "warning"),
+        ({"rows/README.md": ONE_GPU.replace("only supports a", "supports more than a")}, "warning"),
+        ({"rows/README.md": ONE_GPU, "run.sh": "torchrun --nproc_per_node=8 rows/show.py\n"}, "warning"),
+        ({"README.md": ONE_GPU + _page("torchrun --nproc_per_node=8 train.py")}, "warning"),
+    ],
+    ids=["above", "beside", "elsewhere", "of more", "launched all the same", "a page with a launch"],
+)  # fmt: skip
+def test_a_page_that_is_of_one_gpu(
+    files: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"rows/store.py": NO_GROUP, "rows/show.py": WRAPPED, **files}
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+COMMANDS = """\
+import torch
+import torch.distributed as dist
+
+
+def test(options):
+    torch.save(make(), options.path)
+    dist.barrier()
+
+
+def train(options):
+    dist.init_process_group("nccl")
+    {more}
+
+
+def main(options):
+    {first}
+    {choice}
+
+
+if __name__ == "__main__":
+    main(parse())
+"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "more", "first", "severity"),
+    [
+        ("globals()[options.name](options)", "fit()", "pass", "info"),
+        ("globals()[options.name](options)", "test(options)", "pass", "warning"),
+        ("globals()[options.name](options)", "fit()", "dist.init_process_group()", "warning"),
+        ("train(options), test(options)", "fit()", "pass", "warning"),
+    ],
+)
+def test_one_of_several_commands(
+    choice: str,
+    more: str,
+    first: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = COMMANDS.format(choice=choice, more=more, first=first)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "severity"), [("app.command()", "info"), ("app.step", "warning")]
+)
+def test_commands_of_a_command_line(
+    decorator: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = COMMANDS.format(choice="app()", more="fit()", first="pass")
+    for name in ("test", "train"):
+        text = text.replace(f"def {name}(", f"@{decorator}\ndef {name}(")
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
+JUDGES = """\
+import torch
+import torch.distributed as dist
+
+
+class Judge:
+    def evaluate(self, model, engine=None):
+        if engine is not None:
+            torch.save(model, "engine.pt")
+        dist.barrier()
+"""
+
+TOOL = """\
+import torch
+import torch.distributed as dist
+
+from judges import Judge
+
+
+def main(args):
+    dist.init_process_group("nccl")
+    is_distributed = dist.get_world_size() > 1
+    if args.engine:
+        assert {asserted}, "not on several"
+        engine = "engine.pth"
+    else:
+        engine = None
+    Judge().evaluate(make(), engine)
+
+
+def entry_point():
+    main(parse())
+"""
+
+
+@pytest.mark.parametrize(
+    ("asserted", "severity"),
+    [
+        ("not args.fuse and not is_distributed", "info"),
+        ("not is_distributed", "info"),
+        ("not args.fuse", "error"),
+        ("not (args.fuse and is_distributed)", "error"),
+    ],
+)
+def test_a_value_of_an_option_that_is_refused(
+    asserted: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"judges.py": JUDGES, "tool.py": TOOL.format(asserted=asserted)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+def test_a_value_that_is_asked_for_before_it_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = TOOL.format(asserted="not is_distributed").replace(
+        "    if args.engine:", "    engine = args.engine\n    if engine:"
+    )
+    files = {"judges.py": JUDGES, "tool.py": text}
+    assert severities_in("DL301", tmp_path, files, capsys) == ["error"]

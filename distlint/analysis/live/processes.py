@@ -120,16 +120,31 @@ def _launches_ranks(function: Function) -> bool:
     for each checkpoint that the one process finds.
     """
     return any(
-        isinstance(node, ast.Call)
-        and dotted_name(node.func) in _COMMANDS
-        and any(
-            isinstance(part, ast.Constant)
-            and isinstance(part.value, str)
-            and _LAUNCHER.search(part.value)
-            for part in walk(node)
-        )
+        isinstance(part, ast.Constant)
+        and isinstance(part.value, str)
+        and _LAUNCHER.search(part.value)
         for node in own_nodes(function)
+        if isinstance(node, ast.Call) and dotted_name(node.func) in _COMMANDS
+        for words in (node, *_put_together(function, node))
+        for part in walk(words)
     )
+
+
+def _put_together(function: Function, call: ast.Call) -> Iterator[ast.AST]:
+    """What a function makes the command of that a call runs: its list of words, and those that are put at its end.
+
+    EasyNLP a4ee956 easynlp/cli.py:86: `cmd = ["python"]`, `cmd.append("torch.distributed.launch")`, and at the end
+    `subprocess.run(cmd)`.
+    """
+    match call.args:
+        case [ast.Name(id=name), *_]:
+            yield from assignments(function).get(name, ())
+            for node in own_nodes(function):
+                match node:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="append")) if (
+                        owner == name
+                    ):
+                        yield node
 
 
 def _always_launching(program: Program, function: Function) -> Iterator[Function]:

@@ -8,6 +8,7 @@ processes, hands them to a trainer, or reads the number that a launcher gives ea
 from __future__ import annotations
 
 import ast
+import enum
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -17,10 +18,11 @@ from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
+from distlint.analysis.questions.dispatched import commands_of
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
@@ -39,6 +41,8 @@ _OF_LIBRARIES: Final = re.compile(
     r"|neuronx_distributed|apex\.parallel|ray\.train)\."
 )
 """Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
+_TCP: Final = re.compile(r"default\s*=\s*[\"']tcp://")
+"""The default of the option that says where the processes meet."""
 _NEEDS_GROUP: Final = frozenset(
     {"DDP", "DistributedDataParallel", "FSDP", "FullyShardedDataParallel", "fully_shard"}
 )
@@ -65,10 +69,25 @@ _STARTS: Final = re.compile(
 _OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
 """Names of files that tests use: d2go 9d9f438 d2go/utils/testing/data_loader_helper.py, pi-zero-pytorch 42e1d7f
 pi_zero_pytorch/mock.py."""
+_SERVERS: Final = frozenset(
+    {"gradio", "fastapi", "flask", "starlette", "streamlit", "aiohttp", "tornado", "sanic", "quart"}
+)
+_SERVES: Final = re.compile(
+    r"@\w+\.(?:get|post|put|route|websocket|api_route)\(|\.(?:click|submit|add_api_route|add_url_rule)\(|Interface\("
+    r"|\bapp: FastAPI\b|uvicorn\.run\(|\bst\.\w+\("
+)
+"""What a file has that hands functions to a server, or is one: sd_dreambooth_extension 4244f6b scripts/main.py:1943,
+`db_train_model.click(fn=wrap_gpu_call(start_training), …)`."""
+_ANY_NUMBER: Final = re.compile(
+    r"(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
+)
+"""Names of what makes a group of one, or none, in a process that no launcher has started."""
 _ARGUMENTS: Final = "TrainingArguments"
 """The end of the names of classes whose objects make the group: `HfArgumentParser((DataArguments, TrainingArguments))`."""
 _BY_NAME: Final = frozenset({"instantiate", "instantiate_from_config", "get_obj_from_str"})
-"""Calls that find what they run by a name in a configuration."""
+"""Calls that find what they run by a name in a configuration: where the program makes ranks, it may be that."""
+_TRAINS: Final = re.compile(r"trainer|strategy|fabric|launch", re.IGNORECASE)
+"""What a configuration calls that which makes ranks of itself: `instantiate(cfg.trainer)`."""
 
 
 def entries_to(program: Program, module: Module, line: int) -> frozenset[Module] | None:
@@ -93,7 +112,21 @@ def _decides(program: Program, user: Module, module: Module) -> bool:
         return user is module
     if is_of_tests(user):
         return user is module or _OF_TESTS.search(module.name) is not None
+    if _is_server(user):
+        return True
     return user.is_script or (importers_of_none(program, user) and _does_work(user))
+
+
+@remembered
+def _is_server(module: Module) -> bool:
+    """Whether a file hands functions to a server of pages or requests: its one process runs them.
+
+    Not a script, which may do its work without: llama-recipes multi_modal_infer.py has `--gradio_ui` for a page.
+    """
+    if module.is_script:
+        return False
+    used = {target.partition(".")[0] for target in module.imports.values()}
+    return not used.isdisjoint(_SERVERS) and _SERVES.search(module.source.text) is not None
 
 
 @remembered
@@ -116,17 +149,30 @@ def importers_of_none(program: Program, module: Module) -> bool:
     return importers(program, module) == {module}
 
 
+class Shown(enum.Enum):
+    """What code shows of the processes that it is started on."""
+
+    RANKS = enum.auto()
+    """It starts them, makes their group, or reads their numbers; or its text names a launcher."""
+    ANY_NUMBER = enum.auto()
+    """It has an Accelerator or a trainer, which works in one process, too."""
+
+
 @remembered
-def shows_several(program: Program, entry: Module) -> bool:
-    """Whether an entry point's text names a launcher, or the code that it leads to makes ranks or is numbered among them."""
+def shown(program: Program, entry: Module) -> frozenset[Shown]:
+    """What an entry point's text, and the code that it leads to, show of several processes.
+
+    A server is one process, whatever it trains, unless something starts others.
+    """
     if is_one_kernel(entry):
-        return False
+        return frozenset()
     text = entry.source.text
     if is_of_tests(entry):
-        return (_STARTS.search(text) or _MAKES_GROUP.search(text)) is not None
+        return frozenset({Shown.RANKS} if _STARTS.search(text) or _MAKES_GROUP.search(text) else ())
     if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(text) or _NUMBERS.search(text):
-        return True
-    return any(_makes_ranks(program, *part) for part in led_to(program, entry))
+        return frozenset({Shown.RANKS})
+    found = frozenset(each for part in led_to(program, entry) for each in _shown_by(program, *part))
+    return found - {Shown.ANY_NUMBER} if _is_server(entry) else found
 
 
 @remembered
@@ -138,7 +184,9 @@ def led_to(program: Program, entry: Module) -> tuple[Part, ...]:
         if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         or each.decorator_list
         or is_of_tests(entry)
+        or _is_server(entry)
     ]
+    run += [(entry, each.node) for each in commands_of(entry)]
     for below in imported_below(program, entry) - {entry}:
         run += run_on_import(below)
     return tuple(named_from(program, run))
@@ -174,24 +222,56 @@ def _has(parts: Iterable[Part], module: Module, line: int) -> bool:
 
 
 @remembered
-def _makes_ranks(program: Program, module: Module, part: ast.AST) -> bool:
+def _shown_by(program: Program, module: Module, part: ast.AST) -> frozenset[Shown]:
+    """What a part of a file shows of processes."""
+    return frozenset(_signs(program, module, part))
+
+
+def _signs(program: Program, module: Module, part: ast.AST) -> Iterator[Shown]:
     for node in walk(part):
         match node:
             case ast.Call(func=func):
-                if last_name(func) in _BY_NAME or is_start(program, module, func):
-                    return True
-                if _is_for_ranks(part, node):
-                    return True
+                if is_start(program, module, func) and not lacks_rank(module, node):
+                    yield _start_of(program, module, func)
+                elif _is_for_ranks(part, node) or (
+                    last_name(func) in _BY_NAME
+                    and (_TRAINS.search(ast.unparse(node)) or _has_ranks(program))
+                ):
+                    yield Shown.RANKS
             case ast.Name(id=name) | ast.Attribute(attr=name) if name.endswith(_ARGUMENTS):
-                return True
+                yield Shown.ANY_NUMBER
             case ast.ClassDef(bases=bases):
-                if any(is_start(program, module, base) for base in bases):
-                    return True
+                for base in bases:
+                    if is_start(program, module, base):
+                        yield _start_of(program, module, base)
             case ast.Subscript(slice=ast.Constant(value=str() as text), ctx=ast.Load()) if (
                 _NUMBERED.fullmatch(text)
             ):
-                return True
-    return False
+                yield Shown.RANKS
+
+
+def _start_of(program: Program, module: Module, node: ast.expr) -> Shown:
+    meaning = program.resolve_dotted(module, dotted_name(node))
+    named = meaning if isinstance(meaning, str) else last_name(node)
+    return Shown.ANY_NUMBER if _ANY_NUMBER.search(named) else Shown.RANKS
+
+
+@remembered
+def _has_ranks(program: Program) -> bool:
+    """Whether any file of a program makes ranks, or names what does.
+
+    stable-dreamfusion 5550b91: `instantiate_from_config` makes a model of ldm, and nothing in all files a process group.
+    """
+    return any(
+        _NAMES_LAUNCHER.search(module.source.text)
+        or any(map(_OF_LIBRARIES.search, module.imports.values()))
+        or any(
+            is_start(program, module, node.func)
+            for node in walk(module.source.tree)
+            if isinstance(node, ast.Call)
+        )
+        for module in program.modules.values()
+    )
 
 
 def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:
@@ -208,6 +288,21 @@ def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:
         for outer in walk(part)
         if isinstance(outer, ast.If | ast.IfExp)
         for each in walk(outer)
+    )
+
+
+def lacks_rank(module: Module, call: ast.Call) -> bool:
+    """Whether a call asks for a process group at an address of TCP without this process's rank, which raises an error.
+
+    torch 2.13.0 distributed/rendezvous.py: "rank parameter missing". Multicast, which needed none, went with torch 0.4:
+    Efficient-AI-Backbones f90e129 versatile_filters/imagenet-vcnn.py:119, with `--dist-url` 'tcp://224.66.41.62:23456'.
+    """
+    given = {keyword.arg for keyword in call.keywords}
+    return (
+        last_name(call.func) == "init_process_group"
+        and {"init_method", "world_size"} <= given
+        and given.isdisjoint({"rank", "store", None})
+        and _TCP.search(module.source.text) is not None
     )
 
 

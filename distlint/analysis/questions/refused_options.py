@@ -56,6 +56,9 @@ def _refused(
     """The options with which a block fails on several processes; `known` is what holds where it stands."""
     for statement in block:
         match statement:
+            case ast.Assert(test=ast.BoolOp(op=ast.And(), values=asked)):
+                for each in asked:
+                    yield from _failing(function, (*known, *literals(each, False)))
             case ast.Assert(test=test):
                 yield from _failing(function, (*known, *literals(test, False)))
             case ast.If(test=test, body=body, orelse=orelse):

@@ -39,17 +39,49 @@ def is_for_unset_option(live: LiveProgram, module: Module, line: int) -> bool:
     MeMOTR 7de13f4 models/runtime_tracker.py:98: `if self.visualize:`, False in the constructor, as it is in that of the
     one that makes the object, whom nobody tells otherwise.
     """
+    around = [
+        function
+        for function in module.all_functions
+        if isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and function.node.lineno <= line <= (function.node.end_lineno or 0)
+    ]
     if not led_to_by_scripts(live, module):
-        return False
+        return bool(refused_options(live.program)) and any(
+            _is_for_refused_value(live.program, function, line) for function in around
+        )
     # What finds a function by a name that is made may call it with anything, and sets no flag.
     depth = _MAX_CALLERS if started_by_scripts(live, module) else 0
     return any(
         _holds(_never_run(live.program, function, depth), line)
         or is_for_refused(live.program, function)
-        for function in module.all_functions
-        if isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and function.node.lineno <= line <= (function.node.end_lineno or 0)
+        for function in around
     )
+
+
+def _is_for_refused_value(program: Program, function: Function, line: int) -> bool:
+    """Whether a line of a function runs only with a value that one caller passes, under an option that is refused.
+
+    proxylessnas bf58b5c yolox/evaluators/voc_evaluator.py:88, `if trt_file is not None:`, of which tools/eval.py has one
+    below `assert not is_distributed`, and the training passes none.
+    """
+    values = {
+        name
+        for user, call in callers_by_name(program, function)
+        for name in function.parameters
+        if isinstance(given := argument_of(call, function, name), ast.Name)
+        and _left(program, user, given.id) is not _UNKNOWN
+    }
+    for node in own_nodes(function) if values else ():
+        if isinstance(node, ast.If) and any(
+            isinstance(part, ast.Name) and part.id in values for part in walk(node.test)
+        ):
+            holds = settled(program, function, node.test)
+            other = node.orelse if holds else node.body
+            if holds is not _UNKNOWN and any(
+                each.lineno <= line <= (each.end_lineno or each.lineno) for each in other
+            ):
+                return True
+    return False
 
 
 @remembered
@@ -133,7 +165,8 @@ def settled(
     """
     match node:
         case ast.Name(id=name):
-            return _given(program, function, name, depth)
+            value = _given(program, function, name, depth)
+            return _left(program, function, name) if value is _UNKNOWN and depth else value
         case ast.Attribute(value=ast.Name(id="self") as receiver, attr=attr):
             value = _kept(program, function, attr, depth)
             if value is not _UNKNOWN:
@@ -193,6 +226,27 @@ def _given(program: Program, function: Function, name: str, depth: int) -> objec
         if value is _UNKNOWN or type(value) is not type(default.value) or value != default.value:
             return _UNKNOWN
     return default.value
+
+
+@remembered
+def _left(program: Program, function: Function, name: str) -> object:
+    """The constant that a variable is where options of which each is refused do not lead.
+
+    YOLOX tools/eval.py: `trt_file` is a path below `if args.trt: assert not is_distributed and …`, else None.
+    """
+    made = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+    ]
+    if name in function.parameters or not 1 < len(made) == len(assignments(function).get(name, ())):
+        return _UNKNOWN
+    never = _never_run(program, function, 0)
+    match [each.value for each in made if not _holds(never, each.lineno)]:
+        case [ast.Constant(value=value)]:
+            return value
+    return _UNKNOWN
 
 
 @remembered

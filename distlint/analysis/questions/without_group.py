@@ -17,7 +17,8 @@ from distlint.analysis.program.syntax import (
     literals,
     own_nodes,
 )
-from distlint.analysis.questions.entry_points import is_start, leads_to, led_to
+from distlint.analysis.questions.dispatched import is_of_other_command
+from distlint.analysis.questions.entry_points import is_start, lacks_rank, leads_to, led_to
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -55,11 +56,13 @@ def is_without_group(
     text_extend/eval_text_ppl.py:165 writes with `--save-tokenized` and returns, above `Accelerator()`.
     """
     function = innermost(module, line)
-    known = _known_at(program, function, line, _MAX_CALLERS)
-    if not known:
-        return False
     makers = [(entry, *maker) for entry in entries for maker in _makers(program, entry)]
-    return bool(makers) and all(
+    if not makers:
+        return False
+    if is_of_other_command(program, function, [(made, node) for _, made, node in makers], entries):
+        return True
+    known = _known_at(program, function, line, _MAX_CALLERS)
+    return bool(known) and all(
         _is_excluded(program, entry, maker, node.lineno, known, _MAX_CALLERS)
         for entry, maker, node in makers
     )
@@ -74,7 +77,7 @@ def is_never_led_to(program: Program, entry: Module, module: Module, line: int) 
     function = innermost(module, line)
     if function.is_module_body:
         return False
-    if _namings(program, function.name).others:
+    if namings(program, function.name).others:
         return False
     callers = _callers(program, entry, function)
     given = frozenset(
@@ -146,7 +149,10 @@ def _makers(program: Program, entry: Module) -> tuple[tuple[Function, ast.Call],
         for module, nodes in parts.items()
         for function in module.all_functions
         for node in own_nodes(function)
-        if isinstance(node, ast.Call) and node in nodes and is_start(program, module, node.func)
+        if isinstance(node, ast.Call)
+        and node in nodes
+        and is_start(program, module, node.func)
+        and not lacks_rank(module, node)
     )
 
 
@@ -156,7 +162,7 @@ def _is_excluded(
     """Whether a run from an entry point with what is `known` does not come to a line of a function."""
     if not _comes_to(function.body, line, known):
         return True
-    if depth == 0 or function.is_module_body or _namings(program, function.name).others:
+    if depth == 0 or function.is_module_body or namings(program, function.name).others:
         return False
     callers = _callers(program, entry, function)
     return 0 < len(callers) <= _MANY and all(
@@ -172,7 +178,7 @@ class _Namings(NamedTuple):
 
 
 @remembered
-def _namings(program: Program, name: str) -> _Namings:
+def namings(program: Program, name: str) -> _Namings:
     """Where a program names what is called `name`: `mp.spawn(work, …)` hands it on, beside `else: work(0)`.
 
     Constructors, `forward` and what Python calls for operators are called without their name.
@@ -198,7 +204,7 @@ def _callers(
     """The calls by the name of a function in what an entry point leads to; of a method, of whatever object."""
     return tuple(
         (user, call)
-        for user, call in _namings(program, function.name).calls
+        for user, call in namings(program, function.name).calls
         if user is not function
         and (function.cls is not None or _is_of(program, user.module, call.func, function))
         and leads_to(program, entry, user.module, call.lineno)
@@ -238,7 +244,7 @@ def _holds_line(node: ast.stmt, line: int) -> bool:
 def _known_at(program: Program, function: Function, line: int, depth: int) -> Facts:
     """What holds wherever a line of a function runs, by the conditions around it and around the calls of the function."""
     known: Facts = {}
-    calls, others = _namings(program, function.name)
+    calls, others = namings(program, function.name)
     if depth and not (function.is_module_body or others) and len(calls) <= _MANY:
         above = [
             _known_at(program, user, call.lineno, depth - 1)

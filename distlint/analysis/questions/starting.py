@@ -1,0 +1,52 @@
+"""What runs in the process that starts the ranks, before there are any: `mp.spawn(work, …)`, and what stands above."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import own_nodes, spawned_index
+from distlint.analysis.questions.without_group import innermost, namings
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.program import Program
+
+_SPAWNS: Final = frozenset({"spawn", "start_processes"})
+_NUMBERED: Final = re.compile(
+    r"RANK\b|WORLD_SIZE|SLURM_|OMPI_|torchrun|torch\.distributed\.(?:run|launch)\b"
+)
+"""What a file has that takes the number of a process from a launcher: then a launcher may have started this one."""
+_MAX_CALLERS: Final = 5
+
+
+def is_before_ranks(program: Program, module: Module, line: int) -> bool:
+    """Whether a line runs only in the process that spawns the ranks, above the place where it does.
+
+    EasyNLP a4ee956 examples/agree/training/main_all.py:267: `main` copies the code, asks `if args.distributed:` and spawns.
+    The option says whether there will be ranks; it does not tell them apart.
+    """
+    return _is_above(program, innermost(module, line), line, _MAX_CALLERS)
+
+
+def _is_above(program: Program, function: Function, line: int, depth: int) -> bool:
+    if spawned_index(function):
+        return False
+    if any(
+        isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS and line < node.lineno
+        for node in own_nodes(function)
+    ):
+        return _NUMBERED.search(function.module.source.text) is None
+    if depth == 0 or function.is_module_body:
+        return False
+    calls, others = namings(program, function.name)
+    return (
+        bool(calls)
+        and not others
+        and all(
+            user is not function and _is_above(program, user, call.lineno, depth - 1)
+            for user, call in calls
+        )
+    )
