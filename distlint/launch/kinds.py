@@ -104,8 +104,8 @@ _CLASS_NAMED: Final = re.compile(
 
 _PARSES: Final = re.compile(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|command|into))")
 """What parses a command line, here or in a function of another file that is called for it: `TrainOptions().parse()`."""
-_READS: Final = (b"argv", b"hydra", b"FLAGS")
-"""Words of what reads one in another way."""
+_READS: Final = (b"argv", b"hydra", b"FLAGS", b"cli_main")
+"""Words of what reads one in another way: `cli_main()` is fairseq's (0.12.2 fairseq_cli/train.py)."""
 _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 

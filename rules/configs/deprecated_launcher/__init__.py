@@ -48,8 +48,8 @@ Where `parse_known_args` passes over what it does not know, only an argument tha
 found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
 requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
 of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
-version passes (it declares both spellings, reads the environment, or parses nothing itself), and with `--use_env`, which passes
-nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), beside a torch 1 that is asked for.
+version passes (it declares both spellings, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
+which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), beside a torch 1 that is asked for.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -161,9 +161,11 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         # With timm 0.3.2 the code runs with no torch that deprecates the launcher, and a torch that is pinned below 1.10
         # (MapTR a6872d8 docs/install.md:15) has no `torchrun`: a later pin alone is lifted any day. One that goes on with
         # whatever is passed, or is passed nothing, is told of the deprecation at each start, and nothing is lost (MDT
-        # 7d26c21 run.sh:12).
+        # 7d26c21 run.sh:12). Of what is started by a name that the environment completes nothing shows that it refuses anything.
         of_its_time = all(
             is_dead(files, *e)
+            or e[1].script is None
+            or e[1].script.text is None
             or files.takes_any_rank(*e)
             or "use_env" in e[1].options
             or files.older_than("timm", (0, 3, 3), e[0].path)
