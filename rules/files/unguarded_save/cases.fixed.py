@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -1371,6 +1372,30 @@ def scores_or_trains(args):
     dist.init_process_group("nccl")
     if args.score:
         scores_of_each(args.checkpoints, args.path)
+
+
+def starts_by_a_list(args, totals):
+    # EasyNLP a4ee956 easynlp/cli.py:269
+    torch.save(totals, args.path)
+    command = ["python", "-m"]
+    command.append("torch.distributed.launch")
+    command.append("train.py")
+    line = " ".join(command)
+    subprocess.run(line, shell=True)
+
+
+def lists_its_launch(args, totals):
+    save(totals, args.path)  # expect: DL301
+    told = ["torchrun train.py"]
+    subprocess.run("nvidia-smi", shell=True)
+    return told
+
+
+def starts_or_trains(args, totals):
+    dist.init_process_group("nccl")
+    if args.launch:
+        starts_by_a_list(args, totals)
+    lists_its_launch(args, totals)
 
 
 def scores_of_one_opened_by_all(scores, folder):
