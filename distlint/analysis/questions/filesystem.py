@@ -574,18 +574,21 @@ def _is_own_in_folder(found: FileCall) -> bool:
 
 
 def _around_own_file(found: FileCall) -> list[ast.expr] | None:
-    """What the folder of a file is named by, where nothing but the rank makes the file's own name; None elsewhere.
+    """What the folder of a file that is each rank's own is named by; None elsewhere.
 
-    The rank may be in the last part alone, which goes: unmasked_teacher 4fb4049 multi_modality/dataset/utils.py:128,
+    Nothing but the rank may differ in it, unless the folder is spelled out but for parameters. The rank may be in the last
+    part alone, which goes: unmasked_teacher 4fb4049 multi_modality/dataset/utils.py:129,
     `os.makedirs(os.path.dirname(result_file))`, whose file is `"%s_rank%d.json" % (filename, get_rank())`.
     """
     assert found.path is not None
     values = [value for _, _, value in found.sites if value is not None]
-    if not any(value.variance is Variance.RANK_DEPENDENT for value in values) or any(
-        value.variance is Variance.RANK_LOCAL for value in values
-    ):
+    if all(value.variance is Variance.UNIFORM for value in values):
         return None
-    return folder_of(found.path, found.function)
+    folder = folder_of(found.path, found.function)
+    if folder is not None and any(value.variance is Variance.RANK_LOCAL for value in values):
+        known = (readable(parts_of(each, found.function)) for each in folder)
+        return folder if all(names is not None for names in known) else None
+    return folder
 
 
 def differs_between_ranks(

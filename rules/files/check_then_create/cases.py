@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 import urllib.request
 from multiprocessing import Process
 from pathlib import Path
@@ -1007,3 +1008,15 @@ def ended_by_a_switch(switch, loader, model):
             os.remove(switch)  # expect: DL305
             sys.exit()
         model(batch)
+
+
+def folder_of_dated_file(folder, name):
+    dist.barrier()
+    dated = f"{name}-{time.time()}-{dist.get_rank()}.json"
+    os.makedirs(os.path.dirname(os.path.join(folder, "parts", dated)))  # expect: DL305
+
+
+def folder_by_date(folder):
+    dist.barrier()
+    dated = os.path.join(folder, str(time.time()))
+    os.makedirs(os.path.dirname(os.path.join(dated, f"{dist.get_rank()}.json")))
