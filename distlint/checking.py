@@ -519,7 +519,9 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
             if _is_template(entry):
                 severity, where = Severity.INFO, ", in a template"
             elif _is_of_older_python(entry):
-                severity, where = Severity.WARNING, "; before Python 3.7 this was none"
+                # ProphetNet 5cf70eb GLGE_baselines/script/eval.py:41 starts its scores with `python2`: of no training's program.
+                severity = Severity.WARNING if "torch" in entry.text else Severity.INFO
+                where = "; before Python 3.7 this was none"
             findings.append(
                 Finding(
                     code=rule.code,

@@ -357,6 +357,9 @@ ONLY_OS_ERRORS: frozenset[str] = frozenset(
 """Calls that raise OSError and nothing else that a handler may expect (python 3.11 os, shutil.py:
 `class Error(OSError)`)."""
 
+LOOKS_AT_FOLDERS: frozenset[str] = frozenset({"os.listdir", "os.scandir", "os.stat"})
+"""Calls that fail where nothing is there, and read no file that may be broken or half written (python 3.11 os)."""
+
 TOLD_BY_STATUS: frozenset[str] = frozenset({"os.system"})
 """Calls that fail without an exception: who asks for what they give back may raise one (python 3.11 os)."""
 

@@ -1378,7 +1378,24 @@ EXISTENCE_TESTS: frozenset[str] = frozenset(
 EXISTENCE_METHODS: frozenset[str] = frozenset({"exists", "is_file", "is_dir", "is_symlink"})
 """The same by method name alone."""
 
-KEEPS_WHAT_IS_THERE: Final = frozenset({"torchvision.datasets.utils.download_url"})
+ONE_ARCHIVE: Final = frozenset(
+    f"torchvision.datasets.{name}"
+    for name in (
+        "MNIST",
+        "FashionMNIST",
+        "KMNIST",
+        "EMNIST",
+        "CIFAR10",
+        "CIFAR100",
+        "STL10",
+        "CelebA",
+        "OxfordIIITPet",
+    )
+)
+"""Data sets that fetch all of their splits at once, and nothing where all is there: torchvision 0.23.0
+torchvision/datasets/mnist.py:174, cifar.py:136, stl10.py:155, celeba.py:155, oxford_iiit_pet.py:130. SVHN has a file for each split
+(svhn.py:125)."""
+KEEPS_WHAT_IS_THERE: Final = ONE_ARCHIVE | {"torchvision.datasets.utils.download_url"}
 """Downloads that do nothing where the file is there and whole (torchvision 0.29.2 torchvision/datasets/utils.py:104)."""
 
 TOLERANT: Final[dict[str, dict[str, int]]] = {

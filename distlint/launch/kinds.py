@@ -107,6 +107,10 @@ _CLASS_NAMED: Final = re.compile(
 )
 """A class under the key that hydra, jsonargparse and `instantiate_from_config` read it from."""
 
+_PARSES: Final = re.compile(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|command|into))")
+"""What parses a command line, here or in a function of another file that is called for it: `TrainOptions().parse()`."""
+_READS: Final = (b"argv", b"hydra", b"FLAGS", b"cli_main")
+"""Words of what reads one in another way: `cli_main()` is fairseq's (0.12.2 fairseq_cli/train.py)."""
 _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 
@@ -167,8 +171,11 @@ def takes_any_rank(data: bytes) -> bool:
 
     It declares both spellings (mmpretrain 17a886c tools/train.py:64), or leaves what it does not know and takes its
     rank from the environment (Vision-RWKV 0e0e38a classification_internimage/main.py:139). One that declares the
-    hyphen alone is of torch 2, whose launcher it goes on with.
+    hyphen alone is of torch 2, whose launcher it goes on with. One that parses nothing itself refuses nothing: EasyNLP
+    a4ee956 examples/kbert/kbert_cls.py has `initialize_easynlp()` do it, which takes what it knows.
     """
+    if _PARSES.search(data) is None and not any(word in data for word in _READS):
+        return True
     spelled = set(_SPELLED.findall(data)) if b"--local" in data else set()
     if spelled == {b"-", b"_"}:
         return True

@@ -36,10 +36,11 @@ _TOLD: Final = re.compile(
 )
 """What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
 _LISTED: Final = re.compile(
-    r"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t:=]*(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)(?P=quote)[ \t]*$",
+    r"^[ \t]*(?:[-*+][ \t]+)?\**(?:py)?torch\**[ \t:=]*(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)(?P=quote),?[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""One version in a page's list of what there has to be: `- PyTorch 1.8.1`, with or without backticks, nothing behind it."""
+"""One version in a page's list of what there has to be: `- PyTorch 1.8.1`, with or without a bullet or backticks, nothing
+behind it but a comma (Efficient-AI-Backbones f90e129 tnt_pytorch/readme.md:7)."""
 _NUMBERS: Final = (
     r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
 )

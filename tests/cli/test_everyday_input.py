@@ -197,6 +197,12 @@ def test_what_was_python_once(distlint: Program, tmp_path: Path, line: str, seve
     assert (row["code"], row["severity"]) == ("DL900", severity)
 
 
+def test_what_was_python_once_and_trains_nothing(distlint: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import sys\nprint 'score', sys.argv\n")
+    (row,) = rows(distlint("check", "--output-format", "json").out)
+    assert (row["code"], row["severity"]) == ("DL900", "info")
+
+
 def test_a_file_of_any_size_costs_no_memory(distlint: Program, tmp_path: Path) -> None:
     with (tmp_path / "a.py").open("wb") as file:
         file.truncate(1 << 40)

@@ -95,7 +95,7 @@ def test_an_old_launcher_of_what_is_not_there_is_a_note(
 ) -> None:
     (tmp_path / "sub").mkdir()
     for name in ("train.py", "sub/train.py"):
-        (tmp_path / name).write_text("import torch\n")
+        (tmp_path / name).write_text("import torch\nargs = parser.parse_args()\n")
     (tmp_path / "sub/some.yaml").write_text("lr: 1\n")
     (tmp_path / "run.sh").write_text(f"python -m torch.distributed.launch {script}\n")
     assert severities(tmp_path, monkeypatch)["DL805"] == severity
@@ -208,7 +208,7 @@ def test_the_old_launcher_where_torchrun_is_missing(
 def test_a_launch_with_a_torch_that_has_no_torchrun_is_a_note(
     page: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "train.py").write_text("import torch\n")
+    (tmp_path / "train.py").write_text("import torch\nargs = parser.parse_args()\n")
     (tmp_path / "INSTALL.md").write_text(f"```\n{page}```\n")
     (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", ""))
     assert severities(tmp_path, monkeypatch) == {"DL805": severity}
@@ -227,7 +227,9 @@ ALONE = 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser
         (ALONE.replace("_rank", "-rank") + 'os.environ["LOCAL_RANK"]\n', "info"),
         (ALONE.replace("_rank", "-rank"), "warning"),
         (KNOWN.replace('os.environ["RANK"]', "0"), "warning"),
-        ("", "warning"),
+        ("", "info"),
+        ("options = TrainOptions().parse()\n", "warning"),
+        ("options = start()\n", "info"),
     ],
 )
 @pytest.mark.parametrize("program", ["train.py", '$(dirname "$0")/train.py'])

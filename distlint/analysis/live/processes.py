@@ -117,34 +117,35 @@ def _launches_ranks(function: Function) -> bool:
     """Whether a function starts ranks with a launcher of its own, in processes below it.
 
     MCG-NJU/MeMOTR 7de13f4 eval_engine.py:71: `os.system(f"python -m torch.distributed.run … main.py --mode submit …")`,
-    for each checkpoint that the one process finds.
+    for each checkpoint that the one process finds. EasyNLP a4ee956 easynlp/cli.py:269 puts the words into a list first.
     """
+    commands = [
+        node
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and dotted_name(node.func) in _COMMANDS
+    ]
     return any(
         isinstance(part, ast.Constant)
         and isinstance(part.value, str)
         and _LAUNCHER.search(part.value)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and dotted_name(node.func) in _COMMANDS
-        for words in (node, *_put_together(function, node))
-        for part in walk(words)
+        for command in commands
+        for given in (command, *_put_into_commands(function, command))
+        for part in walk(given)
     )
 
 
-def _put_together(function: Function, call: ast.Call) -> Iterator[ast.AST]:
-    """What a function makes the command of that a call runs: its list of words, and those that are put at its end.
-
-    EasyNLP a4ee956 easynlp/cli.py:86: `cmd = ["python"]`, `cmd.append("torch.distributed.launch")`, and at the end
-    `subprocess.run(cmd)`.
-    """
-    match call.args:
-        case [ast.Name(id=name), *_]:
-            yield from assignments(function).get(name, ())
-            for node in own_nodes(function):
-                match node:
-                    case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="append")) if (
-                        owner == name
-                    ):
-                        yield node
+def _put_into_commands(function: Function, command: ast.Call) -> Iterator[ast.AST]:
+    """What a function assigns to the variables of a command, or to those that it is joined of, and puts into them."""
+    names = {node.id for node in walk(command) if isinstance(node, ast.Name)}
+    made = [value for name in names for value in assignments(function).get(name, ())]
+    yield from made
+    names |= {node.id for value in made for node in walk(value) if isinstance(node, ast.Name)}
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend"), args=args
+            ) if owner in names:
+                yield from args
 
 
 def _always_launching(program: Program, function: Function) -> Iterator[Function]:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.environment import blocks_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Set
+    from collections.abc import Iterator, Sequence, Set
 
 
 def imported(program: Program, module: Module) -> Iterator[Module]:
     """The files of the program that a file imports from, be it a variable alone: a table of classes."""
     names = (dotted for name, dotted in module.imports.items() if name not in module.installed)
     for dotted in (*names, *module.star_imports, *module.source.chosen):
-        meaning = program.lookup(dotted) or program.modules.get(dotted.rpartition(".")[0])
-        other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
-        if isinstance(other, Module) and other is not module:
+        other = _module_of(program, dotted)
+        if other is not None and other is not module:
             yield other
+
+
+def _module_of(program: Program, dotted: str) -> Module | None:
+    """The file of the program that holds what a dotted name says."""
+    meaning = program.lookup(dotted) or program.modules.get(dotted.rpartition(".")[0])
+    other = meaning.module if isinstance(meaning, (Function, Class)) else meaning
+    return other if isinstance(other, Module) else None
 
 
 @remembered
@@ -65,6 +73,38 @@ def _importers(program: Program) -> dict[Module, set[Module]]:
         for other in others:
             found[other].add(importer)
     return found
+
+
+@remembered
+def read_with(program: Program, module: Module) -> frozenset[Module]:
+    """A file, and the files that have it read when they are: by an import at their top, at any depth."""
+    return _closed({module}, _importers_at_top(program))
+
+
+@remembered
+def _importers_at_top(program: Program) -> dict[Module, set[Module]]:
+    found: dict[Module, set[Module]] = {m: set() for m in program.modules.values()}
+    for importer, others in _imports(program).items():
+        at_top = {_module_of(program, dotted) for dotted in _imported_at_top(importer)}
+        for other in others & at_top:
+            found[other].add(importer)
+    return found
+
+
+def _imported_at_top(module: Module) -> Iterator[str]:
+    """What a file imports when it is read: in no function, and for no type checker alone."""
+    yield from (*module.star_imports, *module.source.chosen)
+    blocks: list[Sequence[ast.stmt]] = [module.source.tree.body]
+    while blocks:
+        for statement in blocks.pop():
+            match statement:
+                case ast.Import(names=names) | ast.ImportFrom(names=names):
+                    bound = ((each.asname or each.name).partition(".")[0] for each in names)
+                    yield from (module.imports[name] for name in bound if name in module.imports)
+                case ast.If(test=test, orelse=orelse) if "TYPE_CHECKING" in ast.unparse(test):
+                    blocks.append(orelse)
+                case ast.If() | ast.Try() | ast.With() | ast.ClassDef():
+                    blocks += blocks_of(statement)
 
 
 def roots_of(program: Program) -> dict[Module, set[Module]]:

@@ -26,11 +26,11 @@ def fails(node: ast.AST) -> bool:
         case ast.Assert():
             return True
         case ast.If(body=[*_, last]):
-            return _ends_with_error(last)
+            return ends_with_error(last)
     return False
 
 
-def _ends_with_error(last: ast.stmt) -> bool:
+def ends_with_error(last: ast.stmt) -> bool:
     """Whether a statement ends the process, where nothing catches it, with an exception or a code that tells of one."""
     match last:
         case ast.Assert():
@@ -96,7 +96,7 @@ def handlers_end_the_job(
         innermost is not None
         and bool(innermost.handlers)
         and all(
-            _ends_with_error(handler.body[-1])
+            ends_with_error(handler.body[-1])
             and _is_heard(live, function, handler.body[-1], left_alone)
             for handler in innermost.handlers
         )

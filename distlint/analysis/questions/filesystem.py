@@ -45,7 +45,7 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.commands import command_of, made_by_command
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.held_by_main import fails_on_others
-from distlint.analysis.questions.paths import holds, parts_of, readable
+from distlint.analysis.questions.paths import folder_of, holds, parts_of, readable
 from distlint.analysis.questions.refused_options import refused_options
 from distlint.analysis.questions.unset_options import is_for_refused
 from distlint.knowledge import sinks
@@ -517,6 +517,10 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     """
     if found.path is None or _is_own_in_folder(found):
         return False
+    around = _around_own_file(found)
+    if around is not None:
+        function = found.function
+        return not any(differs_between_ranks(each, function, live.callers) for each in around)
     names = readable(parts_of(found.path, found.function))
     if names is None:
         names = _computed_alike(found)
@@ -567,6 +571,24 @@ def _is_own_in_folder(found: FileCall) -> bool:
         and _FOLDER.search(last_name(folder)) is not None
         and names_a_part(source, function)
     )
+
+
+def _around_own_file(found: FileCall) -> list[ast.expr] | None:
+    """What the folder of a file that is each rank's own is named by; None elsewhere.
+
+    Nothing but the rank may differ in it, unless the folder is spelled out but for parameters. The rank may be in the last
+    part alone, which goes: unmasked_teacher 4fb4049 multi_modality/dataset/utils.py:129,
+    `os.makedirs(os.path.dirname(result_file))`, whose file is `"%s_rank%d.json" % (filename, get_rank())`.
+    """
+    assert found.path is not None
+    values = [value for _, _, value in found.sites if value is not None]
+    if all(value.variance is Variance.UNIFORM for value in values):
+        return None
+    folder = folder_of(found.path, found.function)
+    if folder is not None and any(value.variance is Variance.RANK_LOCAL for value in values):
+        known = (readable(parts_of(each, found.function)) for each in folder)
+        return folder if all(names is not None for names in known) else None
+    return folder
 
 
 def differs_between_ranks(
@@ -713,8 +735,16 @@ def _is_own_device(node: ast.AST, root: ast.AST, function: Function) -> bool:
     """Whether a part of a path is the device of this process, with its number: that of parameters, or of what was moved.
 
     HTS-Audio-Transformer 2e29471 sed_model.py:196: `str(next(self.parameters()).device)`. `.device.type` has no number.
+    champ 02e5533 train_s1.py:563: `f"data-rank{accelerator.device.index}.png"`, which is the local rank (accelerate 1.15.0
+    state.py:844). What is merely moved to that device is not named by it.
     """
     match node:
+        case (
+            ast.Attribute(attr="index", value=ast.Attribute(attr="device", value=owner))
+            | ast.FormattedValue(value=ast.Attribute(attr="device", value=owner))
+            | ast.Call(func=ast.Name(id="str"), args=[ast.Attribute(attr="device", value=owner)])
+        ) if "accelerator" in last_name(owner).lower():
+            return True
         case ast.Call(func=ast.Attribute(attr="get_device", value=tensor)):
             pass
         case ast.Attribute(attr="device", value=tensor):

@@ -10,6 +10,7 @@ from typing import Final, TypeGuard
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.nodes import walk
 
 Parts = tuple[Hashable, ...]
 """The components of a path, outermost first: constants, and what stands for a component."""
@@ -96,6 +97,57 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             if element is not None:
                 return _parts(element, function, depth - 1)
     return (("expression", _scope(node, function), ast.dump(node)),)
+
+
+def folder_of(node: ast.expr, function: Function) -> list[ast.expr] | None:
+    """The expressions that a folder is put together of, where it is asked for as that of a file; None where it is not.
+
+    A file that is assigned several times has one in each: all of their folders.
+    """
+    match node:
+        case ast.Call(func=called, args=[file], keywords=[]) if dotted_name(called) in _FOLDERS:
+            return _without_last(file, function, _MAX_DEPTH)
+        case ast.Attribute(value=file, attr="parent"):
+            return _without_last(file, function, _MAX_DEPTH)
+    return None
+
+
+def _without_last(node: ast.expr, function: Function, depth: int) -> list[ast.expr] | None:
+    """What a path is put together of, but for its last part; None where that does not stand apart."""
+    match node:
+        case ast.Name(id=name) if depth and name not in function.parameters:
+            folders = [
+                _without_last(value, function, depth - 1)
+                for value in assignments(function).get(name, ())
+            ]
+            known = [folder for folder in folders if folder is not None]
+            return (
+                [each for folder in known for each in folder]
+                if 0 < len(folders) == len(known)
+                else None
+            )
+        case ast.Call(func=called, args=[*outer, last], keywords=[]) if (
+            dotted_name(called) in _JOINS and outer
+        ):
+            return outer if _is_one_part(last) else None
+        case ast.Call(func=called, args=[path], keywords=[]) if dotted_name(called) in _SAME:
+            return _without_last(path, function, depth)
+        case ast.BinOp(left=outer, op=ast.Div(), right=last):
+            return [outer] if _is_one_part(last) else None
+        case ast.JoinedStr(values=pieces):
+            ends = [
+                place
+                for place, piece in enumerate(pieces)
+                if isinstance(piece, ast.Constant) and "/" in str(piece.value)
+            ]
+            outer = pieces[: ends[-1]] if ends else []
+            return [piece.value for piece in outer if isinstance(piece, ast.FormattedValue)] or None
+    return None
+
+
+def _is_one_part(node: ast.expr) -> bool:
+    """Whether nothing that is written in the last argument of a path divides it into a folder and a file."""
+    return not any(isinstance(n, ast.Constant) and "/" in str(n.value) for n in walk(node))
 
 
 def object_of(node: ast.expr, function: Function) -> Hashable | None:

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
 
 
+def leaves_all_to_main(site: CallSite) -> bool:
+    """Whether `save_pretrained(…, save_config=…, save_function=xm.save)` leaves both weights and configuration to rank 0.
+
+    Whichever transformers this runs with: 4.16.1 asks each of the two, and 4.57.1 (modeling_utils.py:3866) takes `save_config`
+    for `is_main_process`. ProphetNet 5cf70eb JGR/warmup-generator/trainer.py:1895.
+    """
+    return "save_config" in site.keywords and leaves_to_main(site)
+
+
 def leaves_to_main(site: CallSite) -> bool:
     """Whether `save_pretrained(…, save_function=accelerator.save)` leaves the weights to rank 0, where it takes a function.
 

@@ -49,7 +49,8 @@ Preview: only failures of known calls count, those of the network and of process
 the `try`. A handler that raises again on all ranks is right, and silent, and so is a `finally` that takes
 the rank that failed through the collective. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
-sharded model counts where the program or its launch files speak of FSDP or DeepSpeed.
+sharded model counts where the program or its launch files speak of FSDP or DeepSpeed. Information where the call only looks
+into a folder (`os.listdir`), which is there for all ranks of a machine or for none.
 
 ## References
 - deepspeed 0.19.8 deepspeed/compile/profilers/comm_profile.py:109: a rank out of memory leaves the loop
@@ -75,6 +76,7 @@ from distlint.analysis.traces.witness import (
     witness,
 )
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.failures import LOOKS_AT_FOLDERS
 from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
@@ -134,7 +136,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.INFO if ends else SEVERITY,
+            Severity.INFO if ends or _fails_alike(model, divergence, node) else SEVERITY,
             f"{what}, and the rank goes another way than those that come to `{event_text(event)}` "
             f"({place}){waits}. {fix.message}.",
             place_of(divergence.module, node),
@@ -142,6 +144,17 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _fails_alike(model: Model, divergence: Divergence, node: ast.AST) -> bool:
+    """Whether what fails asks for what a folder holds: it is there for all ranks of a machine, or for none.
+
+    EasyNLP a4ee956 easynlp/appzoo/api.py:481: `os.listdir(args.pretrained_model_name_or_path)`.
+    """
+    return (
+        isinstance(node, ast.Call)
+        and model.resolve(divergence.module, node.func) in LOOKS_AT_FOLDERS
+    )
 
 
 def _fix(model: Model, divergence: Divergence) -> Fix:

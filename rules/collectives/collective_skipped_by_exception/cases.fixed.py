@@ -1,6 +1,7 @@
 """Cases of DL105: failures of one rank that are caught, with and without a collective that is missed."""
 
 import logging
+import os
 import shutil
 import subprocess
 import urllib.request
@@ -475,3 +476,17 @@ def raised_again_into_another_handler(nodes, args):
     except Exception:
         return
     dist.barrier()
+
+
+def looks_into_a_folder(folder):
+    has_failed = False
+    # EasyNLP a4ee956 easynlp/appzoo/api.py:481: information
+    try:
+        found = os.listdir(folder)  # expect: DL105
+    except Exception as failed:
+        print(failed)
+        has_failed = True
+    if any_rank(has_failed):
+        return None
+    dist.barrier()
+    return found

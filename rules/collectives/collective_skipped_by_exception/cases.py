@@ -1,6 +1,7 @@
 """Cases of DL105: failures of one rank that are caught, with and without a collective that is missed."""
 
 import logging
+import os
 import shutil
 import subprocess
 import urllib.request
@@ -448,3 +449,14 @@ def raised_again_into_another_handler(nodes, args):
     except Exception:
         return
     dist.barrier()
+
+
+def looks_into_a_folder(folder):
+    # EasyNLP a4ee956 easynlp/appzoo/api.py:481: information
+    try:
+        found = os.listdir(folder)  # expect: DL105
+        dist.barrier()
+    except Exception as failed:
+        print(failed)
+        return None
+    return found

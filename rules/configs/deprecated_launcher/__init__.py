@@ -45,10 +45,11 @@ README that has one, where no script of the project has. Without a known launch,
 meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
-found. Who starts processes may number them. A warning where
+found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
 requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
 of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
-version passes (it declares both spellings, or reads the environment), and with `--use_env`, which passes nothing.
+version passes (it declares both spellings, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
+which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), beside a torch 1 that is asked for.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -76,13 +77,13 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
-from distlint.launch.kinds import leaves_the_rest
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_first
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
+from .leaving import leaves_the_rest
 from .refusing import refused_by
 
 if TYPE_CHECKING:
@@ -98,14 +99,19 @@ _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
 _READ = re.compile(r"(?<!\bself)\.local_rank\b|[\"']local_rank[\"']|\*\*vars\(")
 """What asks for the argument: an attribute, but of what keeps a number in its own; a key; all that were parsed."""
+_FILLED_IN = re.compile(r"\blocal_rank is (?:not )?None\b")
+"""What asks whether the launcher has passed the argument, and does without."""
 _TAKEN = re.compile(r"\.local_rank\b(?!\s*=[^=])")
 _READ_ELSEWHERE = re.compile(
     r"""["']LOCAL_RANK["']|\.local_rank\s*=[^=]|deepspeed|SLURM|accelerate|HfArgumentParser|\brank\s*%\s*\w*\.?cuda"""
 )
 """What gives a rank its device, however it was started."""
 _USE_ENV = re.compile(r"--use[-_]env")
-_MMCV_1 = re.compile(r"\bmmcv\.(?:runner|parallel)\b")
-"""What mmcv 2.0.0 has no more. Vision-RWKV 0e0e38a classification/test.py:99."""
+_OF_TORCH_1 = re.compile(
+    r"\bmmcv\.(?:runner|parallel)\b|^from timm\.data import (?:[^\n]*[ ,])?Dataset\b", re.MULTILINE
+)
+"""What mmcv 2.0.0 has no more (Vision-RWKV 0e0e38a classification/test.py:99), and timm 0.4.5. timm 0.3.4 has
+`from torch._six import container_abcs` (timm/models/layers/helpers.py:6), which torch 1.9.0 has no more."""
 _STARTS = re.compile(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
 
 
@@ -155,9 +161,11 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         # With timm 0.3.2 the code runs with no torch that deprecates the launcher, and a torch that is pinned below 1.10
         # (MapTR a6872d8 docs/install.md:15) has no `torchrun`: a later pin alone is lifted any day. One that goes on with
         # whatever is passed, or is passed nothing, is told of the deprecation at each start, and nothing is lost (MDT
-        # 7d26c21 run.sh:12).
+        # 7d26c21 run.sh:12). Of what is started by a name that the environment completes nothing shows that it refuses anything.
         of_its_time = all(
             is_dead(files, *e)
+            or e[1].script is None
+            or e[1].script.text is None
             or files.takes_any_rank(*e)
             or "use_env" in e[1].options
             or files.older_than("timm", (0, 3, 3), e[0].path)
@@ -279,7 +287,9 @@ def check(model: Model) -> Iterator[Finding]:
     declared = {module.path: list(_declared(module)) for module in model.modules}
     # Where what is not known is left to others, no rank ends of it.
     started = {
-        module.path: [] if _leaves_the_rest(module) else _started(model, module)
+        module.path: []
+        if leaves_the_rest(module, declared[module.path])
+        else _started(model, module)
         for module in model.modules
     }
     helpers = {path for path, each in declared.items() if each and not started[path]}
@@ -294,11 +304,12 @@ def check(model: Model) -> Iterator[Finding]:
             if not isinstance(node, ast.Call):  # an alias, of which the script's parser is made
                 launched = [launch for each in started.values() for launch in each]
             elif not launched and not _is_own_script(module, node):
-                launched = _started_with(model, module)
+                launched = _started_with(model, module, own)
             if launched or (
                 isinstance(node, ast.Call)
                 and not elsewhere
                 and not any(map(_numbers_itself, model.modules))
+                and not any(_FILLED_IN.search(each.source.text) for each in model.modules)
                 and _is_for_several(model, module)
                 and (_is_asked_for(model, node) or _is_passed_somewhere(model))
             ):
@@ -360,7 +371,7 @@ def _left_out(
 
     RepVGG eae7c52 main.py:63, which reads RANK from the environment, and its device from `args.local_rank`.
     """
-    if len(own) != 1 or own[0][1] != ["--local_rank"] or not _leaves_the_rest(module):
+    if len(own) != 1 or own[0][1] != ["--local_rank"] or not leaves_the_rest(module):
         return
     launched = [
         each
@@ -444,7 +455,9 @@ def _is_own_script(module: Module, declared: ast.Call) -> bool:
     )
 
 
-def _started_with(model: Model, module: Module) -> list[Launch]:
+def _started_with(
+    model: Model, module: Module, declared: list[tuple[ast.expr, list[str]]]
+) -> list[Launch]:
     """The launches that pass the rank to scripts which take their options from a file, and have no parser of their own.
 
     pix2pixHD 14b3b3c scripts/train_512p_fp16.sh starts train.py, which asks options/base_options.py:22.
@@ -454,9 +467,9 @@ def _started_with(model: Model, module: Module) -> list[Launch]:
         for each in importers(model.program, module)
         if each is not module
         and "ArgumentParser(" not in each.source.text
-        and not _leaves_the_rest(each)
+        and not leaves_the_rest(each)
     )
-    own = [] if _leaves_the_rest(module) else asking
+    own = [] if leaves_the_rest(module, declared) else asking
     return [launch for each in own for launch in _started(model, each)]
 
 
@@ -473,10 +486,6 @@ def _numbers_itself(module: Module) -> bool:
         if _STARTS.search(module.source.text)
         for node in own_nodes(function)
     )
-
-
-def _leaves_the_rest(module: Module) -> bool:
-    return leaves_the_rest(module.source.text.encode())
 
 
 def _for_one_version(module: Module) -> set[ast.expr]:
@@ -554,14 +563,14 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
         elif not started and read and (code := _reading(module, declared, first.code)) is not None:
             fix = Fix(Applicability.UNSAFE, advice, (replace(first, code=code), AddImport("os")))
     places = tuple(Related(launch.place, "started here") for launch in started[:_SHOWN])
-    # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 trains runs with little that is newer.
+    # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 or the first timm trains runs with little that is newer.
     old = model.launch.older_than("torch", (2,), module.source.path)
-    of_mmcv_1 = _MMCV_1.search(module.source.text) is not None
-    severity = Severity.ERROR if started and not old and not of_mmcv_1 else SEVERITY
+    of_torch_1 = _OF_TORCH_1.search(module.source.text) is not None
+    severity = Severity.ERROR if started and not old and not of_torch_1 else SEVERITY
     if (
         model.launch.older_than("timm", (0, 3, 3), module.path)
         or _needs_torch_1(model, module)
-        or (old and of_mmcv_1)
+        or (old and of_torch_1)
     ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)

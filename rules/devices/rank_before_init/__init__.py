@@ -38,7 +38,8 @@ def main():
 Safe: `rank_info().rank` is the launcher's rank where there is no group yet, and 0 on one process.
 
 ## Known limits
-Silent where the file initialises the group at its top level first. Of functions that are called too early from another
+Silent where the file initialises the group at its top level first, and where functions alone import the file, but for
+scripts of one process. Of functions that are called too early from another
 function, those that keep the answer are reported, those that give the rank are not; a loader that accelerate divides
 when it prepares it is none.
 
@@ -56,8 +57,10 @@ from distlint.analysis.live.several import is_one_kernel
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks_of, evaluated_here
+from distlint.analysis.program.linked import importers, read_with
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.kept_answers import Kept, handed_to_maker, kept_answers
+from distlint.analysis.questions.launched import expects_several
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import ranks
@@ -135,8 +138,21 @@ def _at_import(model: Model, module: Module) -> Iterator[Finding]:
         if started and min(started) < statement.lineno:
             return
         for node in evaluated_here(statement):
-            if _asks(model, module, node):
+            if _asks(model, module, node) and not _is_read_later(model, module):
                 yield _finding(module, node, "when the file is imported", ())
+
+
+def _is_read_later(model: Model, module: Module) -> bool:
+    """Whether functions alone import a file, in what is started on several processes: there may be a group by then.
+
+    EasyVolcap 4cb3c00 easyvolcap/utils/egl_utils.py:46, which a sampler and a viewer import when they draw; two tests of
+    one process do at their top.
+    """
+    at_once = read_with(model.program, module) - {module}
+    later = importers(model.program, module) - at_once - {module}
+    return (
+        bool(later) and not module.is_script and not any(expects_several(each) for each in at_once)
+    )
 
 
 def _executed(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -41,7 +41,7 @@ analysis shows that they arrive, else unsafe.
 ## Known limits
 The test and the action must name the path in a way that can be compared, in one function. Silent where all ranks
 have made the path above, here or in each function that calls this one: with `exist_ok=True`, or by a function that makes
-what is missing.
+what is missing. Silent, too, where the job ends right behind a removal.
 
 ## References
 - python 3.11 os: `makedirs`; pathlib: `Path.unlink`
@@ -56,8 +56,14 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
-from distlint.analysis.program.syntax import literals, statement_with_test
+from distlint.analysis.program.syntax import (
+    ends_process,
+    literals,
+    own_nodes,
+    statement_with_test,
+)
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.ending import ends_with_error
 from distlint.analysis.questions.harms import harm_of
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
 from distlint.analysis.questions.made_before import made_before, prepared_before
@@ -70,6 +76,7 @@ from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name
 from distlint.repairs.arguments import with_keyword
+from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
@@ -141,6 +148,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or not files.same_path(model, found, listed=True)
             or (guard is not None and made_before(model, found))
             or prepared_before(model, found)
+            or _ends_behind(found)
             or model.starts_one(found.site.module, joint_entry)
         ):
             continue
@@ -165,6 +173,38 @@ def _found(model: Model) -> Iterator[Finding]:
             ),
             None if severity is Severity.INFO else _fix(model, found, guard, joint_entry),
         )
+
+
+def _ends_behind(found: FileCall) -> bool:
+    """Whether the job ends right behind a removal: who comes second fails, and who finds nothing there does as well.
+
+    EasyNLP a4ee956 easynlp/appzoo/sequence_generation/data.py:66: a broken archive is removed, then `exit()`; a rank that
+    no longer sees it raises FileNotFoundError below. A rank that would go on without a switch waits for the others.
+    """
+    block = block_with(found.function, found.site.statement)
+    if found.effect is not Effect.DELETE or block is None:
+        return False
+    behind = block[block.index(found.site.statement) + 1 :]
+    fails = any(map(ends_with_error, behind))
+    return fails or (any(map(_exits, behind)) and _fails_without(found))
+
+
+def _exits(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=called)):
+            return ends_process(called)
+    return False
+
+
+def _fails_without(found: FileCall) -> bool:
+    """Whether a function raises further down where the file system has not what it asks for."""
+    return any(
+        isinstance(node, ast.If)
+        and node.lineno > found.site.node.lineno
+        and files.asked_paths(node.test)
+        and any(arm and isinstance(arm[-1], ast.Raise) for arm in (node.body, node.orelse))
+        for node in own_nodes(found.function)
+    )
 
 
 def _severity(model: Model, found: FileCall, joint_entry: JointEntry) -> Severity:
@@ -277,6 +317,7 @@ def _decides(found: FileCall, guard: Guard) -> bool:
         and found.site.statement in block.body
         and any(
             isinstance(statement, ast.Assign | ast.AugAssign | ast.Return | ast.Break | ast.Raise)
+            or _exits(statement)
             for statement in block.body
         )
     )

@@ -6,6 +6,8 @@ import os
 import pickle
 import shutil
 import subprocess
+import sys
+import time
 import urllib.request
 from multiprocessing import Process
 from pathlib import Path
@@ -958,3 +960,81 @@ def makes_the_next(root):
     folder = Path(root) / f"run.{max(numbers) + 1}"
     folder.mkdir()  # expect: DL305
     return folder
+
+
+def folder_of_own_file(folder, name, found):
+    dist.barrier()
+    own = os.path.join(folder, "parts", "%s_rank%d.json" % (name, dist.get_rank()))
+    os.makedirs(os.path.dirname(own), exist_ok=True)  # expect: DL305
+    json.dump(found, open(own, "w"))
+    dist.barrier()
+    for rank in range(dist.get_world_size()):
+        own = os.path.join(folder, "parts", "%s_rank%d.json" % (name, rank))
+
+
+def folder_above_own_file(folder):
+    dist.barrier()
+    own = Path(folder) / f"rank{dist.get_rank()}.json"
+    own.parent.mkdir(exist_ok=True)  # expect: DL305
+
+
+def folder_of_text(folder):
+    dist.barrier()
+    own = f"{folder}/parts/rank{dist.get_rank()}.json"
+    os.makedirs(os.path.dirname(own), exist_ok=True)  # expect: DL305
+
+
+def own_folder_of_file(folder):
+    dist.barrier()
+    own = os.path.join(folder, f"rank{dist.get_rank()}", "found.json")
+    os.makedirs(os.path.dirname(own))
+
+
+def own_folder_above(folder):
+    dist.barrier()
+    mine = Path(folder) / f"rank{dist.get_rank()}"
+    own = mine / "found.json"
+    own.parent.mkdir()
+
+
+def own_folder_in_text(folder):
+    dist.barrier()
+    os.makedirs(os.path.dirname(f"{folder}/rank{dist.get_rank()}/found.json"))
+
+
+def broken_archive(folder):
+    dist.barrier()
+    if not os.path.exists(folder) and os.path.exists(folder + ".tgz"):
+        os.remove(folder + ".tgz")
+        print("It could not be unpacked: try again.")
+        exit()
+    if not os.path.exists(folder):
+        raise FileNotFoundError(folder)
+
+
+def broken_for_all(path):
+    dist.barrier()
+    if os.path.exists(path):
+        os.remove(path)
+        raise RuntimeError("broken")
+
+
+def ended_by_a_switch(switch, loader, model):
+    dist.barrier()
+    for batch in loader:
+        if os.path.exists(switch):
+            os.remove(switch)  # expect: DL305
+            sys.exit()
+        model(batch)
+
+
+def folder_of_dated_file(folder, name):
+    dist.barrier()
+    dated = f"{name}-{time.time()}-{dist.get_rank()}.json"
+    os.makedirs(os.path.dirname(os.path.join(folder, "parts", dated)), exist_ok=True)  # expect: DL305
+
+
+def folder_by_date(folder):
+    dist.barrier()
+    dated = os.path.join(folder, str(time.time()))
+    os.makedirs(os.path.dirname(os.path.join(dated, f"{dist.get_rank()}.json")))

@@ -42,7 +42,8 @@ options, a list of scores that are the same on all ranks, a picture, a tokenizer
 other lines or that the run reads them.
 
 Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
-no finding, nor is the second split of a data set from one archive where all callers ask for the other one first, nor what `setup`
+no finding, nor is the second split of a data set from one archive where the function, or all callers, ask for the other one
+first, nor a data set at the top of a script that spawns its ranks, which their parent has fetched, nor what `setup`
 of a data module calls behind its `prepare_data`, where it asks whether it is there; what holds the lock of a file, `fcntl.flock`
 among them; what rank 0 runs in a thread.
 
@@ -119,7 +120,7 @@ from distlint.analysis.questions.made_before import prepared_before
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.sharding import keeps_parts
 from distlint.analysis.questions.terminals import never_answered
-from distlint.analysis.questions.written_by_main import leaves_to_main
+from distlint.analysis.questions.written_by_main import leaves_all_to_main, leaves_to_main
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -140,7 +141,7 @@ from distlint.repairs.premises import (
 from distlint.rule import Status
 
 from .either_way import either_way
-from .together import fetched_for_training, one_of_each_section
+from .together import is_there, one_of_each_section
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -189,9 +190,10 @@ def _found(model: Model) -> Iterator[Finding]:
             or (found.effect is Effect.DOWNLOAD and model.fetched_by_first(joint_entry))
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
-            or fetched_for_training(model, found)
+            or is_there(model, found, joint_entry)
             or model.starts_one(found.site.module, joint_entry)
             or is_for_one_gpu(joint_entry.call or found.site)
+            or leaves_all_to_main(found.site)
             or (
                 leaves_to_main(found.site)
                 and model.is_before(*SAVES_BY_FUNCTION, found.site.module)

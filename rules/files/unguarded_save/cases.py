@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,6 +20,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+import torch_xla.core.xla_model as xm
 from accelerate import Accelerator
 from detectron2.utils.file_io import PathManager
 from filelock import FileLock, SoftFileLock
@@ -1342,6 +1344,30 @@ def scores_or_trains(args):
         scores_of_each(args.checkpoints, args.path)
 
 
+def starts_by_a_list(args, totals):
+    # EasyNLP a4ee956 easynlp/cli.py:269
+    torch.save(totals, args.path)
+    command = ["python", "-m"]
+    command.append("torch.distributed.launch")
+    command.append("train.py")
+    line = " ".join(command)
+    subprocess.run(line, shell=True)
+
+
+def lists_its_launch(args, totals):
+    torch.save(totals, args.path)  # expect: DL301
+    told = ["torchrun train.py"]
+    subprocess.run("nvidia-smi", shell=True)
+    return told
+
+
+def starts_or_trains(args, totals):
+    dist.init_process_group("nccl")
+    if args.launch:
+        starts_by_a_list(args, totals)
+    lists_its_launch(args, totals)
+
+
 def scores_of_one_opened_by_all(scores, folder):
     # d2go f4ac156 projects_oss/detr/main.py:315
     dist.barrier()
@@ -1386,3 +1412,50 @@ def sizes_of_the_first_process(config):
     if number < 1:
         torch.save(config.scores, config.other_path)
     dist.barrier()
+
+
+def both_splits(root):
+    # opacus 4d0ebc8 examples/cifar10.py:285
+    dist.barrier()
+    train = datasets.CIFAR10(root=root, train=True, download=True)  # expect: DL301
+    loader = DataLoader(train, batch_size=4)
+    test = datasets.CIFAR10(root=root, train=False, download=True)
+    return loader, DataLoader(test, batch_size=4)
+
+
+def splits_in_files_of_their_own(root):
+    dist.barrier()
+    train = datasets.SVHN(root, "train", download=True)  # expect: DL301
+    loader = DataLoader(train, batch_size=4)
+    test = datasets.SVHN(root, "test", download=True)  # expect: DL301
+    return loader, test
+
+
+def splits_in_two_folders(root, other, wanted):
+    dist.barrier()
+    if wanted:
+        train = datasets.CIFAR10(root, train=True, download=True)  # expect: DL301
+        print(train)
+    test = datasets.CIFAR10(root, train=False, download=True)  # expect: DL301
+    print(test)
+    return datasets.CIFAR10(other, train=False, download=True)  # expect: DL301
+
+
+class SavesOnTpu(Trainer):
+    # ProphetNet 5cf70eb JGR/warmup-generator/trainer.py:1895, after transformers 4.16.1
+    def _save_tpu(self, output_dir):
+        xm.rendezvous("saving_checkpoint")
+        dist.barrier()
+        self.model.save_pretrained(
+            output_dir, save_config=self.args.should_save, save_function=xm.save
+        )
+        self.model.save_pretrained(output_dir, save_config=self.args.should_save)  # expect: DL301
+        self.model.save_pretrained(output_dir, save_function=xm.save)  # expect: DL301
+
+
+def by_kind_of_the_device(batch, model, loader, folder):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    accelerator.wait_for_everyone()
+    torch.save(batch, f"{folder}/data-{accelerator.device.type}.pt")  # expect: DL301
+    torch.save(batch, folder + model.to(accelerator.device).name)  # expect: DL301

@@ -8,15 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.handed import argument_of, callers_by_name
-from distlint.analysis.program.syntax import literals
+from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.questions.paths import parts_of
 from distlint.edits import Edit, WrapInWith
 from distlint.findings import Finding, Related
 from distlint.knowledge.schema import Effect
+from distlint.knowledge.sinks import KEEPS_WHAT_IS_THERE, ONE_ARCHIVE
 
 if TYPE_CHECKING:
+    from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.questions.filesystem import FileCall
+    from distlint.analysis.questions.paths import Parts
 
 
 def one_of_each_section(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -40,13 +44,59 @@ def one_of_each_section(findings: Iterable[Finding]) -> Iterator[Finding]:
     yield from kept
 
 
-def fetched_for_training(model: Model, found: FileCall) -> bool:
+def is_there(model: Model, found: FileCall, joint_entry: JointEntry) -> bool:
+    """Whether each rank that comes to a download has all of it: it has asked for the other split, or its parent has."""
+    return found.effect is Effect.DOWNLOAD and (
+        _fetched_above(model, found)
+        or _fetched_by_parent(found, joint_entry)
+        or _fetched_for_training(model, found)
+    )
+
+
+def _fetched_above(model: Model, found: FileCall) -> bool:
+    """Whether a function asks for the other split of a data set further up, on each way to the call.
+
+    opacus 4d0ebc8 examples/cifar10.py:297: `CIFAR10(root=args.data_root, train=False, …)`, 12 lines below `train=True`.
+    """
+    if found.site.name not in ONE_ARCHIVE:
+        return False
+    passed = {(id(guard.node), guard.taken) for guard in found.site.guards}
+    return any(
+        before.function is found.function
+        and before.site.name == found.site.name
+        and before.site.node.lineno < found.site.node.lineno
+        and before.effect is Effect.DOWNLOAD
+        and {(id(guard.node), guard.taken) for guard in before.site.guards} <= passed
+        and set(before.site.loops) <= set(found.site.loops)
+        and _folder(before) == _folder(found)
+        for before in model.file_calls
+    )
+
+
+def _folder(found: FileCall) -> Parts | None:
+    return parts_of(found.path, found.function) if found.path is not None else None
+
+
+def _fetched_by_parent(found: FileCall, joint_entry: JointEntry) -> bool:
+    """Whether the ranks fetch on importing what the process that starts them has fetched on its way there.
+
+    opacus 4d0ebc8 examples/fsdp_example.py:80: a data set at the top of a script whose `main()` spawns the ranks.
+    """
+    return (
+        joint_entry.on_import
+        and found.site.name in KEEPS_WHAT_IS_THERE
+        and (
+            joint_entry.node not in own_nodes(found.function)
+            or getattr(joint_entry.node, "lineno", 0) > found.site.node.lineno
+        )
+    )
+
+
+def _fetched_for_training(model: Model, found: FileCall) -> bool:
     """Whether all callers that ask a function for one split of a data set have asked it for the other one above.
 
     Both are in one archive. RepVGG eae7c52 data/build.py:108: `build_dataset(is_train=True, …)`, and then with False.
     """
-    if found.effect is not Effect.DOWNLOAD or found.path is None:
-        return False
     for before in model.file_calls:
         if (
             before.function is found.function

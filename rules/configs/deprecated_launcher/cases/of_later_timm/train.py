@@ -1,0 +1,12 @@
+import argparse
+
+import torch
+import torch.distributed as dist
+from timm.data import Mixup, create_dataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)  # expect: DL805
+args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
+dist.init_process_group("nccl")
+print(create_dataset, Mixup)

@@ -1,0 +1,3 @@
+from drawing.screen import context
+
+print(context())
