@@ -13,7 +13,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions import lightning
-from distlint.analysis.questions.accelerating import in_deepspeed_alone
+from distlint.analysis.questions.accelerating import in_deepspeed_alone, in_plugin_alone
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -255,6 +255,7 @@ def passed_on(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> 
         and site.receiver.wraps[-1].kind in BY_LAUNCH
         and (
             in_deepspeed_alone(call)
+            or (site.receiver.wraps[-1].kind == "accelerate" and in_plugin_alone(live, call))
             or any(
                 not g.exits and g.taken and _asks_for_engine(g.node, call.function)
                 for g in call.guards
