@@ -57,7 +57,12 @@ from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks_of, evaluated_here
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.kept_answers import Kept, handed_to_maker, kept_answers
+from distlint.analysis.questions.kept_answers import (
+    Kept,
+    handed_to_maker,
+    kept_answers,
+    prepared_by,
+)
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import ranks
@@ -99,7 +104,10 @@ def _made_later(model: Model, kept: Kept) -> tuple[Module, ast.Call] | None:
     if not kept.divides and (given := handed_to_maker(model, kept)) is not None:
         return given[0].module, given[1]
     site = made_below(model, kept.function, kept.asked.lineno)
-    if site is None or (kept.divides and site.name.startswith("accelerate.")):
+    if site is None or (
+        kept.divides
+        and (site.name.startswith("accelerate.") or prepared_by(model, kept.function, site.node))
+    ):
         return None
     return site.module, site.node
 
