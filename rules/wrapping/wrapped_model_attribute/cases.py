@@ -1867,3 +1867,40 @@ class StepsAsThePluginSaysIfThereIsOne:
 
     def words(self):
         return self.net.vocabulary  # expect: DL201
+
+
+class Clipped(nn.Module):
+    """A wrapper of the program's own, around DDP or a bare model."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.words = net
+
+    def look_twice(self):
+        return self.words
+
+
+def clipped(net):
+    # opacus 4d0ebc8 opacus/privacy_engine.py:183: what is of the program's class is no DDP
+    if isinstance(net, Clipped):
+        return net
+    return Clipped(net)
+
+
+def looks_twice_at_what_is_clipped(net):
+    net = DDP(net)
+    net = clipped(net)
+    return net.look_twice()
+
+
+def bare_of_clipped(net):
+    if isinstance(net, Clipped):
+        return net.net
+    return net
+
+
+def looks_at_what_is_not_clipped(net):
+    net = DDP(net)
+    net = bare_of_clipped(net)
+    return net.vocabulary  # expect: DL201
