@@ -46,9 +46,10 @@ _ONLY_LOOK: Final = frozenset(
 """Functions that run no layer of what they are given."""
 _MODE_WORDS: Final = (
     "deepspeed", "fsdp", "zero3", "zero_stage", "distributed", "ddp", "parallel", "num_processes", "world_size",
-    "n_gpu", "num_gpus", "multi_gpu", "multigpu", "unwrap", "wrapped", "compile",
+    "n_gpu", "num_gpus", "multi_gpu", "multigpu", "unwrap", "wrapped",
 )  # fmt: skip
-"""Words of conditions that ask how the run was launched, and so which wrapper there is."""
+"""Words of conditions that ask how the run was launched, and so which wrapper there is; torch.compile's layer passes on
+what that below has not."""
 _LISTS: Final = frozenset({"named_parameters", "numel", "parameters", "state_dict"})
 """Methods that list what a module holds, or count it."""
 _ABOUT_LISTS: Final = frozenset(

@@ -1907,3 +1907,22 @@ def looks_at_what_is_not_clipped(net):
     net = DDP(net)
     net = bare_of_clipped(net)
     return unwrap(net).vocabulary  # expect: DL201
+
+
+def compiled_in_ddp(net, args):
+    if args.compile:
+        net = torch.compile(net)
+    net = DDP(net)
+    if args.compile:
+        return unwrap(net).vocabulary  # expect: DL201
+    return net
+
+
+def compiled_or_in_ddp(net, args):
+    if args.compile:
+        net = torch.compile(net)
+    else:
+        net = DDP(net)
+    if args.compile:
+        return net.vocabulary
+    return net
