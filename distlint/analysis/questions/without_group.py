@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.handed import argument_of, namings
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -74,7 +74,7 @@ def is_never_led_to(program: Program, entry: Module, module: Module, line: int) 
     function = innermost(module, line)
     if function.is_module_body:
         return False
-    if _namings(program, function.name).others:
+    if namings(program, function.name).others:
         return False
     callers = _callers(program, entry, function)
     given = frozenset(
@@ -156,39 +156,12 @@ def _is_excluded(
     """Whether a run from an entry point with what is `known` does not come to a line of a function."""
     if not _comes_to(function.body, line, known):
         return True
-    if depth == 0 or function.is_module_body or _namings(program, function.name).others:
+    if depth == 0 or function.is_module_body or namings(program, function.name).others:
         return False
     callers = _callers(program, entry, function)
     return 0 < len(callers) <= _MANY and all(
         _is_excluded(program, entry, user, call.lineno, known, depth - 1) for user, call in callers
     )
-
-
-class _Namings(NamedTuple):
-    """Where a program names a function: its calls, each with who makes it, and whether it is handed to others too."""
-
-    calls: tuple[tuple[Function, ast.Call], ...]
-    others: bool
-
-
-@remembered
-def _namings(program: Program, name: str) -> _Namings:
-    """Where a program names what is called `name`: `mp.spawn(work, …)` hands it on, beside `else: work(0)`.
-
-    Constructors, `forward` and what Python calls for operators are called without their name.
-    """
-    calls: list[tuple[Function, ast.Call]] = []
-    named = int(name == "forward" or name.startswith("__"))
-    for module in program.modules.values():
-        if name not in module.source.text:
-            continue
-        for function in module.all_functions:
-            for node in own_nodes(function):
-                if isinstance(node, ast.Call) and last_name(node.func) == name:
-                    calls.append((function, node))
-                elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    named += last_name(node) == name
-    return _Namings(tuple(calls), named > len(calls))
 
 
 @remembered
@@ -198,7 +171,7 @@ def _callers(
     """The calls by the name of a function in what an entry point leads to; of a method, of whatever object."""
     return tuple(
         (user, call)
-        for user, call in _namings(program, function.name).calls
+        for user, call in namings(program, function.name).calls
         if user is not function
         and (function.cls is not None or _is_of(program, user.module, call.func, function))
         and leads_to(program, entry, user.module, call.lineno)
@@ -238,7 +211,7 @@ def _holds_line(node: ast.stmt, line: int) -> bool:
 def _known_at(program: Program, function: Function, line: int, depth: int) -> Facts:
     """What holds wherever a line of a function runs, by the conditions around it and around the calls of the function."""
     known: Facts = {}
-    calls, others = _namings(program, function.name)
+    calls, others = namings(program, function.name)
     if depth and not (function.is_module_body or others) and len(calls) <= _MANY:
         above = [
             _known_at(program, user, call.lineno, depth - 1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.several import is_one_kernel
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
+from distlint.analysis.program.handed import namings
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
@@ -414,7 +415,9 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
 def asked_by_callers(live: LiveProgram, site: AttributeSite, *, of_model: bool = True) -> bool:
     """Whether each call of the function stands under a condition that asks how the run was launched.
 
-    MedicalGPT 2f1008c training/pretraining.py:785: `if is_deepspeed_zero3_enabled(): save_model_zero3(…)`.
+    MedicalGPT 2f1008c training/pretraining.py:785: `if is_deepspeed_zero3_enabled(): save_model_zero3(…)`. Not of what is
+    handed on beside: `if args.multiprocessing_distributed: mp.spawn(main_worker, …)`, `else: main_worker(args.gpu, …)`
+    (AVID-CMA 4538e40 main-avid.py:78).
 
     Args:
         live: the program.
@@ -422,7 +425,9 @@ def asked_by_callers(live: LiveProgram, site: AttributeSite, *, of_model: bool =
         of_model: whether it wants an attribute of the model, as in `is_guarded`.
     """
     callers = live.callers.get(site.function, ())
-    return bool(callers) and all(
+    if not callers or namings(live.program, site.function.name).others:
+        return False
+    return all(
         any(
             _names_mode(g.node) and not (of_model and _says_wrapped(g.node, g.taken))
             for g in caller.guards

@@ -1923,3 +1923,26 @@ def compiled_or_in_ddp(net, args):
     if args.compile:
         return net.vocabulary
     return net
+
+
+def works_alone_or_spawned(gpu, args):
+    # AVID-CMA 4538e40 main-avid.py:78: the call for one process says nothing of the processes that are spawned
+    net = DDP(Small().cuda(gpu))
+    return net.head  # expect: DL201
+
+
+def starts_them(args):
+    if args.multiprocessing_distributed:
+        torch.multiprocessing.spawn(works_alone_or_spawned, nprocs=8, args=(args,))
+    else:
+        works_alone_or_spawned(args.gpu, args)
+
+
+def works_in_one_mode(net):
+    net = Accelerator().prepare(net)
+    return net.vocabulary
+
+
+def works_in_the_mode(net, args):
+    if args.deepspeed:
+        works_in_one_mode(net)
