@@ -213,13 +213,20 @@ def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
 
 
 def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
-    """Whether the function that wraps hands the wrapped model on, by calls that are followed, to the one that reads.
+    """Whether the function that wraps hands the wrapped model on, by calls that are followed, to the one that reads, or back to it.
 
-    DiffSynth-Studio diffsynth/diffusion/runner.py: `model_logger.on_epoch_end(accelerator, model, epoch_id)`, where
+    AVID-CMA 4538e40 main-avid.py:93: `model, args, … = distribute_model_to_cuda(model, args, …)`. DiffSynth-Studio diffsynth/diffusion/runner.py: `model_logger.on_epoch_end(accelerator, model, epoch_id)`, where
     one option leaves the model as it is.
     """
     layer = site.receiver.wraps[-1].node
     work, seen = [wrap.function], {wrap.function}
+    own = model.summaries_of(site.function)
+    if any(
+        call.callee is wrap.function and call.order < site.order
+        for _, summary in (own.summaries() if own is not None else ())
+        for call in summary.calls
+    ):
+        return True
     while work:
         summaries = model.summaries_of(work.pop())
         for _, summary in summaries.summaries() if summaries is not None else ():

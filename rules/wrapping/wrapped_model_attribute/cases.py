@@ -1946,3 +1946,14 @@ def works_in_one_mode(net):
 def works_in_the_mode(net, args):
     if args.deepspeed:
         works_in_one_mode(net)
+
+
+def wraps_as_one_option_says(net, args):
+    if args.averages:
+        net = DDP(net)
+    return net
+
+
+def reads_what_is_handed_back(net, args):
+    net = wraps_as_one_option_says(net, args)
+    return net.vocabulary  # expect: DL201
