@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.compare import Comparison
@@ -196,7 +197,7 @@ def _counted_below(divergence: Divergence) -> set[str]:
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if (name := dotted_name(target))
     ]
-    line = divergence.anchor.lineno
+    line = place_of_any(divergence.anchor)[0]
     return {name for at, name in given if at > line} - {name for at, name in given if at < line}
 
 
