@@ -45,9 +45,11 @@ have the models of transformers, diffusers, peft, timm or torchvision, and what 
 or not seen at all (an argument; what is no model, like a tokenizer). Information also where nothing shows that the
 wrapped model comes to the read: another class wraps, or a condition that does not ask for several processes or GPUs, and
 no calls that are followed hand the wrapped model on; or the reading function of another file asks for the wrapper
-elsewhere. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
+elsewhere. Silent where the name that is read was unwrapped under a flag that is true wherever the wrap is (`m = model.module if
+args.distributed or args.dp else model`), on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
 on a model whose parameters were all frozen before
-`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone (also beside accelerate's `DummyOptim`), where the code asks first
+`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone (also beside accelerate's `DummyOptim`,
+or by an Accelerator that gets `fsdp_plugin` or `deepspeed_plugin`), where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
 every call of the function, `except AttributeError`), on a mapping, list or record of models, which `prepare()`
 gives back as it came, on what is read before the wrap, and where the model's class is seen and nothing in the
