@@ -275,6 +275,9 @@ _ENGINE = _names(
     """
 )
 
+ENGINE_PLUGINS = frozenset({"deepspeed_plugin", "deepspeed_plugins", "fsdp_plugin"})
+"""Arguments of an Accelerator that make each launch of several processes one of DeepSpeed or FSDP, and where its state
+keeps them; that of a launch in DDP is None (accelerate 1.15.0 accelerate/accelerator.py:368, :397; state.py:1010)."""
 ENGINE_ONLY: frozenset[str] = _names(
     """
     allreduce_gradients backward bfloat16_enabled eval_batch fp16_enabled get_global_grad_norm

@@ -11,7 +11,7 @@ from distlint.analysis.interpreter.values import (
     Variance,
     constant,
 )
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Class, dotted_name
 from distlint.analysis.program.syntax import literals
 from distlint.knowledge import facts
 from distlint.knowledge.ranks import ARGUMENT_NAMES
@@ -48,7 +48,10 @@ def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
                 _bare(frame, path)
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
             path = dotted_name(subject)
-            other = _names_data(kinds) if taken else _names_wrapper(kinds)
+            if taken:
+                other = _names_data(kinds) or _names_classes(frame, kinds)
+            else:
+                other = _names_wrapper(kinds)
             if path and other:
                 _bare(frame, path)
 
@@ -108,6 +111,23 @@ def _names_data(kinds: ast.expr) -> bool:
     """Whether the classes asked for are none that a model could have: `isinstance(cfg, dict)`."""
     names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     return all(dotted_name(n) in _DATA_CLASSES for n in names)
+
+
+def _names_classes(frame: Frame, kinds: ast.expr) -> bool:
+    """Whether the classes asked for are the program's own, and none of them a wrapper of torch's.
+
+    opacus 4d0ebc8 opacus/privacy_engine.py:183: `if isinstance(module, AbstractGradSampleModule): return module`.
+    """
+    names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    classes = [frame.evaluate(each).target for each in names]
+    return bool(classes) and all(
+        isinstance(cls, Class)
+        and not any(
+            base.rpartition(".")[2] in facts.WRAPPER_CLASS_NAMES
+            for base in frame.summaries.program.mro(cls)[1]
+        )
+        for cls in classes
+    )
 
 
 def _bare(frame: Frame, path: str) -> None:

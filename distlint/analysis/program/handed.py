@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.memory import remembered
@@ -155,6 +155,33 @@ def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -
     return depth > 0 and any(
         is_told_rank(program, user, name, depth) for name in _parameters_in(argument, user)
     )
+
+
+class Namings(NamedTuple):
+    """Where a program names a function: its calls, each with who makes it, and whether it is handed to others too."""
+
+    calls: tuple[tuple[Function, ast.Call], ...]
+    others: bool
+
+
+@remembered
+def namings(program: Program, name: str) -> Namings:
+    """Where a program names what is called `name`: `mp.spawn(work, …)` hands it on, beside `else: work(0)`.
+
+    Constructors, `forward` and what Python calls for operators are called without their name.
+    """
+    calls: list[tuple[Function, ast.Call]] = []
+    named = int(name == "forward" or name.startswith("__"))
+    for module in program.modules.values():
+        if name not in module.source.text:
+            continue
+        for function in module.all_functions:
+            for node in own_nodes(function):
+                if isinstance(node, ast.Call) and last_name(node.func) == name:
+                    calls.append((function, node))
+                elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    named += last_name(node) == name
+    return Namings(tuple(calls), named > len(calls))
 
 
 def argument_of(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:

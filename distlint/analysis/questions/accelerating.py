@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
+from distlint.analysis.questions.arms import arms, known_by
+from distlint.knowledge import wrappers
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -110,6 +112,11 @@ def _is_in_reach(function: Function, text: str) -> bool:
     return head != "self" or any("self" in f.parameters for f in function.outward())
 
 
+_MAY_SKIP: Final = (
+    ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.For, ast.While, ast.comprehension, ast.Lambda, ast.FunctionDef,
+    ast.AsyncFunctionDef, ast.ClassDef,
+)  # fmt: skip
+"""What may leave out a part of itself, or run it later."""
 _OF_DEEPSPEED: Final = frozenset({"DummyOptim", "DummyScheduler"})
 """What stands for the optimizer and scheduler that DeepSpeed's configuration names (accelerate 1.15.0
 accelerate/utils/deepspeed.py:337): they have no `step()` of their own, and only `_prepare_deepspeed` replaces them."""
@@ -133,6 +140,76 @@ def in_deepspeed_alone(prepares: CallSite) -> bool:
         if values and all(is_of_deepspeed(v) for v in values):
             return not any(_chooses(n, values) for n in own_nodes(prepares.function))
     return False
+
+
+def in_plugin_alone(live: LiveProgram, prepares: CallSite) -> bool:
+    """Whether an Accelerator is made for an engine where it prepares, or what is read of it is there in an engine alone.
+
+    prismer 4f27ab3 train_caption.py:60: `Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin(…))`, in two of three
+    arms, which prepare at once. EasyNLP a4ee956 examples/BeautifulPrompt/beautiful_prompt/trainer.py:49: `ds_plugin =
+    self.accelerator.state.deepspeed_plugin`, then `ds_plugin.gradient_accumulation_steps` under no condition.
+    """
+    function, called = prepares.function, prepares.node.func
+    if not isinstance(called, ast.Attribute):
+        return False
+    owner, within = called.value, [function]
+    path = dotted_name(owner)
+    if path.startswith("self.") and function.cls is not None:
+        family = live.program.mro(function.cls)[0]
+        within = [method for cls in family for method in cls.methods.values()]
+    known = known_by(prepares.guards)
+    made = [
+        arm.value for each in within for arm in arms(each).get(path, ()) if not arm.is_left(known)
+    ]
+    made = made or [owner]
+    if all(_is_for_engine(function, value) for value in made):
+        return True
+    start = [f for f in within if f.name == "__init__"] if path.startswith("self.") else []
+    return any(_reads_plugin(each) for each in (function, *start))
+
+
+def _is_for_engine(function: Function, made: ast.expr) -> bool:
+    """Whether an Accelerator is handed a plugin that is there: no option that may be None."""
+    if not (isinstance(made, ast.Call) and last_name(made.func) == "Accelerator"):
+        return False
+    for keyword in made.keywords:
+        if keyword.arg in wrappers.ENGINE_PLUGINS:
+            values = assignments(function).get(dotted_name(keyword.value), [keyword.value])
+            if all(isinstance(value, ast.Call) for value in values):
+                return True
+    return False
+
+
+def _reads_plugin(function: Function) -> bool:
+    """Whether each run of a function that comes to its end reads an attribute of an engine's plugin."""
+    names = {
+        path
+        for path, (value, *more) in assignments(function).items()
+        if not more and _is_plugin_of_state(value)
+    }
+    return any(
+        isinstance(node, ast.Attribute)
+        and (_is_plugin_of_state(node.value) or dotted_name(node.value) in names)
+        for statement in _always_run(function)
+        for node in walk(statement)
+    )
+
+
+def _is_plugin_of_state(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(attr=name, value=ast.Attribute(attr="state")):
+            return name in wrappers.ENGINE_PLUGINS
+    return False
+
+
+def _always_run(function: Function) -> Iterator[ast.stmt]:
+    """The statements of a body that run each time, up to the first that may leave, and hold no condition."""
+    for statement in getattr(function.node, "body", ()):
+        parts = list(walk(statement))
+        if any(isinstance(part, ast.Return | ast.Raise) for part in parts):
+            return
+        if not any(isinstance(part, _MAY_SKIP) for part in parts):
+            yield statement
 
 
 def _chooses(node: ast.AST, values: list[ast.expr]) -> bool:

@@ -9,9 +9,11 @@ step, and the training goes on and ends.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.compare import Comparison
@@ -23,15 +25,20 @@ from distlint.analysis.traces.nodes import (
     LoopNode,
     Node,
 )
-from distlint.nodes import last_name, walk
+from distlint.nodes import children, last_name, walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
+    from collections.abc import Iterator
+
+    from distlint.analysis.interpreter.ir import CallSite, Event
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.traces.divergence import Divergence
     from distlint.analysis.traces.graph import Graphs
 
-_STEPS = 2000
+_LOOPS: Final = (ast.For, ast.AsyncFor, ast.While)
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_IN_DDP: Final = frozenset({"ddp", "accelerate"})
+_STEPS: Final = 2000
 """How many nodes of the graphs are looked at behind a forward."""
 
 
@@ -44,8 +51,12 @@ def first_alone_waits(divergence: Divergence) -> bool:
     event = divergence.event
     if event.op != "forward" or event.layer is not Layer.WRAPPED:
         return False
+    return event.first_only or _called_without_gradients(divergence)
+
+
+def _called_without_gradients(divergence: Divergence) -> bool:
     functions = [divergence.function, *(call.summary.function for call in divergence.chain)]
-    return event.first_only or any(
+    return any(
         without_gradients(function, call.node)
         for function, call in zip(functions, divergence.chain, strict=False)
     )
@@ -53,13 +64,19 @@ def first_alone_waits(divergence: Divergence) -> bool:
 
 def meets_next_step(graphs: Graphs, divergence: Divergence) -> bool:
     """Whether ranks that do not evaluate come next to a forward of the same model in training, which makes the
-    broadcast that the others' next one then leaves out.
+    broadcast that the others' next one then leaves out; of a model that the launch wraps, where that is in DDP.
 
     barlowtwins 8e8d284 evaluate.py:186: rank 0 evaluates after each epoch. Not so behind the first step of all: the
-    others come to DDP's second forward, which first rebuilds the buckets (vq-vae-2-pytorch ef5f67c train_vqvae.py:71).
+    others come to DDP's second forward, which first rebuilds the buckets (vq-vae-2-pytorch ef5f67c train_vqvae.py:71),
+    but where DDP looks for unused parameters, and never does (AnyGPT 282b58f soundstorm_speechtokenizer/trainer.py:356).
     """
     site = divergence.event.site
-    if site is None or not first_alone_waits(divergence) or _in_first_step(divergence):
+    if site is None or divergence.event.op != "forward" or not _runs_in_ddp(site):
+        return False
+    alone = divergence.event.first_only or without_gradients(site.function, site.node)
+    if not (alone or _called_without_gradients(divergence)):
+        return False
+    if _in_first_step(divergence) and not _keeps_buckets(site):
         return False
     following = _following(graphs, divergence)
     return bool(following) and all(
@@ -71,8 +88,33 @@ def meets_next_step(graphs: Graphs, divergence: Divergence) -> bool:
     )
 
 
+def _runs_in_ddp(site: CallSite) -> bool:
+    """Whether the outermost layer of what is called is DDP, by its own name or where the launch asks for it."""
+    wraps = site.receiver.wraps if site.receiver is not None else ()
+    return bool(wraps) and wraps[-1].kind in _IN_DDP
+
+
 def _wrap(site: CallSite) -> ast.AST | None:
     return site.receiver.wraps[-1].node if site.receiver and site.receiver.wraps else None
+
+
+def _keeps_buckets(site: CallSite) -> bool:
+    """Whether DDP looks for unused parameters: then it rebuilds no buckets, and its second forward is as any other.
+
+    torch 2.13.0 torch/csrc/distributed/c10d/reducer.hpp: `should_rebuild_buckets()`. accelerate takes the option from
+    `DistributedDataParallelKwargs`.
+    """
+    layer = site.receiver.wraps[-1] if site.receiver is not None else None
+    if layer is None:
+        return False
+    within = layer.node if layer.kind == "ddp" else layer.module.source.tree
+    return any(
+        isinstance(node, ast.keyword)
+        and node.arg == "find_unused_parameters"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is True
+        for node in walk(within)
+    )
 
 
 def _following(graphs: Graphs, divergence: Divergence) -> list[EventNode]:
@@ -89,7 +131,8 @@ def _following(graphs: Graphs, divergence: Divergence) -> list[EventNode]:
         seen.add((node, returns))
         match node:
             case EventNode(event=event):
-                if event.first_only or not (comparison.counts(node) or event.op.startswith(OPAQUE)):
+                counted = comparison.counts(node) or event.op.startswith(OPAQUE)
+                if not counted or _is_left_out(event):
                     work.append((node.next, returns))
                 else:
                     found[node] = None
@@ -105,21 +148,66 @@ def _following(graphs: Graphs, divergence: Divergence) -> list[EventNode]:
     return list(found)
 
 
+def _is_left_out(event: Event) -> bool:
+    """Whether an event makes no broadcast in DDP behind a forward: one more without gradients, or one of sharded models."""
+    site = event.site
+    if event.op != "forward" or site is None or not _runs_in_ddp(site):
+        return event.first_only or event.layer is Layer.SHARDED
+    return event.first_only or without_gradients(site.function, site.node)
+
+
 def _in_first_step(divergence: Divergence) -> bool:
-    """Whether the evaluation also stands behind the first batch: under `i % 100 == 0`, of an `enumerate` from 0."""
-    counted = set(_counted_from_zero(divergence.function))
+    """Whether the evaluation also stands behind the first batch: under `i % 100 == 0`, of what counts the steps from 0."""
+    counted = {*_counted_from_zero(divergence.function), *_counted_below(divergence)}
     return any(
         isinstance(node, ast.If)
         and any(inner is divergence.anchor for part in node.body for inner in walk(part))
         and any(
             isinstance(asked, ast.BinOp)
             and isinstance(asked.op, ast.Mod)
-            and isinstance(asked.left, ast.Name)
-            and asked.left.id in counted
+            and dotted_name(asked.left) in counted
             for asked in walk(node.test)
         )
         for node in own_nodes(divergence.function)
     )
+
+
+def _counted_below(divergence: Divergence) -> set[str]:
+    """What a loop over the steps counts below the evaluation alone: it is asked of the first before it has counted.
+
+    AnyGPT 282b58f soundstorm_speechtokenizer/trainer.py:356: `if self.is_main and not (steps % self.save_model_steps):`,
+    and `self.steps += 1`, `steps = int(self.steps.item())` below.
+    """
+    around = [
+        node
+        for node in own_nodes(divergence.function)
+        if isinstance(node, _LOOPS) and any(inner is divergence.anchor for inner in walk(node))
+    ]
+    steps = [
+        loop
+        for loop in around
+        if any(isinstance(n, ast.Call) and last_name(n) == "backward" for n in _each_turn(loop))
+    ]
+    if not steps:
+        return set()
+    given = [
+        (node.lineno, name)
+        for node in _each_turn(steps[-1])
+        if isinstance(node, ast.Assign | ast.AugAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if (name := dotted_name(target))
+    ]
+    line = place_of_any(divergence.anchor)[0]
+    return {name for at, name in given if at > line} - {name for at, name in given if at < line}
+
+
+def _each_turn(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[ast.AST]:
+    """The nodes of a loop's body, but for those of loops and functions in it."""
+    work: list[ast.AST] = list(loop.body)
+    while work:
+        node = work.pop()
+        yield node
+        work += [c for c in children(node) if not isinstance(c, (*_LOOPS, *_DEFINITIONS))]
 
 
 def _counted_from_zero(function: Function) -> list[str]:

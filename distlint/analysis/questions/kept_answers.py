@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.built import parts
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
@@ -171,6 +172,42 @@ def _counts_one_process(program: Program, module: Module, node: ast.expr) -> boo
 
 def _is_constant(node: ast.expr | None, value: object) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
+
+
+def prepared_by(live: LiveProgram, function: Function, made: ast.Call) -> bool:
+    """Whether a loader of a function goes to an object that hands it to accelerate's `prepare()` when it is made.
+
+    EasyNLP a4ee956 examples/BeautifulPrompt/train_sft.py:41: `SFTTrainer(model, tokenizer, train_dataloader, …)`, whose
+    constructor prepares `self.train_dataloader`: accelerate divides it, whatever its sampler.
+    """
+    cls = live.resolve(function.module, made.func)
+    init = live.program.find_method(cls, "__init__") if isinstance(cls, Class) else None
+    if init is None:
+        return False
+    prepared = {
+        dotted_name(argument)
+        for node in own_nodes(init)
+        if isinstance(node, ast.Call) and last_name(node.func) == "prepare"
+        for argument in node.args
+    }
+    kept = assignments(init)
+    return any(
+        name in prepared
+        or any(path in prepared and _is_name(values, name) for path, values in kept.items())
+        for name in init.parameters[1:]
+        if (given := argument_of(made, init, name)) is not None and _is_loader(function, given)
+    )
+
+
+def _is_name(values: list[ast.expr], name: str) -> bool:
+    return any(isinstance(value, ast.Name) and value.id == name for value in values)
+
+
+def _is_loader(function: Function, node: ast.expr) -> bool:
+    return any(
+        isinstance(value, ast.Call) and last_name(value.func).endswith("DataLoader")
+        for value in assignments(function).get(dotted_name(node), ())
+    )
 
 
 def handed_to_maker(live: LiveProgram, kept: Kept) -> tuple[Function, ast.Call] | None:

@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.inherited import called_on_self_alone, reached, reaching
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.taken_off import is_taken_off
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -50,9 +51,11 @@ def _met(live: LiveProgram, site: AttributeSite, wrap: Wrap) -> Wrap | None:
 
 
 def _is_missing(live: LiveProgram, site: AttributeSite, wrap: Wrap) -> bool:
-    """Whether a method keeps its wrap in an attribute, and never does on an object that has come to the read."""
+    """Whether the layer is off where its condition holds, or a method that keeps it never does on an object that is read."""
     call = live.call_at(wrap.node)
     reader = site.function
+    if call is not None and is_taken_off(call.site, site):
+        return True
     if call is None or call.site.function.cls is None:
         return False
     writer = call.site.function

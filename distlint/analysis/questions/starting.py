@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.handed import namings
 from distlint.analysis.program.syntax import own_nodes, spawned_index
-from distlint.analysis.questions.without_group import innermost, namings
+from distlint.analysis.questions.without_group import innermost
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.handed import argument_of, namings
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -168,33 +168,6 @@ def _is_excluded(
     return 0 < len(callers) <= _MANY and all(
         _is_excluded(program, entry, user, call.lineno, known, depth - 1) for user, call in callers
     )
-
-
-class _Namings(NamedTuple):
-    """Where a program names a function: its calls, each with who makes it, and whether it is handed to others too."""
-
-    calls: tuple[tuple[Function, ast.Call], ...]
-    others: bool
-
-
-@remembered
-def namings(program: Program, name: str) -> _Namings:
-    """Where a program names what is called `name`: `mp.spawn(work, …)` hands it on, beside `else: work(0)`.
-
-    Constructors, `forward` and what Python calls for operators are called without their name.
-    """
-    calls: list[tuple[Function, ast.Call]] = []
-    named = int(name == "forward" or name.startswith("__"))
-    for module in program.modules.values():
-        if name not in module.source.text:
-            continue
-        for function in module.all_functions:
-            for node in own_nodes(function):
-                if isinstance(node, ast.Call) and last_name(node.func) == name:
-                    calls.append((function, node))
-                elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    named += last_name(node) == name
-    return _Namings(tuple(calls), named > len(calls))
 
 
 @remembered

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.several import is_one_kernel
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
+from distlint.analysis.program.handed import namings
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions import lightning
-from distlint.analysis.questions.accelerating import in_deepspeed_alone
+from distlint.analysis.questions.accelerating import in_deepspeed_alone, in_plugin_alone
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import children, walk
@@ -46,9 +47,10 @@ _ONLY_LOOK: Final = frozenset(
 """Functions that run no layer of what they are given."""
 _MODE_WORDS: Final = (
     "deepspeed", "fsdp", "zero3", "zero_stage", "distributed", "ddp", "parallel", "num_processes", "world_size",
-    "n_gpu", "num_gpus", "multi_gpu", "multigpu", "unwrap", "wrapped", "compile",
+    "n_gpu", "num_gpus", "multi_gpu", "multigpu", "unwrap", "wrapped",
 )  # fmt: skip
-"""Words of conditions that ask how the run was launched, and so which wrapper there is."""
+"""Words of conditions that ask how the run was launched, and so which wrapper there is; torch.compile's layer passes on
+what that below has not."""
 _LISTS: Final = frozenset({"named_parameters", "numel", "parameters", "state_dict"})
 """Methods that list what a module holds, or count it."""
 _ABOUT_LISTS: Final = frozenset(
@@ -255,6 +257,7 @@ def passed_on(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> 
         and site.receiver.wraps[-1].kind in BY_LAUNCH
         and (
             in_deepspeed_alone(call)
+            or (site.receiver.wraps[-1].kind == "accelerate" and in_plugin_alone(live, call))
             or any(
                 not g.exits and g.taken and _asks_for_engine(g.node, call.function)
                 for g in call.guards
@@ -412,7 +415,9 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
 def asked_by_callers(live: LiveProgram, site: AttributeSite, *, of_model: bool = True) -> bool:
     """Whether each call of the function stands under a condition that asks how the run was launched.
 
-    MedicalGPT 2f1008c training/pretraining.py:785: `if is_deepspeed_zero3_enabled(): save_model_zero3(…)`.
+    MedicalGPT 2f1008c training/pretraining.py:785: `if is_deepspeed_zero3_enabled(): save_model_zero3(…)`. Not of what is
+    handed on beside: `if args.multiprocessing_distributed: mp.spawn(main_worker, …)`, `else: main_worker(args.gpu, …)`
+    (AVID-CMA 4538e40 main-avid.py:78).
 
     Args:
         live: the program.
@@ -420,7 +425,9 @@ def asked_by_callers(live: LiveProgram, site: AttributeSite, *, of_model: bool =
         of_model: whether it wants an attribute of the model, as in `is_guarded`.
     """
     callers = live.callers.get(site.function, ())
-    return bool(callers) and all(
+    if not callers or namings(live.program, site.function.name).others:
+        return False
+    return all(
         any(
             _names_mode(g.node) and not (of_model and _says_wrapped(g.node, g.taken))
             for g in caller.guards

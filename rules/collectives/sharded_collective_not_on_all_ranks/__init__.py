@@ -125,9 +125,10 @@ def check(model: Model) -> Iterator[Finding]:
         site = divergence.event.site
         if site is not None and is_engine(site) and never_sharded(site):
             continue
-        if meets_next_step(model.graphs, divergence):
+        harmless = meets_next_step(model.graphs, divergence)
+        if harmless and divergence.layer is Layer.WRAPPED:
             continue
-        buffer = _buffer(model, divergence)
+        buffer = None if harmless else _buffer(model, divergence)
         if (buffer is None and _depends_on_launch(divergence)) and (
             cannot_be_sharded(model, divergence.function)
             or waits_before(divergence.function, divergence.anchor)

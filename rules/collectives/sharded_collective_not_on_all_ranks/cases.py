@@ -598,6 +598,41 @@ def rank_0_evaluates_behind_the_first_step(net, loader, held_out, optimizer):
                 print(net(held_out).mean())  # expect: DL106
 
 
+def rank_0_evaluates_behind_a_first_step_without_rebuilding(net, loader, held_out, optimizer):
+    # AnyGPT 282b58f soundstorm_speechtokenizer/trainer.py:356: who looks for unused parameters keeps the buckets
+    net = DistributedDataParallel(net, find_unused_parameters=True)
+    for i, batch in enumerate(loader):
+        net(batch).sum().backward()
+        optimizer.step()
+        if i % 100 == 0 and dist.get_rank() == 0:
+            with torch.no_grad():
+                print(net(held_out).mean())
+
+
+def rank_0_evaluates_before_the_step_is_counted(net, loader, held_out, optimizer):
+    net = DistributedDataParallel(net)
+    steps = 0
+    for batch in loader:
+        net(batch).sum().backward()
+        optimizer.step()
+        if dist.get_rank() == 0 and not (steps % 100):
+            with torch.no_grad():
+                print(net(held_out).mean())  # expect: DL106
+        steps += 1
+
+
+def rank_0_evaluates_behind_a_counted_step(net, loader, held_out, optimizer):
+    net = DistributedDataParallel(net)
+    steps = 0
+    for batch in loader:
+        net(batch).sum().backward()
+        optimizer.step()
+        steps += 1
+        if dist.get_rank() == 0 and not (steps % 100):
+            with torch.no_grad():
+                print(net(held_out).mean())
+
+
 def rank_0_samples_with_gradients(net, loader, held_out, optimizer):
     net = DistributedDataParallel(net)
     for _ in range(3):

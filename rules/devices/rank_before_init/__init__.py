@@ -59,7 +59,12 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks_of, evaluated_here
 from distlint.analysis.program.linked import importers, read_with
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.kept_answers import Kept, handed_to_maker, kept_answers
+from distlint.analysis.questions.kept_answers import (
+    Kept,
+    handed_to_maker,
+    kept_answers,
+    prepared_by,
+)
 from distlint.analysis.questions.launched import expects_several
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -102,7 +107,10 @@ def _made_later(model: Model, kept: Kept) -> tuple[Module, ast.Call] | None:
     if not kept.divides and (given := handed_to_maker(model, kept)) is not None:
         return given[0].module, given[1]
     site = made_below(model, kept.function, kept.asked.lineno)
-    if site is None or (kept.divides and site.name.startswith("accelerate.")):
+    if site is None or (
+        kept.divides
+        and (site.name.startswith("accelerate.") or prepared_by(model, kept.function, site.node))
+    ):
         return None
     return site.module, site.node
 

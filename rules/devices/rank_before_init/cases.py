@@ -133,6 +133,34 @@ class KeepsWhatItIsTold(nn.Module):
         return sum_of_all(x) if self.on_several else x
 
 
+class PreparesWhatItGets:
+    """EasyNLP a4ee956 examples/BeautifulPrompt/beautiful_prompt/trainer.py:73: accelerate divides the loader."""
+
+    def __init__(self, net, train_loader):
+        self.accelerator = Accelerator()
+        self.train_loader = train_loader
+        self.net, self.train_loader = self.accelerator.prepare(net, self.train_loader)
+
+
+class PreparesTheNetAlone:
+    def __init__(self, net, train_loader):
+        self.accelerator = Accelerator()
+        self.train_loader = train_loader
+        self.net = self.accelerator.prepare(net)
+
+
+def handed_to_what_prepares_it(net, data):
+    sampler = DistributedSampler(data) if several_run() else None
+    loader = DataLoader(data, sampler=sampler)
+    return PreparesWhatItGets(net, loader)
+
+
+def handed_to_what_prepares_the_net(net, data):
+    sampler = DistributedSampler(data) if several_run() else None  # expect: DL509
+    loader = DataLoader(data, sampler=sampler)
+    return PreparesTheNetAlone(net, loader)
+
+
 def built_when_the_group_is_there():
     dist.init_process_group("gloo")
     return KeepsWhatItIsTold()

@@ -300,7 +300,29 @@ def settings_without_a_say(model, data, epochs, seed):
             model(batch).sum().backward()
 
 
+def shown_and_trained_on(model, data, epochs):
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(epochs):
+        for step, batch in enumerate(loader):
+            if step % 50 == 0:
+                print(f"{step} steps")
+            model(batch).mean().backward()
+
+
 # Correct
+
+
+def only_counted(data, epochs):
+    # EasyNLP a4ee956 examples/test_odps_reader/main.py:146: a test of the reader, in which the order is nobody's matter
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(epochs):
+        for step, batch in enumerate(loader):
+            if step % 50 == 0:
+                print(f"{step} steps")
+        print(f"{epoch} is over")
+
 
 IN_ORDER = {"shuffle": False}
 

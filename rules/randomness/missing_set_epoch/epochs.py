@@ -12,7 +12,7 @@ from distlint.analysis.program.definitions import Class, Function, Module, dotte
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes, target_names
 from distlint.analysis.questions.never import never_run
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.nodes import walk
@@ -29,6 +29,26 @@ _NO_SAMPLERS: Final = re.compile(
 """What an object is called that draws no samples for a loader, whatever epoch it is told."""
 _ITERATES = ("__iter__", "__next__")
 """Methods that a loop over an object runs, whoever writes the loop."""
+_ONLY_SHOW: Final = frozenset(
+    [
+        "print",
+        "enumerate",
+        "range",
+        "len",
+        "int",
+        "float",
+        "round",
+        "str",
+        "format",
+        "tqdm",
+        "time",
+        "perf_counter",
+        "info",
+        "debug",
+        "set_description",
+    ]
+)
+"""Functions and methods that count, time and show."""
 _BARS: Final = frozenset({"tqdm", "trange", "track"})
 _EPOCHS: Final = re.compile(
     r"(?!.*per_?epoch)(?:.*epochs|(?:n|nb|num|max|total|end|last|final|stop)?_?epoch|epochs?_(?:num|count|number))$"
@@ -89,6 +109,8 @@ class Loops:
             ]
         own = [(f, loop) for f, loop in own if self._uses(f, loop, function, sampler)]
         own = [(f, loop) for f, loop in own if id(loop) not in self._once]
+        if own and all(_reads_no_sample(loop) for _, loop in own):
+            return [], False
         untold = [(f, loop) for f, loop in own if not self._is_told(f, loop)]
         if len(untold) < len(own) and not joined:
             return [], False
@@ -137,6 +159,7 @@ class Loops:
             (user, loop)
             for user, loop in self._all
             if epoch_of(loop)
+            and not _reads_no_sample(loop)
             and any(
                 isinstance(n, ast.Name | ast.Attribute) and last_name(n) in names
                 for n in walk(loop)
@@ -450,6 +473,28 @@ def epoch_loops(function: Function) -> Iterator[EpochLoop]:
             continue
         if (epoch_of(node) and _runs_epochs(node)) or _passes_again(node):
             yield node
+
+
+def _reads_no_sample(loop: EpochLoop) -> bool:
+    """Whether a loop over epochs only counts and shows the batches, whose order then is nobody's matter.
+
+    EasyNLP a4ee956 examples/test_odps_reader/main.py:146: a test of a reader, with a line for every 50 batches.
+    """
+    through = [node for part in loop.body for node in walk(part) if isinstance(node, ast.For)]
+    calls = (node for part in loop.body for node in walk(part) if isinstance(node, ast.Call))
+    return (
+        bool(through)
+        and all(last_name(call.func) in _ONLY_SHOW for call in calls)
+        and not any(_mention(each.body, _drawn(each.target)) for each in through)
+    )
+
+
+def _drawn(target: ast.expr) -> set[str]:
+    """The names of what a loop draws, without the number that `enumerate` gives it."""
+    match target:
+        case ast.Tuple(elts=[ast.Name(), drawn]):
+            return set(target_names(drawn))
+    return set(target_names(target))
 
 
 def _passes_again(loop: EpochLoop) -> bool:

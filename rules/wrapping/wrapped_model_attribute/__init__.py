@@ -45,9 +45,11 @@ have the models of transformers, diffusers, peft, timm or torchvision, and what 
 or not seen at all (an argument; what is no model, like a tokenizer). Information also where nothing shows that the
 wrapped model comes to the read: another class wraps, or a condition that does not ask for several processes or GPUs, and
 no calls that are followed hand the wrapped model on; or the reading function of another file asks for the wrapper
-elsewhere. Silent on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
+elsewhere. Silent where the name that is read was unwrapped under a flag that is true wherever the wrap is (`m = model.module if
+args.distributed or args.dp else model`), on what the program itself sets on the wrapper (`model.names = names` behind the wrap),
 on a model whose parameters were all frozen before
-`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone (also beside accelerate's `DummyOptim`), where the code asks first
+`prepare()` (accelerate leaves it bare) or that is prepared in FSDP or DeepSpeed alone (also beside accelerate's `DummyOptim`,
+or by an Accelerator that gets `fsdp_plugin` or `deepspeed_plugin`), where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
 every call of the function, `except AttributeError`), on a mapping, list or record of models, which `prepare()`
 gives back as it came, on what is read before the wrap, and where the model's class is seen and nothing in the
@@ -213,13 +215,20 @@ def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
 
 
 def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
-    """Whether the function that wraps hands the wrapped model on, by calls that are followed, to the one that reads.
+    """Whether the function that wraps hands the wrapped model on, by calls that are followed, to the one that reads, or back to it.
 
-    DiffSynth-Studio diffsynth/diffusion/runner.py: `model_logger.on_epoch_end(accelerator, model, epoch_id)`, where
+    AVID-CMA 4538e40 main-avid.py:93: `model, args, … = distribute_model_to_cuda(model, args, …)`. DiffSynth-Studio diffsynth/diffusion/runner.py: `model_logger.on_epoch_end(accelerator, model, epoch_id)`, where
     one option leaves the model as it is.
     """
     layer = site.receiver.wraps[-1].node
     work, seen = [wrap.function], {wrap.function}
+    own = model.summaries_of(site.function)
+    if any(
+        call.callee is wrap.function and call.order < site.order
+        for _, summary in (own.summaries() if own is not None else ())
+        for call in summary.calls
+    ):
+        return True
     while work:
         summaries = model.summaries_of(work.pop())
         for _, summary in summaries.summaries() if summaries is not None else ():

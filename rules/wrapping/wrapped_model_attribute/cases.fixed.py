@@ -7,7 +7,7 @@ import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator, DistributedType
-from accelerate.utils import DummyOptim
+from accelerate.utils import DummyOptim, FullyShardedDataParallelPlugin
 from diffusers import StableDiffusionPipeline
 from ema_pytorch import EMA
 from munch import Munch
@@ -1774,3 +1774,189 @@ class LayersOfTheWrapped(Trainer):
     def log_layers(self):
         opt_model = self.model_wrapped if self.args.of_wrapped else self.model
         return unwrap(opt_model).config.num_hidden_layers  # expect: DL201
+
+
+def wraps_for_several(net, args):
+    net = net.cuda()
+    if args.distributed:
+        net = DDP(net, device_ids=[args.gpu])
+    if args.dp:
+        net = nn.DataParallel(net, device_ids=args.multigpu)
+    for _ in range(args.epochs):
+        reads_where_one_of_two_unwraps(net, args)
+        reads_where_both_arms_are_written(net, args)
+        reads_where_two_flags_unwrap(net, args)
+        reads_where_another_flag_unwraps(net, args)
+        reads_what_is_taken_off_in_place(net, args)
+
+
+def reads_where_one_of_two_unwraps(net, args):
+    # EasyNLP a4ee956 examples/agree/training/train_all.py:296: true wherever one of the two wraps is
+    bare = net.module if args.distributed or args.dp else net
+    return bare.vocabulary
+
+
+def reads_where_both_arms_are_written(net, args):
+    if not (args.distributed or args.dp):
+        bare = net
+    else:
+        bare = net.module
+    return bare.vocabulary
+
+
+def reads_what_is_taken_off_in_place(net, args):
+    if args.distributed or args.dp:
+        net = net.module
+    return net.vocabulary
+
+
+def reads_where_two_flags_unwrap(net, args):
+    bare = net.module if args.distributed and args.dp else net
+    return unwrap(bare).vocabulary  # expect: DL201
+
+
+def reads_where_another_flag_unwraps(net, args):
+    bare = net.module if args.averaged else net
+    bare = bare if args.distributed else net
+    return unwrap(bare).vocabulary  # expect: DL201
+
+
+def prepares_for_fsdp(net, sharded):
+    # prismer 4f27ab3 train_caption.py:60: each launch of several processes is in FSDP, which passes on
+    if sharded:
+        plugin = FullyShardedDataParallelPlugin()
+        accelerator = Accelerator(fsdp_plugin=plugin)
+        net = accelerator.prepare(net)
+    else:
+        accelerator = Accelerator()
+    length = len(net.vocabulary)
+    return accelerator, length
+
+
+def prepares_for_fsdp_or_not(net, sharded):
+    if sharded:
+        accelerator = Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin())
+    else:
+        accelerator = Accelerator()
+    net = accelerator.prepare(net)
+    return accelerator.unwrap_model(net).vocabulary  # expect: DL201
+
+
+def prepares_with_a_plugin_that_may_be_none(net, sharded):
+    plugin = FullyShardedDataParallelPlugin() if sharded else None
+    net = Accelerator(fsdp_plugin=plugin).prepare(net)
+    return unwrap(net).vocabulary  # expect: DL201
+
+
+class StepsAsThePluginSays:
+    """EasyNLP a4ee956 examples/BeautifulPrompt/beautiful_prompt/trainer.py:49: no launch but DeepSpeed's comes past it."""
+
+    def __init__(self, net):
+        self.accelerator = Accelerator()
+        plugin = self.accelerator.state.deepspeed_plugin
+        self.steps = plugin.gradient_accumulation_steps
+        self.net = self.accelerator.prepare(net)
+
+    def words(self):
+        return self.net.vocabulary
+
+
+class StepsAsThePluginSaysIfThereIsOne:
+    def __init__(self, net):
+        self.accelerator = Accelerator()
+        plugin = self.accelerator.state.deepspeed_plugin
+        self.steps = plugin.gradient_accumulation_steps if plugin is not None else 1
+        self.net = self.accelerator.prepare(net)
+
+    def words(self):
+        return self.accelerator.unwrap_model(self.net).vocabulary  # expect: DL201
+
+
+class Clipped(nn.Module):
+    """A wrapper of the program's own, around DDP or a bare model."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.words = net
+
+    def look_twice(self):
+        return self.words
+
+
+def clipped(net):
+    # opacus 4d0ebc8 opacus/privacy_engine.py:183: what is of the program's class is no DDP
+    if isinstance(net, Clipped):
+        return net
+    return Clipped(net)
+
+
+def looks_twice_at_what_is_clipped(net):
+    net = DDP(net)
+    net = clipped(net)
+    return net.look_twice()
+
+
+def bare_of_clipped(net):
+    if isinstance(net, Clipped):
+        return net.net
+    return net
+
+
+def looks_at_what_is_not_clipped(net):
+    net = DDP(net)
+    net = bare_of_clipped(net)
+    return unwrap(net).vocabulary  # expect: DL201
+
+
+def compiled_in_ddp(net, args):
+    if args.compile:
+        net = torch.compile(net)
+    net = DDP(net)
+    if args.compile:
+        return unwrap(net).vocabulary  # expect: DL201
+    return net
+
+
+def compiled_or_in_ddp(net, args):
+    if args.compile:
+        net = torch.compile(net)
+    else:
+        net = DDP(net)
+    if args.compile:
+        return net.vocabulary
+    return net
+
+
+def works_alone_or_spawned(gpu, args):
+    # AVID-CMA 4538e40 main-avid.py:78: the call for one process says nothing of the processes that are spawned
+    net = DDP(Small().cuda(gpu))
+    return net.module.head  # expect: DL201
+
+
+def starts_them(args):
+    if args.multiprocessing_distributed:
+        torch.multiprocessing.spawn(works_alone_or_spawned, nprocs=8, args=(args,))
+    else:
+        works_alone_or_spawned(args.gpu, args)
+
+
+def works_in_one_mode(net):
+    net = Accelerator().prepare(net)
+    return net.vocabulary
+
+
+def works_in_the_mode(net, args):
+    if args.deepspeed:
+        works_in_one_mode(net)
+
+
+def wraps_as_one_option_says(net, args):
+    if args.averages:
+        net = DDP(net)
+    return net
+
+
+def reads_what_is_handed_back(net, args):
+    net = wraps_as_one_option_says(net, args)
+    return unwrap(net).vocabulary  # expect: DL201

@@ -1,0 +1,50 @@
+"""Layers that a name has not: what it stands for was unwrapped wherever the condition of the wrap holds."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.places import place_of_any
+from distlint.analysis.questions.arms import arms, known_by
+from distlint.knowledge import facts
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import AttributeSite, CallSite
+
+
+def is_taken_off(call: CallSite, site: AttributeSite) -> bool:
+    """Whether what is read is the model itself wherever the condition of the wrap (`call`) holds.
+
+    EasyNLP a4ee956 examples/agree/training/train_all.py:296: `m = model.module if args.distributed or args.dp else
+    model`, and another file wraps under `if args.distributed:` and under `if args.dp:`. A test that is true wherever
+    that of the wrap is leaves no wrapper in its other arm; `args.distributed and args.dp` is none.
+    """
+    path = dotted_name(site.node.value)
+    given = arms(site.function).get(path, ()) if path else ()
+    if not any(_is_inside(arm.value) for arm in given):
+        return False
+    known = known_by((*call.guards, *site.guards))
+    read = place_of_any(site.node)
+    above = [arm for arm in given if place_of_any(arm.statement) < read]
+    return any(
+        _is_inside(arm.value)
+        and arm.is_entered(known)
+        and not any(
+            place_of_any(other.statement) > place_of_any(arm.statement)
+            and not (_is_inside(other.value) or other.is_left(known))
+            for other in above
+        )
+        for arm in above
+    )
+
+
+def _is_inside(value: ast.expr) -> bool:
+    """Whether a value is what a wrapper holds: `model.module`, `unwrap(model)`."""
+    match value:
+        case ast.Attribute(attr="module"):
+            return True
+        case ast.Call(func=func):
+            return facts.is_unwrap(last_name(func))
+    return False
