@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.built import (
     classes_of,
     lacks,
@@ -90,7 +90,27 @@ def shown_inside(live: LiveProgram, call: CallSite | None, site: AttributeSite) 
     known = [library_models.model_attributes(name) for name in makers]
     if any(has is not None for has in known):
         return any(has is not None and site.attr in has for has in known)
-    return site.attr in library_models.COMMON or bool(makers)
+    return site.attr in library_models.COMMON or bool(makers) or _has_parameters(call, site)
+
+
+def _has_parameters(call: CallSite | None, site: AttributeSite) -> bool:
+    """Whether the function that wraps asks what it wraps for its parameters, as an optimizer needs them: it is a module.
+
+    magvit2-pytorch issue 22: a `VideoTokenizer` is none of text.
+    """
+    if call is None:
+        return False
+    path = ast.unparse(site.node.value)
+    also = (
+        ast.unparse(each)
+        for each in assignments(call.function).get(path, ())
+        if isinstance(each, ast.Name | ast.Attribute)
+    )
+    asked = {f"{name}.parameters" for name in (path, *also)}
+    return any(
+        isinstance(node, ast.Call) and dotted_name(node.func) in asked
+        for node in own_nodes(call.function)
+    )
 
 
 def _makers(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> Iterator[str]:
@@ -109,9 +129,14 @@ def _makers(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> It
 def _made_by(
     live: LiveProgram, function: Function, model: ast.expr, wrap: ast.Call, depth: int = 3
 ) -> Iterator[str]:
-    """The names of what makes what an expression of a function is; of a parameter, what the callers hand over."""
+    """The names of what makes what an expression of a function is; of a parameter, what the callers hand over.
+
+    Where nobody does, whoever uses the library has a model for what is called one (magvit2-pytorch issue 22).
+    """
     path = ast.unparse(model)
     for made in (model, *assignments(function).get(path, ())):
+        if isinstance(made, ast.Name) and made is not model and depth:
+            yield from _made_by(live, function, made, wrap, depth - 1)
         if not isinstance(made, ast.Call) or made is wrap:
             continue
         meaning = live.resolve(function.module, made.func)
@@ -120,7 +145,10 @@ def _made_by(
             yield name
     if path in function.parameters and depth:
         position = function.parameters.index(path)
-        for caller in live.callers.get(function, ()):
+        callers = live.callers.get(function, ())
+        if not callers and _makes_models(path):
+            yield path
+        for caller in callers:
             given = caller.argument_node(position, "") or caller.argument_node(None, path)
             if given is not None:
                 yield from _made_by(live, caller.function, given, wrap, depth - 1)
