@@ -75,7 +75,9 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "ArgumentParser(" not in module.source.text:
             continue
-        started = [each for each in model.launch.starting(module.path) if _is_of_it(model, module, *each)]
+        started = [
+            each for each in model.launch.starting(module.path) if _is_of_it(model, module, *each)
+        ]
         parser = parser_of(model, module) if started else None
         if parser is None:
             continue
