@@ -9,9 +9,7 @@ import torch.distributed as dist
 
 def underscore_only():
     parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0))
-    )  # expect: DL805
+    parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))  # expect: DL805
     args = parser.parse_args()
     torch.cuda.set_device(args.local_rank)
     dist.init_process_group("nccl")

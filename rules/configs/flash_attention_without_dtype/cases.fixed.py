@@ -5,21 +5,15 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
 
 def without(name):
-    return AutoModelForCausalLM.from_pretrained(
-        name, attn_implementation="flash_attention_2", torch_dtype=torch.bfloat16
-    )  # expect: DL804
+    return AutoModelForCausalLM.from_pretrained(name, attn_implementation="flash_attention_2", torch_dtype=torch.bfloat16)  # expect: DL804
 
 
 def by_the_old_switch(name):
-    return AutoModel.from_pretrained(
-        name, use_flash_attention_2=True, torch_dtype=torch.bfloat16
-    )  # expect: DL804
+    return AutoModel.from_pretrained(name, use_flash_attention_2=True, torch_dtype=torch.bfloat16)  # expect: DL804
 
 
 def of_the_checkpoint(name):
-    return AutoModel.from_pretrained(
-        name, attn_implementation="flash_attention_2", torch_dtype="auto"
-    )
+    return AutoModel.from_pretrained(name, attn_implementation="flash_attention_2", torch_dtype="auto")
 
 
 def other_attention(name):

@@ -4,9 +4,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
 
 def without(name):
-    return AutoModelForCausalLM.from_pretrained(
-        name, attn_implementation="flash_attention_2"
-    )  # expect: DL804
+    return AutoModelForCausalLM.from_pretrained(name, attn_implementation="flash_attention_2")  # expect: DL804
 
 
 def by_the_old_switch(name):
@@ -14,9 +12,7 @@ def by_the_old_switch(name):
 
 
 def of_the_checkpoint(name):
-    return AutoModel.from_pretrained(
-        name, attn_implementation="flash_attention_2", torch_dtype="auto"
-    )
+    return AutoModel.from_pretrained(name, attn_implementation="flash_attention_2", torch_dtype="auto")
 
 
 def other_attention(name):

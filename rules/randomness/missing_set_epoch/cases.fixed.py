@@ -25,6 +25,7 @@ def chosen_class(model, data, epochs, local_rank):
             model(batch).sum().backward()
 
 
+
 def inline(model, data, epochs):
     loader = DataLoader(
         data,
@@ -359,9 +360,7 @@ def kept_by_any_name(model, data, held_out):
 
 def counted_by_a_kept_bar(model, data, args):
     # EasyNLP a4ee956 examples/X-STA/run_xqa.py:289
-    sampler = (
-        RandomSampler(data) if args.local_rank == -1 else DistributedSampler(data)
-    )  # expect: DL403
+    sampler = RandomSampler(data) if args.local_rank == -1 else DistributedSampler(data)  # expect: DL403
     loader = DataLoader(data, sampler=sampler)
     turns = trange(0, int(args.num_train_epochs), desc="Epoch")
     for turn in turns:

@@ -88,9 +88,7 @@ def one_argument_a_line(data, args):
 
 def after_a_seed(data, args):
     torch.manual_seed(args.seed + dist.get_rank())
-    train, test = random_split(
-        data, [0.9, 0.1], generator=generator(args.seed, per_rank=False)
-    )  # expect: DL405
+    train, test = random_split(data, [0.9, 0.1], generator=generator(args.seed, per_rank=False))  # expect: DL405
     return train, test
 
 
@@ -217,9 +215,7 @@ class Listed(Dataset):
     """Each machine has a copy of the pictures, and lists them in another order."""
 
     def __init__(self, folder, kinds):
-        self.paths = [
-            p for kind in kinds for p in sorted(Path(folder).glob(f"**/*.{kind}"))
-        ]  # expect: DL405
+        self.paths = [p for kind in kinds for p in sorted(Path(folder).glob(f"**/*.{kind}"))]  # expect: DL405
 
     def __len__(self):
         return len(self.paths)

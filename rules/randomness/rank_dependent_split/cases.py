@@ -213,9 +213,7 @@ class Listed(Dataset):
     """Each machine has a copy of the pictures, and lists them in another order."""
 
     def __init__(self, folder, kinds):
-        self.paths = [
-            p for kind in kinds for p in Path(folder).glob(f"**/*.{kind}")
-        ]  # expect: DL405
+        self.paths = [p for kind in kinds for p in Path(folder).glob(f"**/*.{kind}")]  # expect: DL405
 
     def __len__(self):
         return len(self.paths)
