@@ -34,6 +34,7 @@ _MAKES: Final = frozenset(
     }
 )
 """Commands after which there may be other files than those of the project."""
+_SHELLS: Final = ("bash", "sh")
 _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
 _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
@@ -68,6 +69,30 @@ def missing_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
             and not _is_module(files, script, texts[at])
         ):
             yield texts[at], command.words[at].place
+
+
+def missing_scripts(files: LaunchFiles, page: Script) -> Iterator[tuple[str, Place]]:
+    """The shell scripts that a page starts and the project lacks, beside launches of the same folder that it has.
+
+    MTR a5ba7bd docs/TRAIN_EVAL.md:14: `cd tools`, `bash scripts/dist_test.sh 8`; `scripts/dist_train.sh`, above, is there.
+    """
+    if _makes_files(page):
+        return
+    started = [
+        (posixpath.normpath(text), word.place)
+        for command in page.commands
+        for word in command.words[: 1 + (command.words[0].text in _SHELLS)]
+        if (text := word.text or "").endswith(".sh") and word.sure and is_written_out(text)
+    ]
+    entered = ("", *enters(page))
+    launching = {
+        posixpath.dirname(name)
+        for name, _ in started
+        if any(files.launching(posixpath.join(folder, name), page.path) for folder in entered)
+    }
+    for name, place in started:
+        if "/" in name and posixpath.dirname(name) in launching and _is_nowhere(files, name, page):
+            yield name, place
 
 
 def _is_module(files: LaunchFiles, script: Script, name: str) -> bool:

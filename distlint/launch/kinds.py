@@ -71,6 +71,8 @@ _WORDS: Final = {
         rb"|(?:ested|eveloped|e use)[ \w]{1,10} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
         rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
+        # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
+        rb"|\bbash[ \t]+\S*/\w*dist\w*\.sh\b"
     ),
     Kind.REQUIREMENTS: re.compile(
         rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",

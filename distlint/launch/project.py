@@ -181,6 +181,11 @@ class LaunchFiles:
             name.endswith(kind) and posixpath.dirname(name) in folders for name in self.names
         )
 
+    def launching(self, path: str, beside: str) -> bool:
+        """Whether what the file `beside` calls `path` is a script with launches."""
+        meant = _meant(path, beside)
+        return any(each.launches and each.path in meant for each in self.scripts)
+
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
         """Every launch, with the script that it stands in; those that a page tells, too, where `told`."""
         for script in self.scripts:

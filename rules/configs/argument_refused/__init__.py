@@ -37,7 +37,7 @@ Shown only: whether the launch is meant to change or the script, a person has to
 ## Known limits
 The parser is to be the only one of its file, and all of its arguments are to be added in one function, each under a name
 that is written out. Silent where it is handed on, has subparsers, or reads known arguments alone; and for pages other than
-a README. Options without a name behind `--` do not count.
+a README, but of scripts that lie beside them. Options without a name behind `--` do not count.
 
 Not proven: no rank starts.
 
@@ -52,6 +52,7 @@ import posixpath
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.definitions import Module
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.launch.absent import enters
 from distlint.launch.commands import Launch
@@ -74,7 +75,9 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "ArgumentParser(" not in module.source.text:
             continue
-        started = [each for each in model.launch.starting(module.path) if _is_of_it(model, *each)]
+        started = [
+            each for each in model.launch.starting(module.path) if _is_of_it(model, module, *each)
+        ]
         parser = parser_of(model, module) if started else None
         if parser is None:
             continue
@@ -93,11 +96,16 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
 
 
-def _is_of_it(model: Model, script: Script, launch: Launch) -> bool:
-    """Whether a launch surely starts the script: a page may tell of another project, and a folder have one of that name."""
-    name = posixpath.basename(launch.script.text or "") if launch.script is not None else ""
+def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> bool:
+    """Whether a launch surely starts the script: a page may tell of another project, and a folder have one of that name.
+
+    Qwen-Audio b50fb95 eval_audio/EVALUATION.md:207 starts `evaluate_emotion.py`, which lies beside the page.
+    """
+    written = launch.script.text or "" if launch.script is not None else ""
+    name, folder = posixpath.basename(written), posixpath.dirname(script.path)
+    beside = name == written and posixpath.join(folder, name) == module.path
     same = [m for m in model.modules if posixpath.basename(m.path) == name]
     page = posixpath.basename(script.path)
-    return (not script.told or page.upper().startswith("README")) and (
+    return (not script.told or beside or page.upper().startswith("README")) and (
         len(same) == 1 or not any(enters(script))
     )

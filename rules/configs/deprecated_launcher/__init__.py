@@ -41,7 +41,8 @@ unsafe: ranks take other devices than before. In a shell script, `torchrun` take
 Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
 that Markdown tells (README.md, docs/TRAIN.md) counts as well; one with `--use_env` is a finding itself in the first
 README that has one, where no script of the project has. Without a known launch, silent where the program reads
-`LOCAL_RANK` from the environment, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
+`LOCAL_RANK` from the environment (unless the option, which nothing assigns, gives `device_ids` or the current device
+all the same, or the process group is made behind a test of it alone), where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
@@ -85,6 +86,7 @@ from distlint.rule import Status
 
 from .leaving import leaves_the_rest
 from .refusing import refused_by
+from .unfilled import is_unfilled
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -307,7 +309,7 @@ def check(model: Model) -> Iterator[Finding]:
                 launched = _started_with(model, module, own)
             if launched or (
                 isinstance(node, ast.Call)
-                and not elsewhere
+                and (not elsewhere or is_unfilled(model, module, node))
                 and not any(map(_numbers_itself, model.modules))
                 and not any(_FILLED_IN.search(each.source.text) for each in model.modules)
                 and _is_for_several(model, module)

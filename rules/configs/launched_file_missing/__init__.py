@@ -3,7 +3,8 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
 `--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
-in is there and holds files of the kind; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); launches by `torchrun` that name no program,
+in is there and holds files of the kind; shell scripts that a page starts, and that are not beside the script of launches
+in the same folder that it starts as well; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); launches by `torchrun` that name no program,
 as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
@@ -51,7 +52,7 @@ from dataclasses import dataclass
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
-from distlint.launch.absent import is_written_out, missing, missing_modules
+from distlint.launch.absent import is_written_out, missing, missing_modules, missing_scripts
 from distlint.launch.project import Format, LaunchFiles
 from distlint.rule import Status
 
@@ -64,12 +65,17 @@ LITERALS = ()
 _SHOWN = 5
 
 
+_FILE = "`{}` is not in the project: every rank ends as it starts"
+_SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
+_MODULE = "The project has no module `{}`: Python ends, and no rank starts"
+
+
 @dataclass(frozen=True, slots=True)
 class _Missing:
     name: str
     place: Place
     reported: bool
-    is_module: bool = False
+    happens: str = _FILE
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
@@ -83,10 +89,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         first, *more = group
         elsewhere = _elsewhere(files, first.name)
         advice = f"Name `{elsewhere}`" if elsewhere else "Name a file that is there"
-        text = f"`{first.name}` is not in the project: every rank ends as it starts. {advice}."
-        if first.is_module:
+        if first.happens is _MODULE:
             advice = "Start with `torchrun`"
-            text = f"The project has no module `{first.name}`: Python ends, and no rank starts. {advice}."
+        text = f"{first.happens.format(first.name)}. {advice}."
         if more:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} miss{'es' * (len(more) == 1)} it."
         places = tuple(Related(each.place, "and here") for each in more[:_SHOWN])
@@ -125,9 +130,12 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
             for name, place in missing(files, script, launch):
                 yield _Missing(name, place, script.reported and not script.told)
     for script in files.scripts:
-        if not script.told:
+        if script.told:
+            for name, place in missing_scripts(files, script):
+                yield _Missing(name, place, script.reported, _SCRIPT)
+        else:
             for name, place in missing_modules(files, script):
-                yield _Missing(name, place, script.reported, is_module=True)
+                yield _Missing(name, place, script.reported, _MODULE)
 
 
 def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:

@@ -3,7 +3,8 @@
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
 `set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `for i in range(args.epochs)`,
-`while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader. A
+`while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader,
+also behind a bar that is kept under a name (`epochs = trange(number)`), and under any name that a call hands a loader to. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
 class has no such method, on what is called a data set, criterion, optimizer or the like, and on a sampler that the same
 turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a

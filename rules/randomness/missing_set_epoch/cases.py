@@ -310,6 +310,56 @@ def shown_and_trained_on(model, data, epochs):
             model(batch).mean().backward()
 
 
+def until_enough_steps_behind_a_bar(model, data, kind, steps):
+    # ProphetNet 5cf70eb GENIE/train_util/train_util.py:172
+    if kind == "pairs":
+        sampler = DistributedSampler(data)  # expect: DL403
+        loader = DataLoader(data, sampler=sampler)
+    else:
+        raise NotImplementedError
+    step = 0
+    while step < steps:
+        passing = tqdm(loader, desc="Iteration")
+        for batch in passing:
+            model(batch).sum().backward()
+            step += 1
+
+
+class KeepsByAnyName:
+    # ProphetNet 5cf70eb AR-diffusion/train_utils/trainer.py:146
+    def __init__(self, model, data):
+        self.model, self.step = model, 0
+        self.data = data
+
+    def run(self, steps):
+        while self.step < steps:
+            passing = tqdm(self.data, desc="Iteration")
+            for number, batch in enumerate(passing):
+                self.model(batch).sum().backward()
+                self.step += 1
+
+
+def loaders_of(data, held_out):
+    sampler = DistributedSampler(data)  # expect: DL403
+    return DataLoader(data, sampler=sampler), DataLoader(held_out)
+
+
+def kept_by_any_name(model, data, held_out):
+    train_loader, dev_loader = loaders_of(data, held_out)
+    KeepsByAnyName(model=model, data=train_loader).run(1000)
+
+
+def counted_by_a_kept_bar(model, data, args):
+    # EasyNLP a4ee956 examples/X-STA/run_xqa.py:289
+    sampler = RandomSampler(data) if args.local_rank == -1 else DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    turns = trange(0, int(args.num_train_epochs), desc="Epoch")
+    for turn in turns:
+        passing = tqdm(loader, desc="Iteration")
+        for number, batch in enumerate(passing):
+            model(batch).sum().backward()
+
+
 # Correct
 
 
@@ -322,6 +372,19 @@ def only_counted(data, epochs):
             if step % 50 == 0:
                 print(f"{step} steps")
         print(f"{epoch} is over")
+
+
+def told_behind_a_bar(model, data, steps):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    step = turn = 0
+    while step < steps:
+        sampler.set_epoch(turn)
+        turn += 1
+        passing = tqdm(loader, desc="Iteration")
+        for batch in passing:
+            model(batch).sum().backward()
+            step += 1
 
 
 IN_ORDER = {"shuffle": False}

@@ -79,7 +79,8 @@ class Loops:
                 self._handed_over.add(callee)
         self._sets = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
-        self._all = [(f, loop) for f in self._functions for loop in epoch_loops(f)]
+        self._all = [(f, loop) for f in self._functions for loop in self._over_epochs(f)]
+        self._counted = {id(loop) for _, loop in self._all}
         self._once = {id(loop) for f, loop in self._all if _is_one_pass(model, f, loop)}
         if not self._sets:
             self._all += [(f, loop) for f in self._functions for loop in self._endless(f)]
@@ -99,13 +100,13 @@ class Loops:
         # Whose data a library hands out for ever, only a script that makes the sampler says (deepspeed 0.19.8
         # deepspeed/runtime/dataloader.py:18), or a worker that joins the group.
         run = any(map(_is_run, self._above(function)))
-        own = [(f, loop) for f, loop in own if run or epoch_of(loop) or _passes_again(loop)]
+        own = [(f, loop) for f, loop in own if run or id(loop) in self._counted]
         joined = bool(own)
         if not own:
             own = [
                 (f, o)
                 for f, o in self._all
-                if f.module is function.module and epoch_of(o) and id(o) not in self._once
+                if f.module is function.module and epoch_of(f, o) and id(o) not in self._once
             ]
         own = [(f, loop) for f, loop in own if self._uses(f, loop, function, sampler)]
         own = [(f, loop) for f, loop in own if id(loop) not in self._once]
@@ -116,9 +117,16 @@ class Loops:
             return [], False
         return untold, len(untold) == len(own)
 
+    def _over_epochs(self, function: Function) -> Iterator[EpochLoop]:
+        turns = any(isinstance(node, ast.While) for node in own_nodes(function))
+        return epoch_loops(function, self._given_loaders(function) if turns else frozenset())
+
     def _endless(self, function: Function) -> Iterator[EpochLoop]:
-        if not function.is_generator:
-            return endless_loops(function)
+        given = self._given_loaders(function) if function.is_generator else frozenset()
+        return endless_loops(function, given)
+
+    def _given_loaders(self, function: Function) -> Set[str]:
+        """The parameters of a function that a call hands a loader, and what its object keeps of such, whatever they are called."""
         given = {name for name in function.parameters if self._is_given_loader(function, name)}
         init = function.cls.methods.get("__init__") if function.cls is not None else None
         # ALPRO 4ff6163 src/datasets/dataloader.py:166: `self.iterable = iterable`, and `InfiniteIterator(train_loader)`.
@@ -128,7 +136,7 @@ class Loops:
             if path.startswith("self.")
             and any(isinstance(v, ast.Name) and self._is_given_loader(init, v.id) for v in values)
         }
-        return endless_loops(function, given)
+        return given
 
     def _is_given_loader(self, function: Function | None, name: str) -> bool:
         """Whether a call hands a function a loader, by what it is called, for a parameter."""
@@ -158,7 +166,7 @@ class Loops:
         return [
             (user, loop)
             for user, loop in self._all
-            if epoch_of(loop)
+            if epoch_of(user, loop)
             and not _reads_no_sample(loop)
             and any(
                 isinstance(n, ast.Name | ast.Attribute) and last_name(n) in names
@@ -466,12 +474,19 @@ def _given(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def epoch_loops(function: Function) -> Iterator[EpochLoop]:
-    """The loops of a function that run through epochs."""
+def epoch_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterator[EpochLoop]:
+    """The loops of a function that run through epochs.
+
+    Args:
+        function: where they stand.
+        loaders: parameters and attributes that are given loaders, whatever they are called.
+    """
     for node in own_nodes(function):
         if not isinstance(node, ast.For | ast.While):
             continue
-        if (epoch_of(node) and _runs_epochs(node)) or _passes_again(node):
+        if (epoch_of(function, node) and _runs_epochs(node)) or _passes_again(
+            function, node, loaders
+        ):
             yield node
 
 
@@ -497,8 +512,11 @@ def _drawn(target: ast.expr) -> set[str]:
     return set(target_names(target))
 
 
-def _passes_again(loop: EpochLoop) -> bool:
-    """Whether each turn of a loop goes through all of a loader, until enough steps are done."""
+def _passes_again(function: Function, loop: EpochLoop, loaders: Set[str]) -> bool:
+    """Whether each turn of a loop goes through all of a loader, until enough steps are done.
+
+    ProphetNet 5cf70eb GENIE/train_util/train_util.py:172: `epoch_iterator = tqdm(train_dataloader)` in each turn.
+    """
     match loop:
         case ast.While(
             test=ast.Compare()
@@ -511,31 +529,42 @@ def _passes_again(loop: EpochLoop) -> bool:
         ):
             # Who hands batches out for ever trains nothing itself: `endless_loops`.
             return any(
-                isinstance(s, ast.For) and _is_loader(_gone_through(s.iter)) and not _hands_out(s)
+                isinstance(s, ast.For)
+                and _is_loader(each := _gone_through(function, s.iter), loaders)
+                and not _hands_out(s, {dotted_name(each)})
                 for s in body
             )
     return False
 
 
-def _gone_through(iterable: ast.expr) -> ast.expr:
+def _gone_through(function: Function, iterable: ast.expr) -> ast.expr:
     """What a loop goes through, without what counts its turns or shows how far it is."""
-    match iterable:
+    match _kept(function, iterable):
         case ast.Call(func=func, args=[inner, *_]) if last_name(func) in ("enumerate", "tqdm"):
-            return _gone_through(inner)
+            return _gone_through(function, inner)
     return iterable
 
 
-def epoch_of(loop: EpochLoop) -> str:
+def _kept(function: Function, iterable: ast.expr) -> ast.expr:
+    """The bar that a function keeps under a name before it goes through it: `epochs = trange(number)`."""
+    match assignments(function).get(dotted_name(iterable)):
+        case [ast.Call(func=func) as bar] if last_name(func) in _BARS:
+            return bar
+    return iterable
+
+
+def epoch_of(function: Function, loop: EpochLoop) -> str:
     """What counts the epochs of a loop; "" where nothing does.
 
     sam2 2b90b9f training/trainer.py: `while self.epoch < self.max_epochs`, with `self.epoch += 1` at its end;
     tevatron src/tevatron/megatron/driver/train.py: `while global_step < total_steps`, with `epoch += 1` there;
-    vq-vae-2-pytorch ef5f67c train_vqvae.py: `for i in range(args.epoch)`.
+    vq-vae-2-pytorch ef5f67c train_vqvae.py: `for i in range(args.epoch)`; EasyNLP a4ee956 examples/X-STA/run_xqa.py:289:
+    `for epc in train_iterator`, which is a `trange`.
     """
     match loop:
         case ast.For(target=ast.Name() | ast.Attribute() as target, iter=turns) if _is_epoch(
             target
-        ) or _counts_epochs(turns):
+        ) or _counts_epochs(_kept(function, turns)):
             return ast.unparse(target)
         case ast.While(test=ast.Compare(left=ast.Name() | ast.Attribute() as counter)) if _is_epoch(
             counter
@@ -629,12 +658,10 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
 def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:
     """Whether a statement yields each batch of a loader."""
     match statement:
-        case ast.For(iter=loader, body=body) if (
-            _is_loader(loader) or dotted_name(loader) in loaders
-        ):
+        case ast.For(iter=loader, body=body) if _is_loader(loader, loaders):
             return any(isinstance(part, ast.Yield) for inner in body for part in walk(inner))
         case ast.Expr(value=ast.YieldFrom(value=loader)):
-            return _is_loader(loader) or dotted_name(loader) in loaders
+            return _is_loader(loader, loaders)
     return False
 
 
@@ -646,13 +673,13 @@ def _begins_anew(handler: ast.ExceptHandler, loaders: Set[str]) -> bool:
         isinstance(s, ast.Assign)
         and isinstance(s.value, ast.Call)
         and last_name(s.value.func) == "iter"
-        and all(_is_loader(each) or dotted_name(each) in loaders for each in s.value.args)
+        and all(_is_loader(each, loaders) for each in s.value.args)
         for s, _ in statements(handler.body)
     )
 
 
-def _is_loader(node: ast.expr) -> bool:
-    return "load" in last_name(node).lower()
+def _is_loader(node: ast.expr, loaders: Set[str] = frozenset()) -> bool:
+    return "load" in last_name(node).lower() or dotted_name(node) in loaders
 
 
 def _runs_epoch(statement: ast.Expr | ast.Assign) -> bool:

@@ -29,7 +29,7 @@ def repaired(
     model: Model, function: Function, call: ast.Call, user: Function, loop: EpochLoop
 ) -> Fix:
     """The fix: an edit where the loop can name the sampler, by itself or by the loader it runs through, else advice."""
-    epoch = epoch_of(loop)
+    epoch = epoch_of(user, loop)
     if told_in_vain(user):
         advice = "Call `set_epoch()` of the new sampler, behind the line that makes it"
         return Fix(Applicability.DISPLAY, advice)

@@ -12,7 +12,7 @@ test on (for a `Trainer`, one that is started on several ranks and makes it late
 set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
-(information). And `webdataset.shuffle()` of the shards in front of `split_by_node`.
+(information). And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -63,6 +63,7 @@ from distlint.rule import Status
 
 from .drawn import drawn_seed
 from .listed import Listed, listed_samples
+from .mixed import drawn_mixtures
 from .numbered import numbered_sets
 from .piped import shuffled_shards
 from .repair import repaired
@@ -91,6 +92,7 @@ _DIVIDES = (
     "prepare_data_loader",
 )
 _OVERLAP = "the ranks shuffle differently, so that their parts overlap and leave samples out"
+_SHOWN = 5
 _PARTING = ("split", "permutation", "randperm")
 _LEAK = "the ranks split differently, so that what one trains on is in the test set of another"
 
@@ -140,6 +142,8 @@ def check(model: Model) -> Iterator[Finding]:
                 f"nothing is seeded: {how}. Give it a seed.",
                 place_of(module, split),
             )
+        if mixtures := drawn_mixtures(model, module):
+            yield _mixed(module, *mixtures)
         for shuffle, divides in shuffled_shards(model, module):
             yield Finding(
                 CODE,
@@ -154,6 +158,20 @@ def check(model: Model) -> Iterator[Finding]:
         for made, used in numbered_sets(model, module):
             yield _numbered(module, made, used)
         yield from map(_listed, listed_samples(model, module))
+
+
+def _mixed(module: Module, first: ast.Call, *more: ast.Call) -> Finding:
+    advice = "Give it a `seed`"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        "without a `seed` each process draws a mixture of its own, whatever the program seeds, and is given its part of it "
+        f"by index, so that samples are seen twice and others never. {advice}.",
+        place_of(module, first),
+        tuple(related(module, each, "and here") for each in more[:_SHOWN]),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _unordered(module: Module, use: Unordered) -> Finding:

@@ -123,13 +123,13 @@ def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
     datasets 5.2.0 datasets/arrow_dataset.py:4951 and 5179).
     """
     found: list[ast.Call] = []
-    if any(word in module.source.text for word in _BY_METHOD) and _has_ranks(model, module):
+    if any(word in module.source.text for word in _BY_METHOD) and has_ranks(model, module):
         for call in model.calls(*(f".{word}" for word in _BY_METHOD), module=module):
             if not call.guarded_by_rank and _is_unseeded(model, module, call.site):
                 found.append(call.site.node)
     if any(word in module.source.text for word in WORDS):
         drawn = list(drawn_splits(model, module))
-        found += drawn if drawn and _has_ranks(model, module) else []
+        found += drawn if drawn and has_ranks(model, module) else []
     if "random_split" in module.source.text and model.is_distributed(module):
         found += [] if not is_divided(model, module) else _torch_splits(model, module)
     if found and not any(map(_seeds, linked(model.program, module))):
@@ -208,7 +208,7 @@ def _of_datasets(module: Module) -> bool:
     return any(name.partition(".")[0] == "datasets" for name in module.imports.values())
 
 
-def _has_ranks(model: Model, module: Module) -> bool:
+def has_ranks(model: Model, module: Module) -> bool:
     """Whether several ranks divide data in a file: a Trainer does so where the file is started on several."""
     if any(True for _ in model.calls(*_DIVIDES, module=module)):
         return True

@@ -1,0 +1,15 @@
+"""Data sets that are mixed in turn."""
+
+from datasets import interleave_datasets, load_dataset
+from transformers import Trainer, TrainingArguments, set_seed
+
+
+def main(model, shares):
+    set_seed(42)
+    speech, music = load_dataset("speech", split="train"), load_dataset("music", split="train")
+    data = interleave_datasets([speech, music], stopping_strategy="all_exhausted")
+    trainer = Trainer(model, TrainingArguments("out"), train_dataset=data)
+    trainer.train()
+
+
+main(None, [0.4, 0.6])
