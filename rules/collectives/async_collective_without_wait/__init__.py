@@ -152,8 +152,8 @@ def _barrier_follows(site: CallSite) -> bool:
                     last_name(called) == "barrier"
                 ):
                     return _group(call, 0) == group
-                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name()])):
-                    continue  # kept for later
+            if _is_put_away(after):
+                continue
             if not all(tensors) or any(dotted_name(n) in tensors for n in walk(after)):
                 return False
         inner = _around(site.function, inner)
@@ -190,7 +190,7 @@ def _read_before_wait(
     names = {tensor}
     for after in _following(function, statement):
         used = {n.id for n in walk(after) if isinstance(n, ast.Name)}
-        if _is_dropped_copy(after):
+        if _is_dropped_copy(after) or (_is_put_away(after) and handle not in used):
             continue
         if handle in used or not isinstance(
             after, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
@@ -210,6 +210,17 @@ def _read_before_wait(
         if any(dotted_name(t) in names for t in getattr(after, "targets", ())):
             return None
     return None
+
+
+def _is_put_away(statement: ast.stmt) -> bool:
+    """Whether a statement puts something into a list for later, which reads nothing of it.
+
+    dlrm 090956e extend_distributed.py:234: `gather_list.append(out_tensor)`, whose handles a request waits for.
+    """
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[ast.Name()])):
+            return True
+    return False
 
 
 def _is_dropped_copy(statement: ast.stmt) -> bool:
