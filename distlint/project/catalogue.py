@@ -37,12 +37,13 @@ def _encode(rule: Rule) -> list[Any]:
         literals,
         rule.module,
         with_launch,
+        rule.needs_ranks,
     ]
 
 
 def _decode(row: list[Any], registered: dict[str, Rule]) -> Rule:
     """The rule of a row; `registered` is filled with all rules when the first one runs."""
-    code, name, severity, status, literals, module, with_launch = row
+    code, name, severity, status, literals, module, with_launch, needs_ranks = row
     return Rule(
         code=str(code),
         name=str(name),
@@ -55,6 +56,7 @@ def _decode(row: list[Any], registered: dict[str, Rule]) -> Rule:
         check_launch=(
             (lambda files: _launch_check_of(str(code), registered)(files)) if with_launch else None
         ),
+        needs_ranks=bool(needs_ranks),
     )
 
 

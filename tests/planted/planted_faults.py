@@ -216,8 +216,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_INTERPRETER}/narrowing.py",
-        "other = _names_data(kinds) if taken else _names_wrapper(kinds)",
-        "other = _names_wrapper(kinds) if taken else _names_data(kinds)",
+        "other = _names_data(kinds) or _names_classes(frame, kinds)",
+        "other = _names_wrapper(kinds)",
         "isinstance(model, DDP) says that the model is bare",
     ),
     # -- signatures

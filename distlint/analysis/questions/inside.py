@@ -129,10 +129,7 @@ def _makers(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> It
 def _made_by(
     live: LiveProgram, function: Function, model: ast.expr, wrap: ast.Call, depth: int = 3
 ) -> Iterator[str]:
-    """The names of what makes what an expression of a function is; of a parameter, what the callers hand over.
-
-    Where nobody does, whoever uses the library has a model for what is called one (magvit2-pytorch issue 22).
-    """
+    """The names of what makes what an expression of a function is; of a parameter, what the callers hand over."""
     path = ast.unparse(model)
     for made in (model, *assignments(function).get(path, ())):
         if isinstance(made, ast.Name) and made is not model and depth:
@@ -145,10 +142,7 @@ def _made_by(
             yield name
     if path in function.parameters and depth:
         position = function.parameters.index(path)
-        callers = live.callers.get(function, ())
-        if not callers and _makes_models(path):
-            yield path
-        for caller in callers:
+        for caller in live.callers.get(function, ()):
             given = caller.argument_node(position, "") or caller.argument_node(None, path)
             if given is not None:
                 yield from _made_by(live, caller.function, given, wrap, depth - 1)
