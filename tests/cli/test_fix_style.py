@@ -415,7 +415,7 @@ def test_rank_0_of_a_trainer_of_lightning(distlint: Program, tmp_path: Path) -> 
 def test_without_a_native_form_the_fix_is_shown_with_what_to_do(
     distlint: Program, tmp_path: Path
 ) -> None:
-    body = "    torch.save(torch.rand(3), path)\n    dist.barrier(group=path)\n"
+    body = "    print(os.environ['LOCAL_RANK'])\n    torch.save(torch.rand(3), path)\n    dist.barrier(group=path)\n"
     assert fixed(distlint, tmp_path, body, *NATIVE) == []
     said = distlint("check", "--config", str(_native_settings(tmp_path))).out
     assert "needs distlint where the code runs" in " ".join(said.split())
