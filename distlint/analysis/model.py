@@ -22,7 +22,7 @@ from distlint.analysis.live.processes import is_of_tests
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.places import place_of, related, source_of, span_of
+from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.entry_points import entries_to, shown
@@ -42,7 +42,7 @@ from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.questions.starting import is_before_ranks
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
-from distlint.analysis.questions.without_group import innermost, is_never_led_to, is_without_group
+from distlint.analysis.questions.without_group import is_never_led_to, is_without_group
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.knowledge.facts import Knowledge
@@ -111,7 +111,7 @@ class Model(LiveProgram):
         )
 
     def _only_one_comes(self, module: Module, line: int) -> bool:
-        if innermost(module, line) in self.alone:
+        if innermost_at(module, line) in self.alone:
             return True
         entries = entries_to(self.program, module, line)
         if entries is None:

@@ -475,7 +475,7 @@ def callers_of(functions: Iterable[Iterable[CallSite]]) -> dict[Function, list[C
     return callers
 
 
-class Leading:
+class ComingTo:
     """The runs that come to something: in them, or in the runs that they call at any depth."""
 
     def __init__(self, holds: Callable[[Summary], bool]) -> None:

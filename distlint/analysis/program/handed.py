@@ -7,6 +7,7 @@ of functions and methods, which are told apart by name alone (`config.tracker.cr
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -103,8 +104,12 @@ def _naming_in(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
 
 @remembered
 def callers_by_name(program: Program, function: Function) -> tuple[tuple[Function, ast.Call], ...]:
-    """The calls that may be of a function: by its name, of a constructor by the names of its classes."""
-    return tuple(_found_callers(program, function))
+    """The calls with arguments that may be of a function: by its name, of a constructor by the names of its classes."""
+    return tuple(
+        (user, call)
+        for user, call in _found_callers(program, function)
+        if call.args or call.keywords
+    )
 
 
 def _found_callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:
@@ -170,18 +175,22 @@ def namings(program: Program, name: str) -> Namings:
 
     Constructors, `forward` and what Python calls for operators are called without their name.
     """
-    calls: list[tuple[Function, ast.Call]] = []
-    named = int(name == "forward" or name.startswith("__"))
-    for module in program.modules.values():
-        if name not in module.source.text:
-            continue
-        for function in module.all_functions:
-            for node in own_nodes(function):
-                if isinstance(node, ast.Call) and last_name(node.func) == name:
-                    calls.append((function, node))
-                elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    named += last_name(node) == name
-    return Namings(tuple(calls), named > len(calls))
+    modules = [each for each in program.modules.values() if name in each.source.text]
+    calls = [each for module in modules for each in _calls(module).get(name, ())]
+    named = sum(_reads(module)[name] for module in modules)
+    unnamed = name == "forward" or name.startswith("__")
+    return Namings(tuple(calls), unnamed or named > len(calls))
+
+
+@remembered
+def _reads(module: Module) -> Counter[str]:
+    """How often a file reads each name, of whatever object."""
+    return Counter(
+        last_name(node)
+        for function in module.all_functions
+        for node in own_nodes(function)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    )
 
 
 def argument_of(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:
@@ -201,6 +210,6 @@ def _calls(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
     found: dict[str, list[tuple[Function, ast.Call]]] = {}
     for function in module.all_functions:
         for node in own_nodes(function):
-            if isinstance(node, ast.Call) and (node.args or node.keywords):
+            if isinstance(node, ast.Call):
                 found.setdefault(last_name(node.func), []).append((function, node))
     return found

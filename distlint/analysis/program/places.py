@@ -1,11 +1,11 @@
-"""Where a syntax node stands: for findings, for edits, and as text."""
+"""Where a syntax node stands: for findings, for edits, and as text; and what stands at a line."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
 
-from distlint.analysis.program.definitions import Module
+from distlint.analysis.program.definitions import Function, Module
 from distlint.columns import segment
 from distlint.edits import Span
 from distlint.findings import Place, Related
@@ -46,3 +46,22 @@ def place_of_any(node: ast.AST) -> tuple[int, int, int, int]:
 def source_of(module: Module, node: ast.AST) -> str:
     """The text of a node as written."""
     return segment(module.source.text, node)
+
+
+def functions_at(module: Module, line: int) -> list[Function]:
+    """The functions with a name that hold a line of a file."""
+    return [
+        each
+        for each in module.all_functions
+        if isinstance(each.node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and each.node.lineno <= line <= (each.node.end_lineno or each.node.lineno)
+    ]
+
+
+def innermost_at(module: Module, line: int) -> Function:
+    """The innermost of them; the file's body where there is none."""
+    return max(
+        functions_at(module, line),
+        key=lambda each: getattr(each.node, "lineno", 0),
+        default=module.body,
+    )

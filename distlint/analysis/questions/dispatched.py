@@ -36,7 +36,6 @@ def is_of_other_command(
     commands = commands_of(function.module)
     if function not in commands:
         return False
-    beside = {each.node for each in commands if each is not function}
     run = [
         (entry, each)
         for entry in {*entries, function.module}
@@ -44,17 +43,8 @@ def is_of_other_command(
         if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     ]
     reached = {part for _, part in named_from(program, [*run, (function.module, function.node)])}
-    return all(
-        made.node not in reached and (made.node in beside or _is_below(program, commands, made))
-        for made, _ in makers
-    )
-
-
-def _is_below(program: Program, commands: frozenset[Function], made: Function) -> bool:
-    return any(
-        made.node is part
-        for _, part in named_from(program, [(each.module, each.node) for each in commands])
-    )
+    below = {part for _, part in named_from(program, [(e.module, e.node) for e in commands])}
+    return all(made.node in below - reached for made, _ in makers)
 
 
 @remembered

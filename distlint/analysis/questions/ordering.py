@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import Leading, called, groups_of, maybe_guarded
+from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
 from distlint.analysis.questions.carried import left_to_main
@@ -101,7 +101,7 @@ class Traces:
         self._known: dict[Summary, list[Step]] = {}
         self._own: dict[tuple[CallSite, bool], tuple[Step, ...]] = {}
         """What a call does itself, by whether the function that it calls is known."""
-        self._leading = Leading(self._has_steps)
+        self._leading = ComingTo(self._has_steps)
 
     def _has_steps(self, summary: Summary) -> bool:
         return any(self._own_of(site, None) for site in summary.calls)

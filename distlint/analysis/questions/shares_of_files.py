@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Value, Variance
-from distlint.analysis.live.joint_entry import Leading, called, groups_of
+from distlint.analysis.live.joint_entry import ComingTo, called, groups_of
 from distlint.analysis.live.processes import SAYS_RANKS
 from distlint.analysis.live.several import has_no_ranks
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
@@ -233,7 +233,7 @@ class _Acts:
     def __init__(self) -> None:
         self._known: dict[Summary, list[Act]] = {}
         self._own: dict[CallSite, tuple[Act, ...]] = {}
-        self._leading = Leading(self._has_acts)
+        self._leading = ComingTo(self._has_acts)
 
     def _has_acts(self, summary: Summary) -> bool:
         return any(

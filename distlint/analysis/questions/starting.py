@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.handed import namings
+from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import own_nodes, spawned_index
-from distlint.analysis.questions.without_group import innermost
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -29,7 +29,7 @@ def is_before_ranks(program: Program, module: Module, line: int) -> bool:
     EasyNLP a4ee956 examples/agree/training/main_all.py:267: `main` copies the code, asks `if args.distributed:` and spawns.
     The option says whether there will be ranks; it does not tell them apart.
     """
-    return _is_above(program, innermost(module, line), line, _MAX_CALLERS)
+    return _is_above(program, innermost_at(module, line), line, _MAX_CALLERS)
 
 
 def _is_above(program: Program, function: Function, line: int, depth: int) -> bool:

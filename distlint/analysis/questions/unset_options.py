@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.places import functions_at
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.constant_flags import NO_CONSTANT, constant_flag
 from distlint.analysis.questions.leftover import (
@@ -39,12 +40,7 @@ def is_for_unset_option(live: LiveProgram, module: Module, line: int) -> bool:
     MeMOTR 7de13f4 models/runtime_tracker.py:98: `if self.visualize:`, False in the constructor, as it is in that of the
     one that makes the object, whom nobody tells otherwise.
     """
-    around = [
-        function
-        for function in module.all_functions
-        if isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and function.node.lineno <= line <= (function.node.end_lineno or 0)
-    ]
+    around = functions_at(module, line)
     if not led_to_by_scripts(live, module):
         return bool(refused_options(live.program)) and any(
             _is_for_refused_value(live.program, function, line) for function in around

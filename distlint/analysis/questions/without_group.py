@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, namings
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import (
     assignments,
     default_of,
@@ -55,7 +56,7 @@ def is_without_group(
     satlas cmd/model/train.py:336 is the `else` of `if is_distributed:`, under which the group is made. LongVA
     text_extend/eval_text_ppl.py:165 writes with `--save-tokenized` and returns, above `Accelerator()`.
     """
-    function = innermost(module, line)
+    function = innermost_at(module, line)
     makers = [(entry, *maker) for entry in entries for maker in _makers(program, entry)]
     if not makers:
         return False
@@ -74,7 +75,7 @@ def is_never_led_to(program: Program, entry: Module, module: Module, line: int) 
     yolov9 5b1ea9a val.py:313 is below `if not training:`, and train.py gives the function a model: `training = model is
     not None`. As svoice svoice/separate.py:88, `if not model:`.
     """
-    function = innermost(module, line)
+    function = innermost_at(module, line)
     if function.is_module_body:
         return False
     if namings(program, function.name).others:
@@ -125,17 +126,6 @@ def _holds(function: Function, test: ast.expr, given: frozenset[str]) -> bool | 
                 case [ast.UnaryOp() | ast.Compare() as value]:
                     return _holds(function, value, given)
     return None
-
-
-def innermost(module: Module, line: int) -> Function:
-    """The innermost function that holds a line of a file; the file's body where none does."""
-    inner = [
-        each
-        for each in module.all_functions
-        if isinstance(each.node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and each.node.lineno <= line <= (each.node.end_lineno or each.node.lineno)
-    ]
-    return max(inner, key=lambda each: each.node.lineno, default=module.body)  # type: ignore[union-attr]
 
 
 @remembered

@@ -25,7 +25,7 @@ def drawn_mixtures(model: Model, module: Module) -> list[ast.Call]:
     """The calls of `interleave_datasets` with probabilities and without a seed, where ranks divide the data by index.
 
     It draws from `np.random.default_rng(seed)`, which no seed of the program reaches (datasets 5.2.0
-    datasets/arrow_dataset.py: `_interleave_map_style_datasets`). AnyGPT 282b58f
+    datasets/arrow_dataset.py:7298). AnyGPT 282b58f
     anygpt/src/train/stage1_pretrain.py:557.
     """
     text = module.source.text
