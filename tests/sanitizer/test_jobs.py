@@ -75,10 +75,20 @@ def test_ranks_that_nobody_of_ours_has_started(tmp_path: Path) -> None:
     assert "end" not in zero[1] + one[1]
 
 
+LATE = """\
+import time
+from distlint.hardware.sanitizer import job_store
+told = job_store.RankSide.tell
+job_store.RankSide.tell = lambda side, lines: (time.sleep(0.3), told(side, lines))[1]
+"""
+
+
 @pytest.mark.slow
 def test_rank_0_that_gloo_aborts_is_reported_all_the_same(tmp_path: Path) -> None:
-    """The job's store goes with it."""
-    zero, _ = _both(tmp_path, _environment(tmp_path), "shape")
+    """The job's store goes with it, and rank 1 aborts as soon as it is in the collective."""
+    env = _environment(tmp_path)
+    (tmp_path / "train.py").write_text(LATE + SCRIPT)
+    zero, _ = _both(tmp_path, env, "shape")
     assert "They differ in number of elements: 8 on rank 0; 4 on rank 1." in zero[2]
 
 

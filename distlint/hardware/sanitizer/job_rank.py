@@ -31,6 +31,8 @@ _PAUSE = 0.2
 """Seconds between two looks for a word of the watcher."""
 _BEHIND = 0.02
 """Seconds between two looks whether the watcher has come nearer."""
+_KEEPS_UP = 1.0
+"""Seconds that a collective of the CPU waits at most until the others can know of it."""
 _START = 60.0
 """Seconds that ranks wait for the watcher, which has to load torch."""
 _BEAT = 1.0
@@ -65,10 +67,10 @@ def join(options: str) -> None:
         os.environ[REPLICAS] = "1"
     events, tell = os.pipe()
     listen, ask = os.pipe()
-    recorder = Recorder(tell)
-    teller = _Teller(RankSide(store, rank), events, ask, watcher)
-    greeting = {"rank": rank, "ranks": ranks, "pid": os.getpid()}
-    os.write(tell, json.dumps(greeting).encode() + b"\n")
+    greeting = json.dumps({"rank": rank, "ranks": ranks, "pid": os.getpid()}).encode() + b"\n"
+    teller = _Teller(RankSide(store, rank), events, ask, watcher, len(greeting))
+    recorder = Recorder(tell, teller.wait_for)
+    os.write(tell, greeting)
     recorder.install()
     teller.start()
     threading.Thread(
@@ -106,9 +108,17 @@ class _Teller(threading.Thread):
     """Puts what the recorder tells into the store, and does what the watcher says."""
 
     def __init__(
-        self, side: RankSide, events: int, ask: int, watcher: subprocess.Popen[bytes] | None
+        self,
+        side: RankSide,
+        events: int,
+        ask: int,
+        watcher: subprocess.Popen[bytes] | None,
+        greeting: int,
     ) -> None:
+        """The first `greeting` bytes of what can be read at `events` are not the recorder's."""
         super().__init__(name="distlint", daemon=True)
+        self._handed_on = -greeting
+        self._progress = threading.Condition()
         self._side = side
         self._events = events
         self._ask = ask
@@ -126,6 +136,14 @@ class _Teller(threading.Thread):
                 self._step()
         # The recorder falls silent then, and the program goes on.
         os.close(self._events)
+        with self._progress:
+            self._over = True
+            self._progress.notify_all()
+
+    def wait_for(self, written: int) -> None:
+        """Wait until so many bytes of the recorder are in the store, for as long as this keeps up."""
+        with self._progress:
+            self._progress.wait_for(lambda: self._over or self._handed_on >= written, _KEEPS_UP)
 
     def let_the_watcher_end(self) -> None:
         """Give the watcher, if this rank started it, time for the other ranks and for its report."""
@@ -148,6 +166,9 @@ class _Teller(threading.Thread):
         whole, end, self._rest = (self._rest + data).rpartition(b"\n")
         if whole:
             self._side.tell((whole + end).decode())
+        with self._progress:
+            self._handed_on += len(data)
+            self._progress.notify_all()
         if not data:
             self._side.tell("")
             self._over = True

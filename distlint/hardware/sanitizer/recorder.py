@@ -51,8 +51,11 @@ _DEPTH = 24
 class Recorder:
     """Writes events to a pipe. One a process; a forked child (a DataLoader worker) stays silent."""
 
-    def __init__(self, pipe: int) -> None:
+    def __init__(self, pipe: int, handed_on: Callable[[int], None] | None = None) -> None:
+        """`handed_on` waits until so many bytes have left this process, where the pipe ends in it."""
         self._pipe = pipe
+        self._handed_on = handed_on
+        self._written = 0
         self._closed = False
         self.process = os.getpid()
         self._lock = threading.Lock()
@@ -182,6 +185,9 @@ class Recorder:
         if self._forwards and _called_by_autograd(sys._getframe(2)):
             event["forward"] = self._forwards
         self._tell(event, self._stack(sys._getframe()))
+        # gloo aborts the process where the sizes differ, at once and from a thread of its own.
+        if self._handed_on is not None and any(tensor.is_cpu for tensor in tensors):
+            self._handed_on(self._written)
 
     def _group_ranks(self, group: Any) -> tuple[int, ...]:
         """The global ranks of a group; told to the parent when first seen, or when changed."""
@@ -323,6 +329,7 @@ class Recorder:
                     text = json.dumps({"kind": "stack", "id": number, "frames": frames}) + "\n"
                 event["stack"] = number
             data = (text + json.dumps(event) + "\n").encode()
+            self._written += len(data)
             try:
                 while data:
                     data = data[os.write(self._pipe, data) :]
