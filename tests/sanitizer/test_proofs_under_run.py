@@ -48,7 +48,6 @@ def test_divergence_is_where_check_reports(path: Path, tmp_path: Path) -> None:
         pytest.skip(missing)
     script = tmp_path / "proof.py"
     script.write_bytes(path.read_bytes())
-    (tmp_path / "pyproject.toml").write_text("[tool.distlint]\npreview = true\n")
     options = ["-n", str(declaration.ranks), "--stall-timeout", "3", "--json"]
     command = [sys.executable, "-m", "distlint", "run", *options, str(script)]
     done = subprocess.run(

@@ -334,6 +334,9 @@ def _finding(
         f"rank 0 alone has set `{flag}`: it goes one way here, and the other ranks wait in "
         f"`{waiting.site.method}` (line {waiting.site.node.lineno}). {fix.message}.",
         place_of(function.module, asked.test),
-        (related(function.module, guard.test, "rank 0 alone sets it"),),
+        (
+            related(function.module, guard.test, "rank 0 alone sets it"),
+            related(function.module, waiting.site.node, "the other ranks wait here"),
+        ),
         fix,
     )
