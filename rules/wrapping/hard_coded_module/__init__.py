@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 CODE = "DL204"
 NAME = "hard-coded-module"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 NEEDS_RANKS = False
 
