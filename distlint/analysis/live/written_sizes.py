@@ -12,6 +12,7 @@ from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge.numbering import is_numbered
 from distlint.nodes import walk
 
 _SIZE: Final = "world_size"
@@ -22,8 +23,6 @@ _SEVERAL: Final = re.compile(
     r"|Process\(|get_rank\(|get_world_size\(|Accelerator\(|Trainer\("
 )
 """What a script has that asks for its number, or may be told it."""
-_IS_TOLD: Final = re.compile(r"WORLD_SIZE|LOCAL_RANK|torchrun|torch\.distributed\.(?:run|launch)\b")
-"""What files have whose processes a launcher starts."""
 _STARTERS: Final = frozenset(
     {
         "spawn",
@@ -107,7 +106,7 @@ def settles_on_one(program: Program, function: Function) -> bool:
     known = {id(n) for each in (*filter(_sets_one, run), *other_arms) for n in walk(each)}
     around = imported_below(program, module)
     return (
-        not any(_IS_TOLD.search(each.source.text) for each in around)
+        not any(is_numbered(each.source.text) for each in around)
         and not any(
             isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
             for node in walk(function.node)
