@@ -423,3 +423,23 @@ class KeepsADeviceForNobody:
 
     def step(self, batch):
         return batch.cuda()
+
+
+def many_devices(model, data):
+    # waifu-diffusion trainer/diffusers_trainer.py:679
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)  # expect: DL504
+    if rank == 0:
+        print(len(data))
+    model.encoder = DDP(model.encoder, device_ids=[rank], output_device=rank)
+    model.decoder = DDP(model.decoder, device_ids=[rank], output_device=rank)
+
+
+def many_devices_by_another_name(model, args):
+    # NeuralSpeech 8cf4fbc AdapterASR/train.py:377
+    dist.init_process_group("nccl")
+    local_rank = dist.get_rank()
+    args.is_first = local_rank == 0
+    torch.cuda.set_device(local_rank)  # expect: DL504
+    return DDP(model, device_ids=[local_rank], output_device=local_rank)
