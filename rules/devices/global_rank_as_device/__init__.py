@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -298,42 +298,47 @@ def _written_once(
     NeuralSpeech 8cf4fbc AdapterASR/train.py:377 calls the rank `local_rank`: then it becomes that, and what else reads it
     asks for the rank itself.
     """
-    names = [n for each in places for n in walk(each.node) if isinstance(n, ast.Name)]
-    rank = next((n.id for n in names if _is_global_rank(n)), "")
-    if not all(
-        isinstance(edit, Replace) and edit.code.count(_LOCAL_RANK) == 1 for edit in edits
-    ) or [n for n in names if n.id == rank and _is_global_rank(n)] != [
-        n for n in names if _is_global_rank(n)
-    ]:
+    names = [n for each in places for n in walk(each.node) if _is_global_rank(n)]
+    made = _only_assignment(function, names)
+    texts = tuple(edit for edit in edits if isinstance(edit, Replace))
+    if len(texts) < len(edits) or not all(edit.code.count(_LOCAL_RANK) == 1 for edit in texts):
         return ()
-    assigned = [
+    if made is not None and last_name(made.targets[0]) == _NAME:
+        return _asked_anew(function, made, names)
+    first = next((s for s in function.body if places[0].node in walk(s)), None)
+    at = made or first
+    if at is None or any(isinstance(n, ast.Name) and n.id == _NAME for n in walk(function.node)):
+        return ()
+    return (
+        Insert(span_of(at), f"{_NAME} = {_LOCAL_RANK}", after=made is not None),
+        *(replace(edit, code=edit.code.replace(_LOCAL_RANK, _NAME)) for edit in texts),
+    )
+
+
+def _only_assignment(function: Function, names: Sequence[ast.AST]) -> ast.Assign | None:
+    """The one statement of a function that gives all of some names their value; None where they are none of its own."""
+    ids = {n.id for n in names if isinstance(n, ast.Name)}
+    if len(ids) != 1 or not all(isinstance(n, ast.Name) for n in names):
+        return None
+    stored = [
         node
         for node in walk(function.node)
-        if isinstance(node, ast.Name) and node.id == rank and isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.Name) and node.id in ids and isinstance(node.ctx, ast.Store)
     ]
-    made = [
-        node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign) and node.targets == assigned
-    ]
-    if len(made) != 1 or rank in function.parameters:
-        return ()
-    if rank != _NAME:
-        if any(isinstance(n, ast.Name) and n.id == _NAME for n in walk(function.node)):
-            return ()
-        return (
-            Insert(span_of(made[0]), f"{_NAME} = {_LOCAL_RANK}", after=True),
-            *(
-                replace(edit, code=edit.code.replace(_LOCAL_RANK, _NAME))
-                for edit in edits
-                if isinstance(edit, Replace)
-            ),
-        )
-    asked = made[0].value
+    found = [n for n in own_nodes(function) if isinstance(n, ast.Assign) and n.targets == stored]
+    return found[0] if found and ids.isdisjoint(function.parameters) else None
+
+
+def _asked_anew(function: Function, made: ast.Assign, names: Sequence[ast.AST]) -> tuple[Edit, ...]:
+    """A variable that becomes the local rank, and the rank again in the one other place that reads it."""
+    asked, target = made.value, made.targets[0]
     others = [
         node
         for node in walk(function.node)
-        if isinstance(node, ast.Name) and node.id == rank and node not in (*names, *assigned)
+        if isinstance(node, ast.Name)
+        and isinstance(target, ast.Name)
+        and node.id == target.id
+        and node not in (*names, target)
     ]
     if not isinstance(asked, ast.Call) or asked.args or asked.keywords or len(others) > 1:
         return ()

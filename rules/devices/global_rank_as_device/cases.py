@@ -443,3 +443,13 @@ def many_devices_by_another_name(model, args):
     args.is_first = local_rank == 0
     torch.cuda.set_device(local_rank)  # expect: DL504
     return DDP(model, device_ids=[local_rank], output_device=local_rank)
+
+
+def rank_asked_for_each_device(model, unused):
+    # ProphetNet 5cf70eb AR-diffusion/train_utils/trainer.py:103
+    dist.init_process_group("nccl")
+    if unused:
+        model = DDP(model, device_ids=[dist.get_rank()], output_device=dist.get_rank(), find_unused_parameters=True)  # expect: DL504
+    else:
+        model = DDP(model, device_ids=[dist.get_rank()], output_device=dist.get_rank())
+    return model
