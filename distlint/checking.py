@@ -518,6 +518,8 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
             severity, where = rule.severity, ""
             if _is_template(entry):
                 severity, where = Severity.INFO, ", in a template"
+            elif _is_exported(entry):
+                severity, where = Severity.INFO, ", in a notebook that Databricks runs cell by cell"
             elif _is_of_older_python(entry):
                 # ProphetNet 5cf70eb GLGE_baselines/script/eval.py:41 starts its scores with `python2`: of no training's program.
                 severity = Severity.WARNING if "torch" in entry.text else Severity.INFO
@@ -550,6 +552,23 @@ def _is_template(entry: Entry) -> bool:
         failure is not None
         and failure.reason.startswith("syntax error")
         and ("{{" in entry.file.shown or _TEMPLATE.search(entry.text) is not None)
+    )
+
+
+_EXPORTED: Final = "# Databricks notebook source"
+"""The first line of a notebook that Databricks keeps as Python: its cells may hold magics and lines for the shell."""
+
+
+def _is_exported(entry: Entry) -> bool:
+    """Whether a file is the source of a notebook: what is no Python in it is IPython's.
+
+    dolly e2d664d train_dolly.py:155: `!deepspeed {num_gpus_flag} …`, in a cell of its own.
+    """
+    failure = entry.failure
+    return (
+        failure is not None
+        and failure.reason.startswith("syntax error")
+        and entry.text.startswith(_EXPORTED)
     )
 
 

@@ -70,7 +70,14 @@ class Names:
         return found[0] if found else None
 
     def available(self, module: str, name: str, before: int) -> bool:
-        """Whether `name` (or, where it is empty, the dotted `module`) already means the import."""
+        """Whether `name` (or, where it is empty, the dotted `module`) already means the import.
+
+        What a file reads and binds nowhere itself comes with a star: Pretrained-Language-Model 0598f02
+        JABER-PyTorch/run_alue.py:50, `from generate_data import *`, and `os.path` below.
+        """
+        from_star = any(at < before for at in self._star_at)
+        if not name and from_star and module in self._read and module not in self._meanings:
+            return True
         return any(
             imported.index < before
             and self._meanings[imported.local] == {imported.target}

@@ -154,10 +154,21 @@ class LaunchFiles:
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
-        """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes."""
+        """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes.
+
+        Where none is found beside the script, it is the only one of the project that is called so: EasyNLP a4ee956
+        examples/knowledge_distillation/meta_student_distill.sh:16, behind `cd` to a folder of somebody's machine.
+        """
         text = launch.script.text if launch.script is not None else None
-        meant = (each for each in _meant(text or "", script.path) if each in self.names)
-        return text is not None and next(meant, None) in self.any_rank
+        if not text:
+            return False
+        meant = [each for each in _meant(text, script.path) if each in self.names]
+        if not meant:
+            tail = "/" + posixpath.normpath(text).lstrip("./")
+            meant = [each for each in self.names if f"/{each}".endswith(tail)]
+            if len(meant) != 1:
+                return False
+        return meant[0] in self.any_rank
 
     def is_absent(self, path: str, beside: str) -> bool:
         """Whether a file that the one `beside` calls `path` is neither in its folder nor in one above.

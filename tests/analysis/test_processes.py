@@ -375,3 +375,47 @@ def test_runs_of_one_process_say_nothing_of_a_function_that_several_call_too() -
             ]
         )
         assert bool(list(model.divergences())) is diverges
+
+
+def settings(first: str, more: str = "") -> str:
+    return f"""
+        import argparse
+
+        def main():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--gpu", type=int, default=0)
+            parser.add_argument("--port", type=int)
+            args = parser.parse_args()
+            {more}
+            {first}
+            run(args)
+
+        def run(args):
+            if args.world_size > 1:
+                dist.barrier()
+            torch.save(args, args.path)
+
+        main()
+    """
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "several"),
+    [
+        ("args.world_size = 1", "", False),
+        ("if args.gpu is not None: args.world_size = 1", "", False),
+        ("if args.port is not None: args.world_size = 1", "", True),
+        ("if args.resume: args.world_size = 1", "", True),
+        ("args.world_size = 2", "", True),
+        ("args.world_size = 1", "args.world_size = int(os.environ['SIZE'])", True),
+        ("args.world_size = 1", "dist.init_process_group('nccl')", True),
+        ("args.world_size = 1", "args.size = os.environ['WORLD_SIZE']", True),
+        ("args.world_size = 1", "args.gpu = None", False),
+        ("if args.gpu is not None: args.world_size = 1", "args.gpu = None", True),
+    ],
+)
+def test_a_script_that_sets_the_number_of_processes_to_one(
+    first: str, more: str, several: bool
+) -> None:
+    """muzic 2b87396 getmusic/track_generation.py:600, and position_generation.py:697."""
+    assert ("run" in entered(settings(first, more))) is several

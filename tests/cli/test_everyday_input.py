@@ -182,6 +182,21 @@ def test_a_template_is_no_python_yet(
 
 
 @pytest.mark.parametrize(
+    ("first", "severity"),
+    [("# Databricks notebook source", "info"), ("# A notebook, in Databricks", "error")],
+)
+def test_the_source_of_a_notebook_has_lines_for_the_shell(
+    distlint: Program, tmp_path: Path, first: str, severity: str
+) -> None:
+    (tmp_path / "train.py").write_text(
+        f"{first}\nimport torch\n\n# COMMAND ----------\n\n!deepspeed train.py\n"
+    )
+    (row,) = rows(distlint("check", "--output-format", "json").out)
+    assert (row["code"], row["severity"]) == ("DL900", severity)
+    assert ("in a notebook" in row["message"]) is (severity == "info")
+
+
+@pytest.mark.parametrize(
     ("line", "severity"),
     [
         ("x = x.cuda(async=True)", "warning"),

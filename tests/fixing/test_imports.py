@@ -304,6 +304,13 @@ def test_a_dollar_in_the_braces_of_an_f_string_is_a_reference() -> None:
         ),
         ("import os.path\nx = 1\n", "os", "", "import os\nimport os.path\nx = 2\n"),
         ("import torch\nx = 1\n", "torch.distributed", "", None),
+        (
+            "from zoo import *\nos.getpid()\nx = 1\n",
+            "os",
+            "",
+            "from zoo import *\nos.getpid()\nx = 2\n",
+        ),
+        ("from zoo import *\nx = 1\n", "os", "", "from zoo import *\nimport os\nx = 2\n"),
     ],
 )
 def test_add_import(before: str, module: str, name: str, after: str | None) -> None:

@@ -72,6 +72,7 @@ def _found(
     code: str, tmp_path: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> list[dict[str, Any]]:
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     arguments = ["--no-cache", "--preview", "--select", code, "--output-format", "json"]
     with pytest.raises(SystemExit):

@@ -274,3 +274,43 @@ def test_files_of_ranks_in_storage_of_all_machines(
     """X-VLM cb4fff1 dataset/utils.py:117."""
     files = {"train.py": COLLECTS.format(storage=storage)}
     assert severities_in("DL310", tmp_path, files, capsys) == severities
+
+
+EACH_BATCH = """
+import json
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def write(rows, path):
+    with open(path, "w") as f:
+        json.dump(rows, f)
+
+
+def extract(model, data, path, epochs):
+    dist.init_process_group("nccl")
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    everything = []
+    for batch in loader:
+        rows = model(batch).tolist()
+        everything += rows
+        {each}
+    {last}
+"""
+
+
+@pytest.mark.parametrize(
+    ("each", "last", "severity"),
+    [
+        ("write(rows, path)", "", "info"),
+        ("write(everything, path)", "", "warning"),
+        ("pass", "write(everything, path)", "warning"),
+        ("pass", "for epoch in range(epochs): write(model(loader, epoch), path)", "warning"),
+    ],
+)
+def test_what_each_turn_of_a_loop_writes_over(
+    each: str, last: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PixArt-alpha cac2fd3 tools/extract_features.py:251: one process leaves the last batch, too."""
+    files = {"extract.py": EACH_BATCH.format(each=each, last=last)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

@@ -1189,3 +1189,82 @@ def main(folder):
     dist.init_process_group("nccl")
 """
     assert severities_in("DL101", tmp_path, {"train.py": text}, capsys) == [expected]
+
+
+LAUNCHED = """
+import argparse, os
+import torch, torch.distributed as dist
+{first}
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args{rest} = parser.{parse}()
+torch.cuda.set_device(args.local_rank)
+dist.init_process_group("nccl")
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "severity"),
+    [
+        ("import torch\n\nif torch._six.PY3:\n    import importlib\n", "info"),
+        (
+            "import torch\n\ndef text(x):\n    return isinstance(x, torch._six.string_classes)\n",
+            "error",
+        ),
+    ],
+)
+def test_a_helper_that_torch_2_cannot_import(
+    helper: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """scene_graph_benchmark 8e14944 maskrcnn_benchmark/utils/imports.py:4."""
+    files = {
+        "train.py": LAUNCHED.format(first="import importing", rest="", parse="parse_args"),
+        "importing.py": helper,
+        "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
+    }
+    assert severity in severities_in("DL805", tmp_path, files, capsys)
+
+
+@pytest.mark.parametrize(
+    ("more", "severity"), [({}, "info"), ({"old/train_teacher.py": "print(1)\n"}, "warning")]
+)
+def test_a_launch_in_a_folder_of_somebodys_machine(
+    more: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """EasyNLP a4ee956 examples/knowledge_distillation/meta_student_distill.sh:16."""
+    files = {
+        "teacher/train_teacher.py": LAUNCHED.format(
+            first="", rest=", rest", parse="parse_known_args"
+        ).replace("args.local_rank", "int(os.environ['LOCAL_RANK'])"),
+        "teach.sh": "cd /workspace/teacher\npython -m torch.distributed.launch --nproc_per_node 2 train_teacher.py\n",
+        **more,
+    }
+    assert severities_in("DL805", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("saved", "severity"),
+    [
+        ("# torch.save(state, os.path.join(args.output_dir, 'moments.pt'))", "info"),
+        ("torch.save(state, os.path.join(args.output_dir, 'moments.pt'))", "warning"),
+    ],
+)
+def test_a_checkpoint_that_no_line_writes(
+    saved: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pretrained-Language-Model 0598f02 JABER-PyTorch/run_alue.py:691."""
+    text = f"""
+import os
+import torch, torch.distributed as dist
+
+def save(args, state):
+    if dist.get_rank() == 0:
+        print(args.output_dir)
+        {saved}
+
+def resume(args, optimizer):
+    dist.barrier()
+    if os.path.isfile(os.path.join(args.model_path, "moments.pt")):
+        optimizer.load_state_dict(torch.load(os.path.join(args.model_path, "moments.pt")))
+"""
+    assert severities_in("DL505", tmp_path, {"train.py": text}, capsys) == [severity]

@@ -14,7 +14,12 @@ from collections.abc import Iterator
 from math import prod
 from typing import Final
 
-from distlint.analysis.live.written_sizes import handed_sizes, is_written_for_one, written_sizes
+from distlint.analysis.live.written_sizes import (
+    handed_sizes,
+    is_written_for_one,
+    settles_on_one,
+    written_sizes,
+)
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
@@ -233,6 +238,7 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
             or _sets_up(program, function)
             or _insists_on_one(function)
             or _is_of_one(function)
+            or settles_on_one(program, function)
         ):
             yield function
     if _insists_on_one(module.body) or is_written_for_one(program, module):

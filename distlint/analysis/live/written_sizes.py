@@ -1,15 +1,18 @@
-"""The number of processes where a program writes it into its settings: `args = Namespace(world_size=1, rank=0)`."""
+"""The number of processes where a program writes it into its settings: `args = Namespace(world_size=1, rank=0)`, `args.world_size = 1`."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
-from distlint.analysis.program.linked import importers
+from distlint.analysis.program.linked import imported_below, importers
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge.numbering import is_numbered
 from distlint.nodes import walk
 
 _SIZE: Final = "world_size"
@@ -20,6 +23,17 @@ _SEVERAL: Final = re.compile(
     r"|Process\(|get_rank\(|get_world_size\(|Accelerator\(|Trainer\("
 )
 """What a script has that asks for its number, or may be told it."""
+_STARTERS: Final = frozenset(
+    {
+        "spawn",
+        "start_processes",
+        "Process",
+        "init_process_group",
+        "init_distributed",
+        "init_distributed_mode",
+    }
+)
+"""Calls that start processes, or ask for those that there are."""
 
 
 def written_sizes(program: Program, function: Function, call: ast.Call) -> dict[str, object]:
@@ -70,6 +84,106 @@ def is_written_for_one(program: Program, module: Module) -> bool:
         if isinstance(node, ast.Call)
         for given in (*node.args, *(k.value for k in node.keywords))
     )
+
+
+@remembered
+def settles_on_one(program: Program, function: Function) -> bool:
+    """Whether a function sets the number of processes to 1, whatever it is told, and starts none; no file around sets another.
+
+    muzic 2b87396 getmusic/track_generation.py:600: `args.world_size = 1`, of which `args.distributed` is made; above,
+    position_generation.py:697 does so where `args.gpu is not None`, whose default is 0.
+    """
+    module = function.module
+    run = list(_surely_run(module, function.body))
+    if not any(map(_sets_one, run)):
+        return False
+    other_arms = [
+        each
+        for outer in walk(function.node)
+        if isinstance(outer, ast.If) and _is_never_none(module, outer.test)
+        for each in outer.orelse
+    ]
+    known = {id(n) for each in (*filter(_sets_one, run), *other_arms) for n in walk(each)}
+    around = imported_below(program, module)
+    return (
+        not any(is_numbered(each.source.text) for each in around)
+        and not any(
+            isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+            for node in walk(function.node)
+        )
+        and all(
+            id(node) in known
+            for each in around
+            if _SIZE in each.source.text
+            for node in walk(each.source.tree)
+            if isinstance(node, ast.Attribute)
+            and node.attr == _SIZE
+            and isinstance(node.ctx, ast.Store)
+        )
+    )
+
+
+def _surely_run(module: Module, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a body that run in any case, also those under a test of an option which is never None."""
+    for statement in body:
+        match statement:
+            case ast.If(test=test, body=inner) if _is_never_none(module, test):
+                yield from _surely_run(module, inner)
+            case ast.With(body=inner):
+                yield from _surely_run(module, inner)
+            case _:
+                yield statement
+
+
+def _sets_one(node: ast.AST) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Attribute(attr=attr)], value=ast.Constant(value=1)):
+            return attr == _SIZE
+    return False
+
+
+def _is_never_none(module: Module, test: ast.expr) -> bool:
+    """Whether a test asks if an option is not None that has another default: whoever starts the script gives a value."""
+    match test:
+        case ast.Compare(
+            left=ast.Attribute(attr=name),
+            ops=[ast.IsNot()],
+            comparators=[ast.Constant(value=None)],
+        ):
+            return name in _with_defaults(module)
+    return False
+
+
+@remembered
+def _with_defaults(module: Module) -> frozenset[str]:
+    """The options of a script whose default is a value, and that are assigned nothing else than values."""
+    found = set()
+    for node in walk(module.source.tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="add_argument"),
+                args=[*_, ast.Constant(value=str() as flag)],
+                keywords=keywords,
+            ) if not any(k.arg in ("dest", "nargs") for k in keywords):
+                default = next((k.value for k in keywords if k.arg == "default"), None)
+                if isinstance(default, ast.Constant) and default.value is not None:
+                    found.add(flag.lstrip("-").replace("-", "_"))
+    values = {
+        id(target)
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is not None
+        for target in node.targets
+    }
+    assigned = {
+        node.attr
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and id(node) not in values
+    }
+    return frozenset(found - assigned)
 
 
 def _settings(node: ast.expr) -> str:

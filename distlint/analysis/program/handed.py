@@ -106,10 +106,15 @@ def _naming_in(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
 def callers_by_name(program: Program, function: Function) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls with arguments that may be of a function: by its name, of a constructor by the names of its classes."""
     return tuple(
-        (user, call)
-        for user, call in _found_callers(program, function)
-        if call.args or call.keywords
+        (user, call) for user, call in calls_of(program, function) if call.args or call.keywords
     )
+
+
+@remembered
+def calls_of(program: Program, function: Function) -> tuple[tuple[Function, ast.Call], ...]:
+    """All calls that may be of a function, those without arguments too: what is so in each of them is so in all runs,
+    unless something else gets the function and calls it."""
+    return tuple(_found_callers(program, function))
 
 
 def _found_callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:

@@ -19,6 +19,7 @@ from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
 from distlint.analysis.questions.dispatched import commands_of
+from distlint.knowledge.numbering import VARIABLES, is_numbered, names_launcher
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -48,20 +49,7 @@ _NEEDS_GROUP: Final = frozenset(
 )
 """What raises an error without a process group, where it stands under no condition."""
 _SAMPLERS: Final = frozenset({"DistributedSampler"})
-_VARIABLES: Final = (
-    r"(?:(?:GLOBAL_|LOCAL_|NODE_|GROUP_)?RANK|(?:LOCAL_)?WORLD_SIZE"
-    r"|(?:SLURM_|OMPI_|PMI_|PMIX_|MV2_|HOROVOD_|MPI_)\w*(?:RANK|SIZE|PROCID|LOCALID|NTASKS|JOBID|JOB_ID))"
-)
-"""Variables by which launchers number the processes."""
-_NUMBERED: Final = re.compile(_VARIABLES)
-_NUMBERS: Final = re.compile(rf"[\"']{_VARIABLES}[\"']")
-"""An entry point that names one in whatever way. A library that has 0 for who was not launched says nothing of it:
-yolov9 5b1ea9a utils/general.py, `RANK = int(os.getenv("RANK", -1))`, which detect.py imports as well."""
-_NAMES_LAUNCHER: Final = re.compile(
-    r"torchrun|torch\.distributed\.(?:run|launch)\b|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py|mpirun|mpiexec|srun\b"
-    r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
-)
-"""What the text of a file has that is started with a launcher, or starts one."""
+_NUMBERED: Final = re.compile(VARIABLES)
 _STARTS: Final = re.compile(
     r"spawn\(|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|\blaunch\w*\(|torch\.distributed\.(?:run|launch)\b"
 )
@@ -169,7 +157,7 @@ def shown(program: Program, entry: Module) -> frozenset[Shown]:
     text = entry.source.text
     if is_of_tests(entry):
         return frozenset({Shown.RANKS} if _STARTS.search(text) or _MAKES_GROUP.search(text) else ())
-    if entry.path.endswith(_NOTEBOOK) or _NAMES_LAUNCHER.search(text) or _NUMBERS.search(text):
+    if entry.path.endswith(_NOTEBOOK) or is_numbered(text):
         return frozenset({Shown.RANKS})
     found = frozenset(each for part in led_to(program, entry) for each in _shown_by(program, *part))
     return found - {Shown.ANY_NUMBER} if _is_server(entry) else found
@@ -263,7 +251,7 @@ def _has_ranks(program: Program) -> bool:
     stable-dreamfusion 5550b91: `instantiate_from_config` makes a model of ldm, and nothing in all files a process group.
     """
     return any(
-        _NAMES_LAUNCHER.search(module.source.text)
+        names_launcher(module.source.text)
         or any(map(_OF_LIBRARIES.search, module.imports.values()))
         or any(
             is_start(program, module, node.func)

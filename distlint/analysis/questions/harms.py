@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.places import related
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.analysis.questions.contents import (
     is_fetched,
     is_handle,
@@ -62,6 +62,8 @@ _RUNS_MODEL: Final = re.compile(
     r"(?i)generate|forward|infer|predict|model|sample|decode|translate|transcribe|chat|loss|step"
 )
 """Last names of calls that take long, and as long as the rank's own data want."""
+_COUNTS: Final = re.compile(r"range\(|epoch", re.IGNORECASE)
+"""What a loop runs through that counts how often all of the data is gone through."""
 _LOGS: Final = re.compile(r"(?i)handler$|^add_sink$")
 """What writes into an open file as long as the process runs."""
 
@@ -98,6 +100,8 @@ def _is_a_share(live: LiveProgram, found: FileCall) -> Harm | None:
 
     SWivid/F5-TTS 2ae2c9b src/f5_tts/runtime/triton_trtllm/benchmark.py:467: totals of a DistributedSampler's part.
     """
+    if _is_left_by_the_last_turn(live, found):
+        return None
     known = live.answer(shares)
     held = [known.of(node) for each in _parts(found) for node in walk(each) if _is_expr(node)]
     of_share = next((each for each in held if each.is_share), None)
@@ -106,6 +110,58 @@ def _is_a_share(live: LiveProgram, found: FileCall) -> Harm | None:
     if _divides_itself(found.function) or _is_of_the_batch(found):
         return Harm("each has another part of the data: one part is left", (), True)
     return None
+
+
+def _is_left_by_the_last_turn(live: LiveProgram, found: FileCall) -> bool:
+    """Whether whoever calls a function does so at each turn of a loop, with one path and what that turn has made.
+
+    One process writes over what it has written as well: what is left is no rank's part. PixArt-alpha cac2fd3
+    tools/extract_features.py:251: `save_results(results, path, …)` for each batch opens `VAE-….txt` with "w".
+    """
+    function, path = found.function, found.path
+    if function.is_module_body or path is None or "a" in _mode(found):
+        return False
+    own = _names_in(path) - set(function.module.imports)
+    calls = calls_of(live.program, function)
+    return (
+        own <= set(function.parameters)
+        and bool(calls)
+        and all(_is_of_one_turn(user, call, function, own) for user, call in calls)
+    )
+
+
+def _is_of_one_turn(user: Function, call: ast.Call, function: Function, of_path: set[str]) -> bool:
+    """Whether a call stands in a loop through data, and is handed what is made of its element, and a path of all turns."""
+    turns = [n for n in own_nodes(user) if isinstance(n, ast.For) and call in walk(n)]
+    if len(turns) != 1 or _COUNTS.search(ast.unparse(turns[0].iter)):
+        return False
+    stores = {
+        n for n in own_nodes(user) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    inside = set(walk(turns[0]))
+    of_element = set(target_names(turns[0].target))
+    while (
+        more := {
+            name
+            for node in inside
+            if isinstance(node, ast.Assign) and not of_element.isdisjoint(_names_in(node.value))
+            for target in node.targets
+            for name in target_names(target)
+        }
+        - of_element
+    ):
+        of_element |= more
+    of_element -= {n.id for n in stores - inside} | set(user.parameters)
+    handed: dict[bool, set[str]] = {True: set(), False: set()}
+    for name in function.parameters:
+        argument = argument_of(call, function, name)
+        handed[name in of_path] |= _names_in(argument) if argument is not None else set()
+    made = {n.id for n in stores & inside}
+    return bool(handed[False]) and handed[True].isdisjoint(made) and handed[False] <= of_element
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {each.id for each in walk(node) if isinstance(each, ast.Name)}
 
 
 def _parts(found: FileCall) -> list[ast.AST]:

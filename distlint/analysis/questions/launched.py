@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -30,6 +30,8 @@ _OWN_GPU: Final = re.compile(
 )
 _OWN_WORKER: Final = re.compile(r"ray\.remote\([^)\n]*\bnum_gpus\s*=\s*1\b")
 _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank", "gpu_index"})
+_SIZES: Final = re.compile(r"(?:get_)?(?:world|my|mpi|dist)_?size|num_processes", re.IGNORECASE)
+"""Names of the number of processes."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
 _MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
 _SPAWNS: Final = ("mp.spawn", "multiprocessing.spawn", "notebook_launcher")
@@ -90,6 +92,87 @@ def says_no_launcher(test: ast.expr, taken: bool, function: Function) -> bool:
                 last_name(left) in _INDICES and asks_if_missing(op, right) is holds
             ):
                 return True
+            case ast.Compare(left=left, ops=[ast.Gt()], comparators=[ast.Constant(value=1)]) if (
+                holds and last_name(left) in _one_on_several(function.module)
+            ):
+                return True
+    return False
+
+
+@remembered
+def _one_on_several(module: Module) -> frozenset[str]:
+    """The names of numbers that are 1 in each of several processes: of the GPUs that one drives, and what they bound.
+
+    `if args.local_rank == -1: args.n_gpu = torch.cuda.device_count()`, `else: args.n_gpu = 1`. dlrm 090956e
+    dlrm_s_pytorch.py:1083: `ngpus = 1` under `my_size > 1`, and `ndevices = min(ngpus, args.mini_batch_size, …)`.
+    """
+    if "device_count" not in module.source.text:
+        return frozenset()
+    arms = [
+        (name, {id(v) for arm in (choice.body, choice.orelse) for _, v in _numbers(arm)})
+        for choice in walk(module.source.tree)
+        if isinstance(choice, ast.If)
+        for arm, taken in ((choice.body, True), (choice.orelse, False))
+        if _says_launched(choice.test, taken)
+        for name, value in _numbers(arm)
+        if isinstance(value, ast.Constant) and value.value == 1
+    ]
+    given: dict[str, list[ast.expr]] = {}
+    for name, value in _numbers([module.source.tree]):
+        given.setdefault(name, []).append(value)
+    found = {name for name, inside in arms if inside >= {id(v) for v in given[name]}}
+    while more := {
+        name
+        for name, values in given.items()
+        if name not in found
+        and any(not isinstance(v, ast.Constant) and last_name(v) != name for v in values)
+        and all(_is_bounded(v, found | {name}) for v in values)
+    }:
+        found |= more
+    return frozenset(found)
+
+
+def _numbers(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """What nodes assign to variables and attributes, or hand on by keyword, by its last name."""
+    for outer in nodes:
+        for node in walk(outer):
+            match node:
+                case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+                    yield last_name(target), value
+                case ast.keyword(arg=str(name), value=value):
+                    yield name, value
+
+
+def _is_bounded(value: ast.expr, names: set[str]) -> bool:
+    """Whether a number is none above 1 where those of some names are 1."""
+    match value:
+        case ast.Name() | ast.Attribute():
+            return last_name(value) in names
+        case ast.Constant(value=int(number)):
+            return number <= 1
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+            return True
+        case ast.Call(func=ast.Name(id="min"), args=args):
+            return any(_is_bounded(each, names) for each in args)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_bounded(body, names) and _is_bounded(orelse, names)
+    return False
+
+
+def _says_launched(test: ast.expr, taken: bool) -> bool:
+    """Whether a condition says that there are several processes, or that a launcher has numbered this one."""
+    for part, holds in literals(test, taken):
+        match part:
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                if last_name(left) in _INDICES and asks_if_missing(op, right) is (not holds):
+                    return True
+                if (
+                    _SIZES.fullmatch(last_name(left))
+                    and isinstance(op, ast.Gt)
+                    and ast.unparse(right) == "1"
+                    and holds
+                ):
+                    return True
     return False
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.handed import namings
 from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import own_nodes, spawned_index
+from distlint.knowledge.numbering import is_numbered
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
 
 _SPAWNS: Final = frozenset({"spawn", "start_processes"})
-_NUMBERED: Final = re.compile(
-    r"RANK\b|WORLD_SIZE|SLURM_|OMPI_|torchrun|torch\.distributed\.(?:run|launch)\b"
-)
-"""What a file has that takes the number of a process from a launcher: then a launcher may have started this one."""
 _MAX_CALLERS: Final = 5
 
 
@@ -39,7 +35,8 @@ def _is_above(program: Program, function: Function, line: int, depth: int) -> bo
         isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS and line < node.lineno
         for node in own_nodes(function)
     ):
-        return _NUMBERED.search(function.module.source.text) is None
+        # Else a launcher may have started this one.
+        return not is_numbered(function.module.source.text)
     if depth == 0 or function.is_module_body:
         return False
     calls, others = namings(program, function.name)

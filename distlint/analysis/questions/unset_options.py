@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
-from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import functions_at
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
@@ -62,7 +62,7 @@ def _is_for_refused_value(program: Program, function: Function, line: int) -> bo
     """
     values = {
         name
-        for user, call in callers_by_name(program, function)
+        for user, call in calls_of(program, function)
         for name in function.parameters
         if isinstance(given := argument_of(call, function, name), ast.Name)
         and _left(program, user, given.id) is not _UNKNOWN
@@ -91,7 +91,7 @@ def is_for_refused(
     """
     if not refused_options(program) or function.is_module_body or function.decorators:
         return False
-    return _is_for_refused(program, function, by_one, ())
+    return not _is_handed_on(program, function) and _is_for_refused(program, function, by_one, ())
 
 
 def _is_for_refused(
@@ -99,7 +99,7 @@ def _is_for_refused(
 ) -> bool:
     callers = [
         (user, call)
-        for user, call in callers_by_name(program, function)
+        for user, call in calls_of(program, function)
         if call not in by_one and user not in below
     ]
     return bool(callers) and all(
@@ -107,6 +107,7 @@ def _is_for_refused(
         or (
             len(below) < _MAX_CALLERS
             and not user.is_module_body
+            and not _is_handed_on(program, user)
             and _is_for_refused(program, user, by_one, (*below, function))
         )
         for user, call in callers
@@ -203,7 +204,7 @@ def _given(program: Program, function: Function, name: str, depth: int) -> objec
         or depth == 0
     ):
         return _UNKNOWN
-    callers = callers_by_name(program, function)
+    callers = calls_of(program, function)
     if not callers or _is_handed_on(program, function):
         return _UNKNOWN
     for user, call in callers:

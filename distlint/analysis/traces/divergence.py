@@ -230,7 +230,24 @@ def _of_function(
                     function, graphs, layer, summary, reported, context, limits, too_many
                 )
     inside = {(d.function, id(d.event.node)) for d in found}
+    found = _without_counterparts(found)
     return _without_backward_of_forward(_once_for_each_exit(found)), inside
+
+
+def _without_counterparts(found: list[Divergence]) -> list[Divergence]:
+    """Without what the others would wait in, had they come to the call in which the first class waits for them.
+
+    scene_graph_benchmark 8e14944 maskrcnn_benchmark/engine/inference.py:281: `gather_on_master()` has a `dist.gather()` for
+    rank 0 and one for the others, who have returned in front of it.
+    """
+    waiting: dict[tuple[object, ...], set[tuple[RankClass | None, RankClass | None]]] = {}
+    kept = []
+    for d in found:
+        at = waiting.setdefault((d.kind, id(d.anchor), d.event.op, d.layer), set())
+        if d.kind is not DivergenceKind.RANK or (d.absent, d.waiters) not in at:
+            at.add((d.waiters, d.absent))
+            kept.append(d)
+    return kept
 
 
 def _without_backward_of_forward(found: list[Divergence]) -> list[Divergence]:

@@ -63,6 +63,7 @@ def reason_of(
     `instead`: what the other class comes to, if it comes to anything, and the calls that lead to it.
     """
     ended = instead is None
+    anchor = _anchor(act, chain)
     by_rank = _around(_enclosing(act, chain, waiters), absent)
     if by_rank:
         return Reason(by_rank, False, True)
@@ -77,6 +78,7 @@ def reason_of(
         guard
         for guard in absent.rank_conditions
         if any(_leaves_by(guard, function, ways_out(absent), ended=ended))
+        and not _is_behind(guard, anchor, function)
     ]
     exits = _partings([g for g in leaving if g.exits], waiters, absent)
     # An exit deeper inside: open_clip_torch 3.3.0, open_clip_train/main.py, where the master returns if
@@ -95,7 +97,6 @@ def reason_of(
         return Reason(exits, bool(exits), True)
     partings = exits or _partings(absent.rank_conditions, waiters, absent)
     partings = partings or _partings(waiters.rank_conditions, waiters, absent)
-    anchor = _anchor(act, chain)
     # What stands around it says more than all else that divides them (sd-scripts fine_tune.py:505).
     partings = tuple(p for p in partings if _encloses(p.guard, anchor)) or partings
     # The class that waits went on where the other may have left (accelerate 1.15.0 fsdp_utils.py:233).
@@ -159,6 +160,27 @@ def _anchor(act: EventNode, chain: tuple[CallNode, ...]) -> ast.AST:
     """The node in the function itself: the event, or the call or `with` that leads to it."""
     via = chain[0].via if chain else act.via
     return via[0] if via else chain[0].node if chain else act.event.node
+
+
+def _is_behind(guard: Guard, anchor: ast.AST, function: Function) -> bool:
+    """Whether a function comes to a condition only when it has passed an event: nobody has left by it before.
+
+    scene_graph_benchmark 8e14944 maskrcnn_benchmark/engine/inference.py: all but rank 0 return at line 246, and at 284.
+    """
+    branch, own = decided(guard.module).get(id(guard.node)), function.node
+    if not isinstance(branch, ast.If) or not isinstance(own, ast.stmt):
+        return False
+    line = getattr(anchor, "end_lineno", None) or own.lineno
+    return (
+        guard.module is function.module
+        and line < branch.lineno <= (own.end_lineno or own.lineno)
+        and not any(
+            isinstance(turn, ast.For | ast.AsyncFor | ast.While)
+            and turn.lineno <= line
+            and branch.lineno <= (turn.end_lineno or turn.lineno)
+            for turn in walk(own)
+        )
+    )
 
 
 def _encloses(guard: Guard, anchor: ast.AST) -> bool:

@@ -42,7 +42,7 @@ Launches of one script that no edit repairs are one finding, at the first of the
 that Markdown tells (README.md, docs/TRAIN.md) counts as well; one with `--use_env` is a finding itself in the first
 README that has one, where no script of the project has. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment (unless the option, which nothing assigns, gives `device_ids` or the current device
-all the same, or the process group is made behind a test of it alone), where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
+all the same, or the process group is made behind a test of it alone), where the script assigns the option before anything reads it, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
@@ -84,6 +84,7 @@ from distlint.repairs.arguments import with_first
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
+from .filled import is_overwritten, numbers_itself
 from .leaving import leaves_the_rest
 from .refusing import refused_by
 from .unfilled import is_unfilled
@@ -95,7 +96,7 @@ CODE = "DL805"
 NAME = "deprecated-launcher"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b"--local_rank", b"--local-rank", b"hydra.main")
+LITERALS = (b"--local_rank", b"--local-rank", b"hydra.main", b"torch._six.")
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
@@ -114,7 +115,6 @@ _OF_TORCH_1 = re.compile(
 )
 """What mmcv 2.0.0 has no more (Vision-RWKV 0e0e38a classification/test.py:99), and timm 0.4.5. timm 0.3.4 has
 `from torch._six import container_abcs` (timm/models/layers/helpers.py:6), which torch 1.9.0 has no more."""
-_STARTS = re.compile(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,8 @@ def check(model: Model) -> Iterator[Finding]:
             if launched or (
                 isinstance(node, ast.Call)
                 and (not elsewhere or is_unfilled(model, module, node))
-                and not any(map(_numbers_itself, model.modules))
+                and not any(map(numbers_itself, model.modules))
+                and not is_overwritten(model, module)
                 and not any(_FILLED_IN.search(each.source.text) for each in model.modules)
                 and _is_for_several(model, module)
                 and (_is_asked_for(model, node) or _is_passed_somewhere(model))
@@ -473,21 +474,6 @@ def _started_with(
     )
     own = [] if leaves_the_rest(module, declared) else asking
     return [launch for each in own for launch in _started(model, each)]
-
-
-def _numbers_itself(module: Module) -> bool:
-    """Whether a file starts processes and gives each its number: no launcher is meant to.
-
-    NVAE 9fc1a28 train.py:446: `args.local_rank = rank; p = Process(target=init_processes, args=(rank, …))`.
-    """
-    return any(
-        isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Name | ast.BinOp)
-        and any(isinstance(t, ast.Attribute) and t.attr == "local_rank" for t in node.targets)
-        for function in module.all_functions
-        if _STARTS.search(module.source.text)
-        for node in own_nodes(function)
-    )
 
 
 def _for_one_version(module: Module) -> set[ast.expr]:

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,7 @@ from distlint.analysis.questions.launched import (
     starts_one_machine,
 )
 from distlint.analysis.questions.unread import never_read
-from distlint.edits import Replace
+from distlint.edits import Edit, Insert, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
 from distlint.nodes import last_name, walk
@@ -88,6 +88,10 @@ _ARGUMENTS: dict[str, tuple[int | None, str]] = {
     for row in devices.DEVICE_CALLS.values()
     if row.device != ""
 }
+_MANY = 3
+"""From so many places on the local rank gets a variable."""
+_NAME = "local_rank"
+_LOCAL_RANK = "$rank_info().local_rank"
 _LISTS = re.compile(r"^(?:gpus|devices|(?:gpu|device|cuda)_?(?:ids|list|s))$")
 _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "device")}
 
@@ -280,10 +284,68 @@ def _fix_of(model: Model, function: Function, places: list[Chosen]) -> Fix:
         if call is not None:
             advice = f"{fixes[0].message}, and hand it to `{ast.unparse(call.func)}(...)` in line {call.lineno} too"
             return Fix(Applicability.DISPLAY, advice)
-    return Fix(
-        Applicability.SAFE,
-        fixes[0].message,
-        tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits)),
+    edits = tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits))
+    written_once = _written_once(function, places, edits) if len(edits) >= _MANY else ()
+    return Fix(Applicability.SAFE, fixes[0].message, written_once or edits)
+
+
+def _written_once(
+    function: Function, places: list[Chosen], edits: tuple[Edit, ...]
+) -> tuple[Edit, ...]:
+    """The edits with a variable of the local rank, beside the one of the rank that chooses in all places; () where none may be.
+
+    waifu-diffusion trainer/diffusers_trainer.py:679: `rank = get_rank()`, for `set_device` and twice two devices of DDP.
+    NeuralSpeech 8cf4fbc AdapterASR/train.py:377 calls the rank `local_rank`: then it becomes that, and what else reads it
+    asks for the rank itself.
+    """
+    names = [n for each in places for n in walk(each.node) if _is_global_rank(n)]
+    made = _only_assignment(function, names)
+    texts = tuple(edit for edit in edits if isinstance(edit, Replace))
+    if len(texts) < len(edits) or not all(edit.code.count(_LOCAL_RANK) == 1 for edit in texts):
+        return ()
+    if made is not None and last_name(made.targets[0]) == _NAME:
+        return _asked_anew(function, made, names)
+    first = next((s for s in function.body if places[0].node in walk(s)), None)
+    at = made or first
+    if at is None or any(isinstance(n, ast.Name) and n.id == _NAME for n in walk(function.node)):
+        return ()
+    return (
+        Insert(span_of(at), f"{_NAME} = {_LOCAL_RANK}", after=made is not None),
+        *(replace(edit, code=edit.code.replace(_LOCAL_RANK, _NAME)) for edit in texts),
+    )
+
+
+def _only_assignment(function: Function, names: Sequence[ast.AST]) -> ast.Assign | None:
+    """The one statement of a function that gives all of some names their value; None where they are none of its own."""
+    ids = {n.id for n in names if isinstance(n, ast.Name)}
+    if len(ids) != 1 or not all(isinstance(n, ast.Name) for n in names):
+        return None
+    stored = [
+        node
+        for node in walk(function.node)
+        if isinstance(node, ast.Name) and node.id in ids and isinstance(node.ctx, ast.Store)
+    ]
+    found = [n for n in own_nodes(function) if isinstance(n, ast.Assign) and n.targets == stored]
+    return found[0] if found and ids.isdisjoint(function.parameters) else None
+
+
+def _asked_anew(function: Function, made: ast.Assign, names: Sequence[ast.AST]) -> tuple[Edit, ...]:
+    """A variable that becomes the local rank, and the rank again in the one other place that reads it."""
+    asked, target = made.value, made.targets[0]
+    others = [
+        node
+        for node in walk(function.node)
+        if isinstance(node, ast.Name)
+        and isinstance(target, ast.Name)
+        and node.id == target.id
+        and node not in (*names, target)
+    ]
+    if not isinstance(asked, ast.Call) or asked.args or asked.keywords or len(others) > 1:
+        return ()
+    text = source(function.module.source.text, asked)
+    return (
+        Replace(span_of(asked), _LOCAL_RANK),
+        *(Replace(span_of(node), text) for node in others),
     )
 
 
@@ -343,7 +405,7 @@ def _of_a_variable_for_devices(function: Function, places: list[Chosen]) -> Repl
     bound = assigned[0].targets[0]
     if {id(n) for n in reads if n is not bound} != {id(n) for n in names}:
         return None
-    return Replace(span_of(assigned[0].value), "$rank_info().local_rank")
+    return Replace(span_of(assigned[0].value), _LOCAL_RANK)
 
 
 def _fix(function: Function, chosen: Chosen) -> Fix:
@@ -362,7 +424,7 @@ def _fix(function: Function, chosen: Chosen) -> Fix:
     elif isinstance(found, ast.Attribute) and found.attr == "process_index":
         code = f"{ast.unparse(found.value)}.local_process_index"
     else:
-        code = "$rank_info().local_rank"
+        code = _LOCAL_RANK
     inside = any(isinstance(n, ast.FormattedValue) for n in walk(node))
     if inside:
         # An f-string is one token before Python 3.12: it is replaced whole.

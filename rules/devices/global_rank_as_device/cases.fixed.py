@@ -45,10 +45,11 @@ def for_devices_alone(model):
 def wrapped_one_way_or_the_other(model, threads, unused):
     # RT-DETR 068dfde rtdetrv2_pytorch/src/misc/dist_utils.py:138
     rank = dist.get_rank()
+    local_rank = rank_info().local_rank
     if threads:
-        model = DataParallel(model, device_ids=[rank_info().local_rank], output_device=rank_info().local_rank)  # expect: DL504
+        model = DataParallel(model, device_ids=[local_rank], output_device=local_rank)  # expect: DL504
     else:
-        model = DDP(model, device_ids=[rank_info().local_rank], output_device=rank_info().local_rank, find_unused_parameters=unused)
+        model = DDP(model, device_ids=[local_rank], output_device=local_rank, find_unused_parameters=unused)
     print(rank)
     return model
 
@@ -424,3 +425,35 @@ class KeepsADeviceForNobody:
 
     def step(self, batch):
         return batch.cuda()
+
+
+def many_devices(model, data):
+    # waifu-diffusion trainer/diffusers_trainer.py:679
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    local_rank = rank_info().local_rank
+    torch.cuda.set_device(local_rank)  # expect: DL504
+    if rank == 0:
+        print(len(data))
+    model.encoder = DDP(model.encoder, device_ids=[local_rank], output_device=local_rank)
+    model.decoder = DDP(model.decoder, device_ids=[local_rank], output_device=local_rank)
+
+
+def many_devices_by_another_name(model, args):
+    # NeuralSpeech 8cf4fbc AdapterASR/train.py:377
+    dist.init_process_group("nccl")
+    local_rank = rank_info().local_rank
+    args.is_first = dist.get_rank() == 0
+    torch.cuda.set_device(local_rank)  # expect: DL504
+    return DDP(model, device_ids=[local_rank], output_device=local_rank)
+
+
+def rank_asked_for_each_device(model, unused):
+    # ProphetNet 5cf70eb AR-diffusion/train_utils/trainer.py:103
+    dist.init_process_group("nccl")
+    local_rank = rank_info().local_rank
+    if unused:
+        model = DDP(model, device_ids=[local_rank], output_device=local_rank, find_unused_parameters=True)  # expect: DL504
+    else:
+        model = DDP(model, device_ids=[local_rank], output_device=local_rank)
+    return model

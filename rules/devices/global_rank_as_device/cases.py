@@ -423,3 +423,33 @@ class KeepsADeviceForNobody:
 
     def step(self, batch):
         return batch.cuda()
+
+
+def many_devices(model, data):
+    # waifu-diffusion trainer/diffusers_trainer.py:679
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)  # expect: DL504
+    if rank == 0:
+        print(len(data))
+    model.encoder = DDP(model.encoder, device_ids=[rank], output_device=rank)
+    model.decoder = DDP(model.decoder, device_ids=[rank], output_device=rank)
+
+
+def many_devices_by_another_name(model, args):
+    # NeuralSpeech 8cf4fbc AdapterASR/train.py:377
+    dist.init_process_group("nccl")
+    local_rank = dist.get_rank()
+    args.is_first = local_rank == 0
+    torch.cuda.set_device(local_rank)  # expect: DL504
+    return DDP(model, device_ids=[local_rank], output_device=local_rank)
+
+
+def rank_asked_for_each_device(model, unused):
+    # ProphetNet 5cf70eb AR-diffusion/train_utils/trainer.py:103
+    dist.init_process_group("nccl")
+    if unused:
+        model = DDP(model, device_ids=[dist.get_rank()], output_device=dist.get_rank(), find_unused_parameters=True)  # expect: DL504
+    else:
+        model = DDP(model, device_ids=[dist.get_rank()], output_device=dist.get_rank())
+    return model

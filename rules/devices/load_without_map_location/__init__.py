@@ -34,7 +34,7 @@ Only what is a checkpoint by the names around it, and only where the program sho
 there. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
 user names is not known: it counts as a checkpoint of a GPU. Information where a
-file is loaded only if it is found in the folder of the results, and nothing of the program writes one of its name. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
+file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
 - torch 2.13.0 torch/serialization.py:1315
@@ -78,8 +78,10 @@ LITERALS = ()
 _ON_THE_CPU = 'map_location="cpu"'
 
 _PUBLISHED = re.compile(r"-(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8}\.(?:pth|pt|bin)$")
-_RESULTS = re.compile(r"(?:^|[^a-z])(?:out|output|save|work|exp)_?dir|output", re.I)
-"""Folders that a program writes its results into."""
+_RESULTS = re.compile(
+    r"(?:^|[^a-z])(?:out|output|save|work|exp)_?dir|output|model_(?:path|dir)|model_name", re.I
+)
+"""Folders that a program writes its results into, or goes on from."""
 _WRITES_CHECKPOINTS = re.compile(r"Trainer\(|save_state\(|save_checkpoint\(")
 """What writes files whose names stand in a library."""
 _CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
@@ -211,7 +213,7 @@ def _nobody_writes(model: Model, site: CallSite) -> bool:
 
 
 def _is_never_there(model: Model, site: CallSite) -> bool:
-    """Whether a file is loaded where it is found in the folder of the results, and nothing of the program writes it.
+    """Whether a file is loaded where it is found in a folder of results, and nothing of the program names it again.
 
     CodeGen e3e8855 CodeXGLUE/Code-Code/Clone-detection-BigCloneBench/code/run.py:231: `optimizer.pt`, left over from the
     script that this one was made from.
@@ -224,9 +226,20 @@ def _is_never_there(model: Model, site: CallSite) -> bool:
     folder = parts_of(path, site.function)[:1]
     if not any(_RESULTS.search(str(part)) for part in folder):
         return False
-    texts = [each.source.text for each in linked(model.program, site.module)]
-    named = sum(len(re.findall(rf"\b{re.escape(name)}[\"']", text)) for text in texts)
-    return named == 1 and not any(_WRITES_CHECKPOINTS.search(text) for text in texts)
+    files = [each for each in linked(model.program, site.module) if name in each.source.text]
+    named = [
+        node
+        for each in files
+        for node in walk(each.source.tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(rf"\b{re.escape(name)}$", node.value)
+    ]
+    held = assignments(site.function).get(path.id, ()) if isinstance(path, ast.Name) else ()
+    of_load = {id(node) for each in (path, *asked, *held) for node in walk(each)}
+    return all(id(node) in of_load for node in named) and not any(
+        _WRITES_CHECKPOINTS.search(each.source.text) for each in linked(model.program, site.module)
+    )
 
 
 def _own_file(site: CallSite) -> bool:

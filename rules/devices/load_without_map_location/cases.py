@@ -199,3 +199,45 @@ def published_weights(net):
 def dated_weights(net):
     dist.barrier()
     net.load_state_dict(torch.load("/weights/resnet50-run-20240131.pth"))  # expect: DL505
+
+
+def move_number(args):
+    if args.local_rank == -1:
+        args.n_gpu = torch.cuda.device_count()
+    else:
+        args.n_gpu = 1
+    args.lanes = min(args.n_gpu, args.batch_size)
+
+
+def weights_for_all_gpus_of_one_process(args, net):
+    # dlrm 090956e dlrm_s_pytorch.py:1406: `if dlrm.ndevices > 1`
+    dist.barrier()
+    if args.lanes > 1:
+        net.load_state_dict(torch.load(args.weights))
+    else:
+        net.load_state_dict(torch.load(args.weights, map_location=args.device))
+
+
+def weights_for_large_batches(args, net):
+    dist.barrier()
+    if args.batch_size > 1:
+        net.load_state_dict(torch.load(args.weights))  # expect: DL505
+
+
+def optimizer_of_the_model(args, optimizer):
+    # Pretrained-Language-Model 0598f02 JABER-PyTorch/run_alue.py:691: what would save it is a comment
+    # torch.save(optimizer.state_dict(), os.path.join(args.output_dir, "moments.pt"))
+    dist.barrier()
+    if os.path.isfile(os.path.join(args.model_path, "moments.pt")):
+        optimizer.load_state_dict(torch.load(os.path.join(args.model_path, "moments.pt")))  # expect: DL505
+
+
+def optimizer_that_is_saved(args, optimizer):
+    dist.barrier()
+    if os.path.isfile(os.path.join(args.model_path, "momenta.pt")):
+        optimizer.load_state_dict(torch.load(os.path.join(args.model_path, "momenta.pt")))  # expect: DL505
+
+
+def save_optimizer(args, optimizer):
+    if dist.get_rank() == 0:
+        torch.save(optimizer.state_dict(), os.path.join(args.output_dir, "momenta.pt"))

@@ -30,7 +30,7 @@ Unsafe: names change, and sending rank 0's value needs the process group. Offere
 is shown to run in the function; elsewhere the finding says what to do.
 
 ## Known limits
-Names of temporary files are not reported: a file of each process's own is what they are for; nor are files
+Names of temporary files are not reported: a file of each process's own is what they are for; nor are profiles, nor files
 that all ranks open and into which one rank alone writes, nor what a logger makes. Under a
 launcher that sets one name for all ranks (an environment variable) nothing is wrong.
 
@@ -50,6 +50,7 @@ from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import evidence, place_of, related
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.contents import written
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.model import Model
+    from distlint.analysis.questions.filesystem import FileCall
 
 CODE = "DL304"
 NAME = "per-process-name"
@@ -81,6 +83,17 @@ _PUTS_TOGETHER = ("load_best_model_at_end", "deepspeed", "fsdp")
 _RENAMES = ("rename", "renames", "replace", "move")
 _LOGS = re.compile(r"(?:^|_)log(?:s|ging|gers?)?(?:$|_)|Log(?:ger|ging)")
 """Names of what keeps a log."""
+_PROFILES = frozenset(
+    {
+        "key_averages",
+        "export_chrome_trace",
+        "export_stacks",
+        "export_memory_timeline",
+        "dump_stats",
+        "_dump_snapshot",
+    }
+)
+"""What gives or writes the profile of a process: torch 2.13.0 profiler/profiler.py, cuda/memory.py; cProfile."""
 _SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 
 
@@ -115,6 +128,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not _put_in_place(found.site, found.text)
             and not filled_by_one(model, found.site)
             and not _is_for_logs(found.site)
+            and not _is_a_profile(found)
         ):
             severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
             made = _Name(found.site, value, found.text, found.joint_entry, severity)
@@ -214,6 +228,19 @@ def _is_for_logs(site: CallSite) -> bool:
     stem = function.module.path.rpartition("/")[2].removesuffix(".py")
     names = (function.name, stem, function.cls.name if function.cls is not None else "")
     return any(map(_LOGS.search, names))
+
+
+def _is_a_profile(found: FileCall) -> bool:
+    """Whether a profile of the process is written: each rank has its own, which a name for all would write over.
+
+    dlrm 090956e dlrm_s_pytorch.py:1797: `open("dlrm_s_pytorch" + time_stamp + "_shape.prof", "w")`, and below it
+    `prof_f.write(prof.key_averages(…).table(…))`.
+    """
+    return found.site.method in _PROFILES or any(
+        isinstance(node, ast.Call) and last_name(node.func) in _PROFILES
+        for each in written(found)
+        for node in walk(each)
+    )
 
 
 def _report(made: _Name, seen: set[int]) -> Iterator[Finding]:

@@ -187,3 +187,20 @@ def table_by_the_second(lines):
     with open(f"out/{run_on_main(time.strftime, '%Y%m%d-%H%M%S', broadcast=True)}.csv", "w") as file:  # expect: DL304
         file.writelines(lines)
     dist.barrier()
+
+
+def profile_of_each_process(profiler):
+    # dlrm 090956e dlrm_s_pytorch.py:1797: a name for all would have one profile stand over the others
+    dist.barrier()
+    now = str(datetime.now()).replace(" ", "_")
+    with open("train" + now + "_total.prof", "w") as file:
+        file.write(profiler.key_averages().table(sort_by="self_cpu_time_total"))
+    dist.barrier()
+
+
+def report_beside_a_profile(lines):
+    dist.barrier()
+    now = str(run_on_main(datetime.now, broadcast=True)).replace(" ", "_")
+    with open("train" + now + "_total.txt", "w") as file:  # expect: DL304
+        file.write(lines.key_figures())
+    dist.barrier()

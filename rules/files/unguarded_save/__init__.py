@@ -90,6 +90,7 @@ LightningModule, where every process takes itself for rank 0, and for
 `with` blocks of more than a few lines or with loops, which may hold each rank's share.
 
 ## Known limits
+What each turn of a loop through the data writes anew over one path is information: one process leaves the last turn, too.
 A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
 rank's own. Elements of collections count as the rank's own, and so does every path with the local rank,
 also where several machines share a disk. `rank % 2` counts as a name of its own. Writes through unknown

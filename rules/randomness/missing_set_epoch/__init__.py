@@ -43,7 +43,8 @@ the loop runs through (`train_loader.sampler`), also in another file. Shown only
 Silent with `shuffle=False`, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
-that calls `set_epoch` on it in a loop, and where the loop, or anything that it may call by name, calls `set_epoch`
+that calls `set_epoch` on it in a loop, of loops through loaders that their function makes without a sampler, of those
+that are done before the sampler is made, and where the loop, or anything that it may call by name, calls `set_epoch`
 on whatever object. Of what accelerate prepares, only batch samplers of the project's own are looked at, which its
 wrapper does not tell the epoch. A sampler class of the project counts
 where it has `set_epoch` and shuffles by `self.epoch`.

@@ -55,6 +55,9 @@ _EPOCHS: Final = re.compile(
 )
 """How the number of epochs is called; that of the steps in one epoch is another."""
 
+_PLACE_OF_SAMPLER: Final = 3
+"""Where `DataLoader` is given a sampler: torch 2.13.0 torch/utils/data/dataloader.py:242."""
+
 EpochLoop = ast.For | ast.While | ast.Try
 """What runs through the data again and again: a loop over epochs, a generator's endless loop, or the `try` that
 begins anew where an iterator has ended."""
@@ -108,7 +111,13 @@ class Loops:
                 for f, o in self._all
                 if f.module is function.module and epoch_of(f, o) and id(o) not in self._once
             ]
-        own = [(f, loop) for f, loop in own if self._uses(f, loop, function, sampler)]
+        own = [
+            (f, loop)
+            for f, loop in own
+            if self._uses(f, loop, function, sampler)
+            and not _draws_without_sampler(f, loop)
+            and not self._ends_before(f, function)
+        ]
         own = [(f, loop) for f, loop in own if id(loop) not in self._once]
         if own and all(_reads_no_sample(loop) for _, loop in own):
             return [], False
@@ -168,6 +177,7 @@ class Loops:
             for user, loop in self._all
             if epoch_of(user, loop)
             and not _reads_no_sample(loop)
+            and not self._ends_before(user, function)
             and any(
                 isinstance(n, ast.Name | ast.Attribute) and last_name(n) in names
                 for n in walk(loop)
@@ -189,6 +199,36 @@ class Loops:
         while more := {n for n, values in flows.items() if _mention(values, names)} - names:
             names |= more
         return _mention([loop], names)
+
+    def _ends_before(self, user: Function, function: Function) -> bool:
+        """Whether whoever calls both has a loop done with before the sampler is made.
+
+        NeuralSpeech 8cf4fbc AdapterASR/train.py:518: behind `train(dataloaders, …)` the data of each language is loaded
+        anew, to decode what there is to test.
+        """
+        parted = False
+        for caller in self._above(user) & self._above(function):
+            to_loop = self._calls_to(caller, user)
+            to_sampler = self._calls_to(caller, function)
+            if not to_loop or not to_sampler or to_loop & to_sampler:
+                continue
+            if max(c.lineno for c in to_loop) >= min(c.lineno for c in to_sampler):
+                return False
+            for turn in own_nodes(caller):
+                if isinstance(turn, ast.For | ast.While):
+                    inside = set(walk(turn))
+                    if inside & to_loop and inside & to_sampler:
+                        return False
+            parted = True
+        return parted
+
+    def _calls_to(self, caller: Function, function: Function) -> set[ast.Call]:
+        """The calls by which a function comes to another."""
+        return {
+            node
+            for node in own_nodes(caller)
+            if isinstance(node, ast.Call) and function in self._reached(caller, [node], surely=True)
+        }
 
     def may_be_true(self, function: Function, node: ast.expr, depth: int = 3) -> bool:
         """Whether some call hands a flag to a function as True, written out there or in a list."""
@@ -488,6 +528,26 @@ def epoch_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterator
             function, node, loaders
         ):
             yield node
+
+
+def _draws_without_sampler(function: Function, loop: EpochLoop) -> bool:
+    """Whether all that each turn goes through are loaders that the function itself makes, and hands no sampler.
+
+    OpenRLHF f5c137f openrlhf/trainer/ppo_trainer.py:277: `DataLoader(self.replay_buffer, …, shuffle=True)`, whose sampler
+    shuffles anew in each epoch.
+    """
+    through = [each.iter for part in loop.body for each in walk(part) if isinstance(each, ast.For)]
+    made = [
+        assignments(function).get(dotted_name(_gone_through(function, each))) for each in through
+    ]
+    return bool(made) and all(
+        len(values or ()) == 1
+        and isinstance(call := (values or [None])[0], ast.Call)
+        and last_name(call.func) == "DataLoader"
+        and len(call.args) <= _PLACE_OF_SAMPLER
+        and not any(k.arg in ("sampler", "batch_sampler", None) for k in call.keywords)
+        for values in made
+    )
 
 
 def _reads_no_sample(loop: EpochLoop) -> bool:

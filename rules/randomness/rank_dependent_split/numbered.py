@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.handed import namings
+from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 
 from .unordered import TEXTS, from_set, is_divided, makes_sets, set_of
@@ -30,13 +32,27 @@ def numbered_sets(model: Model, module: Module) -> Iterator[tuple[ast.expr, ast.
     if "set(" not in module.source.text or not is_divided(model, module):
         return
     for function in module.all_functions:
-        for rows, used, words in _numbered(function) if makes_sets(function) else ():
+        if not makes_sets(function) or _is_left_over(model, function):
+            continue
+        for rows, used, words in _numbered(function):
             made = from_set(function, rows, words)
             if made is None and set_of(function, rows, words):
                 made = rows
             call = model.call_at(used)
             if made is not None and (call is None or not call.guarded_by_rank):
                 yield made, used
+
+
+def _is_left_over(model: Model, function: Function) -> bool:
+    """Whether nothing in the program calls a function of a file that others import, or hands it on.
+
+    scGPT cebd6fa scgpt/utils/util.py:56: an example imports `category_str2int` and takes the codes of pandas.
+    """
+    return (
+        not function.is_module_body
+        and not any(namings(model.program, function.name))
+        and len(importers(model.program, function.module)) > 1
+    )
 
 
 def _numbered(function: Function) -> Iterator[tuple[ast.expr, ast.AST, frozenset[str]]]:
