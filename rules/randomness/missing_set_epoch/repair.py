@@ -30,6 +30,9 @@ def repaired(
 ) -> Fix:
     """The fix: an edit where the loop can name the sampler, by itself or by the loader it runs through, else advice."""
     epoch = epoch_of(user, loop)
+    if any(keyword.arg == "training_data" for keyword in call.keywords):
+        advice = "Call `data_sampler.set_epoch(epoch)` of the loader at the start of each epoch"
+        return Fix(Applicability.DISPLAY, advice)
     if told_in_vain(user):
         advice = "Call `set_epoch()` of the new sampler, behind the line that makes it"
         return Fix(Applicability.DISPLAY, advice)
