@@ -11,7 +11,7 @@ turn of the loop replaces before anything draws from it. Where nothing calls `se
 loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
 that sets the epoch itself: a sampler in a `WebLoader`, which hides it, and one in a loader that a Trainer's own
-`get_train_dataloader` does not prepare. Also `deepspeed.initialize(training_data=…)`, which makes such a sampler.
+`get_train_dataloader` does not prepare. Also `deepspeed.initialize(training_data=…)` and timm's `create_loader(distributed=…)`, which make such a sampler.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -74,7 +74,7 @@ from distlint.rule import Status
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
 from .frameworks import hidden_by_loaders, kept_from_trainer, tells_epochs
 from .prepared import hidden_samplers
-from .repair import holder_of, repaired
+from .repair import holder_of, makes_sampler, repaired
 
 CODE = "DL403"
 NAME = "missing-set-epoch"
@@ -83,8 +83,8 @@ STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler", b"set_epoch")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
-_ENGINE = "deepspeed.initialize"
-"""Makes a loader of `training_data` with such a sampler, which shuffles (deepspeed 0.18.2 deepspeed/runtime/dataloader.py:71)."""
+_MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader")
+"""Words of files in which samplers are made."""
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
 
@@ -94,8 +94,7 @@ def check(model: Model) -> Iterator[Finding]:
     known: dict[frozenset[Module], Loops] = {}
     done: set[EpochLoop] = set()
     for module in model.modules:
-        text = module.source.text
-        if "Sampler" not in text and "training_data" not in text:
+        if not any(word in module.source.text for word in _MAKE_SAMPLERS):
             continue
         yield from _behind_prepare(model, module)
         yield from _behind_pipeline(model, module)
@@ -227,8 +226,8 @@ def _shuffle_of(
     A sampler of the project's own counts where it can be told the epoch and shuffles by it.
     """
     meaning = model.resolve(module, call.func)
-    if meaning == _ENGINE:
-        return ("shuffle", None) if _gives_data(call) else None
+    if isinstance(meaning, str) and meaning in randomness.LOADER_MAKERS:
+        return ("shuffle", None) if makes_sampler(model, module, call) else None
     if meaning == _SAMPLER or (function is not None and _chosen(model, function, call.func)):
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not isinstance(meaning, Class):
@@ -245,13 +244,6 @@ def _shuffle_of(
         return None
     name = next((p for p in init.parameters if p == "shuffle"), "")
     return name, init.parameters.index(name) - 1 if name else None
-
-
-def _gives_data(call: ast.Call) -> bool:
-    """Whether an engine is given a data set, of which it makes a loader."""
-    return any(
-        k.arg == "training_data" and not isinstance(k.value, ast.Constant) for k in call.keywords
-    )
 
 
 def _chosen(model: Model, function: Function, called: ast.expr) -> bool:
@@ -400,7 +392,7 @@ def _finding(
         CODE,
         NAME,
         SEVERITY,
-        f"no one tells {'the sampler of its loader' if _gives_data(call) else 'this sampler'} the epoch: every rank sees "
+        f"no one tells {'the sampler of its loader' if makes_sampler(loops.model, module, call) else 'this sampler'} the epoch: every rank sees "
         f"its samples in the same order in each epoch. {fix.message}.",
         place_of(module, call),
         (related(where, loop, "the epochs"), *_never_told(loops.model, user)),
