@@ -480,3 +480,32 @@ SAMPLERS: dict[str, Sampler] = {
     )
 }
 """Samplers by qualified name."""
+
+
+class LoaderMaker(NamedTuple):
+    """A call that makes a loader with a distributed sampler which shuffles, where it is given some keywords."""
+
+    name: str
+    source: str
+    given: tuple[str, ...]
+    sampler: str
+    """What the sampler is called in the loader."""
+
+
+LOADER_MAKERS: Final[dict[str, LoaderMaker]] = {
+    row.name: row
+    for row in (
+        LoaderMaker(
+            "deepspeed.initialize",
+            "deepspeed 0.18.2 deepspeed/runtime/dataloader.py:71",
+            ("training_data",),
+            "data_sampler",
+        ),
+        LoaderMaker(
+            "timm.data.create_loader",
+            "timm 1.0.20 timm/data/loader.py:331",
+            ("is_training", "distributed"),
+            "sampler",
+        ),
+    )
+}

@@ -112,6 +112,9 @@ def _assigned(function: Function) -> Iterator[tuple[frozenset[str], ast.expr]]:
                 | ast.AnnAssign(target=target, value=ast.expr() as value)
             ):
                 written = [target]
+            case ast.For(target=target, iter=ast.Call(func=ast.Name(id="zip")) as value):
+                # TinyBERT general_distill.py:419: the layers of teacher and student, `for s, t in zip(reps, others)`
+                written = [target]
             case _:
                 continue
         yield frozenset(n for target in written for n in _names(target)), value

@@ -7,8 +7,8 @@ gathered nor reduced, decides which checkpoint is the best, when to stop, or wha
 Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
 a training step, for what a loop shows of its progress (a bar, a line
 every so many batches, or what is reduced below it), and for what a LightningModule
-logs of which no watcher is seen. In a LightningModule: what `validation_step` logs without `sync_dist` and a checkpoint or
-stopper watches, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
+logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
+stopper watches (`self.log(f"{stage}_loss", …)`), and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
 scheduler that rank 0 alone steps, in a file in which the other ranks train too.
 
 ## Why it is bad

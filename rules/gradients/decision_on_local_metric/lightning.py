@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.lightning import leaves_data_whole
 from distlint.nodes import walk
@@ -62,8 +63,13 @@ def logged(model: Model) -> Iterator[Logged]:
             if not any(base.endswith(MODULES) for base in model.program.mro(cls)[1]):
                 continue
             watched = own or model.answer(_watched)
+            seen: set[int] = set()
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
                 yield from _of_method(model, cls, method, watched)
+                for each in _of_helpers(model, cls, method, watched):
+                    if id(each.call) not in seen:
+                        seen.add(id(each.call))
+                        yield each
 
 
 def unsynced(model: Model) -> Iterator[tuple[Module, ast.Call]]:
@@ -154,6 +160,53 @@ def _of_method(
         match node.args[0]:
             case ast.Constant(value=str() as name) if name in watched:
                 yield Logged(method.module, node, True)
+
+
+def _of_helpers(
+    model: Model, cls: Class, method: Function, watched: frozenset[str]
+) -> Iterator[Logged]:
+    """The same in the methods that a validation calls, whose arguments may be part of the name of what is logged.
+
+    facebookresearch/recipes fb47e15 torchrecipes/audio/source_separation/module/conv_tasnet.py:94:
+    `self._step(batch, subset="val")`, and `self.log(f"losses/{subset}_loss", …)` there.
+    """
+    for call in own_nodes(method):
+        helper = _method_of(model, cls, call) if isinstance(call, ast.Call) else None
+        if helper is None or helper.name == "forward" or helper.name in _METHODS:
+            continue
+        assert isinstance(call, ast.Call)
+        told = {name: _text_given(call, helper, name) for name in helper.parameters}
+        for node in own_nodes(helper):
+            if (
+                isinstance(node, ast.Call)
+                and dotted_name(node.func) == "self.log"
+                and len(node.args) > 1
+                and not any(k.arg is None or k.arg in SYNCED for k in node.keywords)
+                and _text_of(node.args[0], told) in watched
+                and not put_together(model, cls, helper, node.args[1])
+            ):
+                yield Logged(helper.module, node, True, shown=True)
+
+
+def _text_given(call: ast.Call, helper: Function, name: str) -> str | None:
+    """The text that a call gives for a parameter, or that is its default."""
+    given = argument_of(call, helper, name) or default_of(helper, name)
+    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+
+
+def _text_of(node: ast.expr, told: Mapping[str, str | None]) -> str | None:
+    """The text of an expression that puts parameters into it: `f"{stage}_loss"`."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name) | ast.FormattedValue(value=ast.Name(id=name), format_spec=None):
+            return told.get(name)
+        case ast.JoinedStr(values=values):
+            parts = [_text_of(value, told) for value in values]
+            return "".join(p for p in parts if p is not None) if None not in parts else None
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text_of(ast.JoinedStr([left, right]), told)
+    return None
 
 
 def _is_on_device(

@@ -2,7 +2,9 @@
 
 ## What it does
 Finds `loss.backward()` in the training loop of a program that makes a process group and gives each rank its part of
-the data with `DistributedSampler`, in which no model is wrapped and no gradient or parameter is sent to other ranks.
+the data with `DistributedSampler`, in which no model is wrapped and no gradient or parameter is sent to other ranks. Also
+a model that a loss goes through and an optimizer steps beside another one that is wrapped or prepared: a student
+beside its teacher, a loss function with parameters of its own.
 
 ## Why it is bad
 Every rank steps with the gradient of its own part of the data. The replicas drift apart from the first step on, and
@@ -31,8 +33,8 @@ for batch in DataLoader(data, sampler=sampler):
 Shown only: what reads attributes of the model or saves it needs `unwrap` from then on.
 
 ## Known limits
-Silent where any file of the program names a wrapper or a framework that wraps, and where code that is not seen is
-handed the model or the optimizer. DataParallel does not count: it joins the GPUs of one process.
+Silent where any file of the program names a wrapper or a framework that wraps and no model is wrapped where this one
+is trained, and where code that is not seen is handed the model or the optimizer. DataParallel does not count: it joins the GPUs of one process.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: DDP averages the gradients, the process group alone does nothing
@@ -53,6 +55,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .beside import Beside, trained_beside
 from .synchronised import hands_model_on, synchronises
 
 if TYPE_CHECKING:
@@ -70,7 +73,12 @@ _GROUP = "torch.distributed.init_process_group"
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """The way back of each training loop whose ranks share the data out and nothing else."""
+    """The way back of each training loop whose ranks share the data out and nothing else, and the models left out."""
+    yield from map(_left_out, trained_beside(model))
+    yield from _never(model)
+
+
+def _never(model: Model) -> Iterator[Finding]:
     samplers = [c for c in model.calls(_SAMPLER) if _shares(c)]
     if not samplers or not any(True for _ in model.calls(_GROUP)) or model.answer(synchronises):
         return
@@ -148,6 +156,21 @@ def _trained(function: Function) -> frozenset[str]:
         if isinstance(c.func, ast.Attribute) and c.func.attr == "step"
     }
     return frozenset(forwards | stepped)
+
+
+def _left_out(found: Beside) -> Finding:
+    advice = f"Wrap `{found.name}` too"
+    site = found.wrap.site
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"each rank steps `{found.name}` with the gradient of its own part of the data, as what is wrapped is another "
+        f"model: its replicas drift apart, and what is saved has seen one rank's part. {advice}.",
+        place_of(found.function.module, found.forward),
+        (related(site.module, site.node, "another model is wrapped"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _finding(model: Model, function: Function, call: ast.Call, sampler: CallGroup) -> Finding:

@@ -42,7 +42,7 @@ def synchronises(live: LiveProgram) -> bool:
     modules = live.program.modules.values()
     return (
         any(_WRAPPERS.search(module.source.text) for module in modules)
-        or any(_sends_gradients(f) for module in modules for f in module.all_functions)
+        or any(sends_gradients(f) for module in modules for f in module.all_functions)
         or any(
             (fact := facts.wrapper(call.site.name)) is not None
             and not _PLAIN.issuperset(fact.kinds)
@@ -51,7 +51,7 @@ def synchronises(live: LiveProgram) -> bool:
     )
 
 
-def _sends_gradients(function: Function) -> bool:
+def sends_gradients(function: Function) -> bool:
     """Whether a function sends something to other ranks and speaks of gradients or parameters, in whatever words."""
     names = set(_names(function))
     return any(map(_SENDS.search, names)) and any(map(_SENT.search, names))

@@ -6,7 +6,8 @@ a stream: no sampler, nothing in the data set that depends on the rank, no frame
 `DistributedSampler` in whose variable a plain sampler is put before anything has used it, and one that nothing draws
 from beside a plain loader over the same data set. With accelerate: a plain loader that is trained from and not given
 to `prepare()` with the model, an iterator over a loader that begins before `prepare()`, and a `get_train_dataloader`
-of a Trainer's subclass that returns a loader which it does not prepare. With Lightning: a loader of a Trainer that is
+of a Trainer's subclass that returns a loader which it does not prepare. Also a `prepare(loader)`, or Fabric's
+`setup_dataloaders(loader)`, whose result nobody takes. With Lightning: a loader of a Trainer that is
 told `use_distributed_sampler=False`, and an object of a class of the project around loaders, of which it divides none.
 
 ## Why it is bad
@@ -68,6 +69,7 @@ from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .dropped import dropped
 from .left_out import LOADER, SPLIT, left_out, sampler_in
 from .left_whole import LeftWhole, left_whole
 from .unprepared import Undivided, undivided
@@ -91,7 +93,7 @@ _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_datase
 
 def check(model: Model) -> Iterator[Finding]:
     """Each plain loader that feeds a wrapped model."""
-    for found in undivided(model):
+    for found in (*undivided(model), *dropped(model)):
         yield _unprepared(found)
     seen: set[ast.Call] = set()
     for left in left_whole(model):

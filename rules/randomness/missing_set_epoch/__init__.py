@@ -10,7 +10,8 @@ class has no such method, on what is called a data set, criterion, optimizer or 
 turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
-that sets the epoch itself: a sampler in a `WebLoader`, which hides it.
+that sets the epoch itself: a sampler in a `WebLoader`, which hides it, and one in a loader that a Trainer's own
+`get_train_dataloader` does not prepare. Also `deepspeed.initialize(training_data=…)` and timm's `create_loader(distributed=…)`, which make such a sampler.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -72,9 +73,9 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
-from .frameworks import hidden_by_loaders, tells_epochs
+from .frameworks import hidden_by_loaders, kept_from_trainer, tells_epochs
 from .prepared import hidden_samplers
-from .repair import holder_of, repaired
+from .repair import holder_of, makes_sampler, repaired
 
 CODE = "DL403"
 NAME = "missing-set-epoch"
@@ -83,6 +84,8 @@ STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler", b"set_epoch")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
+_MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader")
+"""Words of files in which samplers are made."""
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
 
@@ -92,10 +95,11 @@ def check(model: Model) -> Iterator[Finding]:
     known: dict[frozenset[Module], Loops] = {}
     done: set[EpochLoop] = set()
     for module in model.modules:
-        if "Sampler" not in module.source.text:
+        if not any(word in module.source.text for word in _MAKE_SAMPLERS):
             continue
         yield from _behind_prepare(model, module)
         yield from _behind_pipeline(model, module)
+        yield from _behind_trainer(model, module)
         made = [
             (function, call, row)
             for function in module.all_functions
@@ -158,6 +162,26 @@ def _behind_pipeline(model: Model, module: Module) -> Iterator[Finding]:
         )
 
 
+def _behind_trainer(model: Model, module: Module) -> Iterator[Finding]:
+    def is_sampler(method: Function, call: ast.Call) -> bool:
+        row = _shuffle_of(model, module, call, method)
+        given = [k.value for k in call.keywords if row is not None and k.arg == row[0]]
+        return row is not None and all(getattr(value, "value", True) for value in given)
+
+    for made in kept_from_trainer(model, module, is_sampler):
+        advice = "Return a loader without a sampler that `self.accelerator.prepare()` has divided"
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "the Trainer tells the epoch to a loader that has `set_epoch`, as those of `prepare()` have, and not to the "
+            f"sampler of a `DataLoader`: every rank sees its samples in the same order in each epoch. {advice}.",
+            place_of(module, made),
+            (),
+            Fix(Applicability.DISPLAY, advice),
+        )
+
+
 def _ordered(modules: frozenset[Module]) -> list[Module]:
     return sorted(modules, key=lambda m: m.path)
 
@@ -203,6 +227,8 @@ def _shuffle_of(
     A sampler of the project's own counts where it can be told the epoch and shuffles by it.
     """
     meaning = model.resolve(module, call.func)
+    if isinstance(meaning, str) and meaning in randomness.LOADER_MAKERS:
+        return ("shuffle", None) if makes_sampler(model, module, call) else None
     if meaning == _SAMPLER or (function is not None and _chosen(model, function, call.func)):
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not isinstance(meaning, Class):
@@ -367,8 +393,8 @@ def _finding(
         CODE,
         NAME,
         SEVERITY,
-        "no one tells this sampler the epoch: every rank sees its samples in the same order in each "
-        f"epoch. {fix.message}.",
+        f"no one tells {'the sampler of its loader' if makes_sampler(loops.model, module, call) else 'this sampler'} the epoch: every rank sees "
+        f"its samples in the same order in each epoch. {fix.message}.",
         place_of(module, call),
         (related(where, loop, "the epochs"), *_never_told(loops.model, user)),
         fix,

@@ -13,6 +13,7 @@ from distlint.analysis.program.environment import statements
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, target_names
+from distlint.analysis.questions.loaders import may_be_loader
 from distlint.analysis.questions.never import never_run
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.nodes import walk
@@ -135,7 +136,7 @@ class Loops:
         return endless_loops(function, given)
 
     def _given_loaders(self, function: Function) -> Set[str]:
-        """The parameters of a function that a call hands a loader, and what its object keeps of such, whatever they are called."""
+        """What a function goes through that is a loader by the calls that hand it or make it, whatever it is called."""
         given = {name for name in function.parameters if self._is_given_loader(function, name)}
         init = function.cls.methods.get("__init__") if function.cls is not None else None
         # ALPRO 4ff6163 src/datasets/dataloader.py:166: `self.iterable = iterable`, and `InfiniteIterator(train_loader)`.
@@ -145,7 +146,20 @@ class Loops:
             if path.startswith("self.")
             and any(isinstance(v, ast.Name) and self._is_given_loader(init, v.id) for v in values)
         }
-        return given
+        gone = (
+            gone_through(function, inner.iter)
+            for loop in own_nodes(function)
+            if isinstance(loop, ast.While)
+            for inner in loop.body
+            if isinstance(inner, ast.For)
+        )
+        return given | {
+            path
+            for each in gone
+            if (path := dotted_name(each))
+            and path not in given
+            and may_be_loader(self.model, function, each)
+        }
 
     def _is_given_loader(self, function: Function | None, name: str) -> bool:
         """Whether a call hands a function a loader, by what it is called, for a parameter."""
@@ -590,18 +604,24 @@ def _passes_again(function: Function, loop: EpochLoop, loaders: Set[str]) -> boo
             # Who hands batches out for ever trains nothing itself: `endless_loops`.
             return any(
                 isinstance(s, ast.For)
-                and _is_loader(each := _gone_through(function, s.iter), loaders)
+                and _is_loader(each := gone_through(function, s.iter), loaders)
                 and not _hands_out(s, {dotted_name(each)})
                 for s in body
             )
     return False
 
 
-def _gone_through(function: Function, iterable: ast.expr) -> ast.expr:
-    """What a loop goes through, without what counts its turns or shows how far it is."""
+def gone_through(function: Function, iterable: ast.expr) -> ast.expr:
+    """What a loop goes through, without what counts its turns or shows how far it is.
+
+    wavegrad c3d54c8 src/wavegrad/learner.py:105: `tqdm(self.dataset) if self.is_master else self.dataset`.
+    """
     match _kept(function, iterable):
         case ast.Call(func=func, args=[inner, *_]) if last_name(func) in ("enumerate", "tqdm"):
-            return _gone_through(function, inner)
+            return gone_through(function, inner)
+        case ast.IfExp(body=body, orelse=orelse):
+            one, other = (gone_through(function, arm) for arm in (body, orelse))
+            return one if ast.unparse(one) == ast.unparse(other) else iterable
     return iterable
 
 

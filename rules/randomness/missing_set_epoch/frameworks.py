@@ -6,16 +6,18 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
 
 _SETS_EPOCH: Final = frozenset(
@@ -38,6 +40,7 @@ _HIDES_SAMPLER: Final = frozenset({"webdataset.WebLoader"})
 
 webdataset 0.2.86 webdataset/compat.py: a WebLoader is a pipeline with a DataLoader as its first stage.
 """
+_TRAINER: Final = "transformers.Trainer"
 _PREPARES: Final = frozenset({"prepare", "prepare_data_loader"})
 _NO_LOADER: Final = re.compile(
     r"model|net|optim|sched|ema|encoder|decoder|vae|transformer|disc|critic|actor|policy|adapter|module"
@@ -68,6 +71,43 @@ def hidden_by_loaders(
                     for made in (given, *assignments(function).get(last_name(given), ())):
                         if isinstance(made, ast.Call) and is_sampler(function, made):
                             yield made, call
+
+
+def kept_from_trainer(
+    model: Model, module: Module, is_sampler: Callable[[Function, ast.Call], bool]
+) -> Iterator[ast.Call]:
+    """The samplers of loaders that a Trainer's own `get_train_dataloader` gives as they are.
+
+    transformers 4.48.0 trainer.py:2444: `if hasattr(epoch_dataloader, "set_epoch")`, which a loader of accelerate has and
+    one of torch has not; 4.31.0 tells nobody. pyreft pyreft/reft_trainer.py:163.
+    """
+    if "get_train_dataloader" not in module.source.text or model.launch.older_than(
+        "transformers", (4, 31), module.source.path
+    ):
+        return
+    for cls in module.all_classes:
+        own, outside = model.program.mro(cls)
+        method = cls.methods.get("get_train_dataloader")
+        if method is None or _TRAINER not in facts.with_bases(outside):
+            continue
+        if any("set_epoch" in each.module.source.text for each in own) or _may_prepare(
+            model, method
+        ):
+            continue
+        for call in own_nodes(method):
+            if isinstance(call, ast.Call) and is_sampler(method, call):
+                yield call
+
+
+def _may_prepare(model: Model, method: Function) -> bool:
+    """Whether a method, or a function that it calls, may hand its loader to accelerate."""
+    called = [
+        model.resolve(method.module, node.func)
+        for node in own_nodes(method)
+        if isinstance(node, ast.Call)
+    ]
+    bodies = [method, *(each for each in called if isinstance(each, Function))]
+    return any("prepare" in ast.unparse(each.node) for each in bodies)
 
 
 def tells_epochs(program: Program, module: Module) -> bool:

@@ -6,11 +6,12 @@ import ast
 from typing import Final
 
 from distlint.analysis.model import Model, source_of, span_of
-from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Insert
 from distlint.findings import Applicability, Fix
+from distlint.knowledge.randomness import LOADER_MAKERS, LoaderMaker
 from distlint.nodes import walk
 
 from .epochs import EpochLoop, epoch_of, told_in_vain
@@ -25,11 +26,25 @@ def holder_of(function: Function, node: ast.AST) -> str | None:
     return None
 
 
+def makes_sampler(model: Model, module: Module, call: ast.Call) -> LoaderMaker | None:
+    """How a call makes a loader with a sampler of its own, where it is told to divide a data set that is trained on."""
+    meaning = model.resolve(module, call.func)
+    maker = LOADER_MAKERS.get(meaning) if isinstance(meaning, str) else None
+    if maker is None:
+        return None
+    given = {k.arg for k in call.keywords if getattr(k.value, "value", True) not in (None, False)}
+    return maker if given.issuperset(maker.given) else None
+
+
 def repaired(
     model: Model, function: Function, call: ast.Call, user: Function, loop: EpochLoop
 ) -> Fix:
     """The fix: an edit where the loop can name the sampler, by itself or by the loader it runs through, else advice."""
     epoch = epoch_of(user, loop)
+    maker = makes_sampler(model, function.module, call)
+    if maker is not None:
+        advice = f"Call `{maker.sampler}.set_epoch(epoch)` of the loader at the start of each epoch"
+        return Fix(Applicability.DISPLAY, advice)
     if told_in_vain(user):
         advice = "Call `set_epoch()` of the new sampler, behind the line that makes it"
         return Fix(Applicability.DISPLAY, advice)

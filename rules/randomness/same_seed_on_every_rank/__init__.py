@@ -216,7 +216,7 @@ def _may_be_none(seed: Seed) -> bool:
 
 def _fix(model: Model, module: Module, seed: Seed) -> Fix:
     function = seed.site.function
-    if (ordered := shuffles_for_all(model, function, seed)) is not None:
+    if (ordered := shuffles_for_all(model, function)) is not None:
         where, drawn = ordered
         advice = (
             f"Draw with `generator=generator(seed, device, step=step)`: by `{source_of(where, drawn.func)}()` at line "

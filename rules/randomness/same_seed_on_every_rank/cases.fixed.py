@@ -910,6 +910,39 @@ def goes_on_where_it_stopped(args, model, optimizer, loader):
         optimizer.step()
 
 
+class Buckets:
+    def __init__(self, sizes):
+        self.sizes = sizes
+
+    def batches(self):
+        order = list(self.sizes)
+        random.shuffle(order)
+        return order
+
+
+class OfBuckets(torch.utils.data.Sampler):
+    def __init__(self, buckets, rank, count):
+        self.buckets, self.rank, self.count = buckets, rank, count
+
+    def __iter__(self):
+        return iter(self.buckets.batches()[self.rank :: self.count])
+
+
+def resumed_over_buckets(args, model, optimizer, data):
+    # waifu-diffusion 1a83e47 trainer/diffusers_trainer.py:724: no decorrelate() here, the ranks' orders would differ
+    rank = dist.get_rank()
+    torch.manual_seed(args.seed)  # expect: DL401
+    random.seed(args.seed)
+    model = DDP(model)
+    sampler = OfBuckets(Buckets(args.sizes), rank, dist.get_world_size())
+    target = 0 if rank else args.step
+    for step, batch in enumerate(torch.utils.data.DataLoader(data, batch_sampler=sampler)):
+        if args.resume and step < target:
+            continue
+        model(batch + torch.randn_like(batch)).mean().backward()
+        optimizer.step()
+
+
 class Loaded(torch.nn.Module):
     @classmethod
     def load(cls, path):

@@ -92,9 +92,7 @@ def _holding(function: Function, draw: ast.Call) -> set[str]:
     }
 
 
-def shuffles_for_all(
-    model: Model, function: Function, seed: Seed
-) -> tuple[Module, ast.Call] | None:
+def shuffles_for_all(model: Model, function: Function) -> tuple[Module, ast.Call] | None:
     """A draw by which a sampler of the program orders the data on all ranks, of which each then takes its part.
 
     Amphion d3de90f models/base/base_sampler.py:118: `random.shuffle(batches)`. accelerate deals the batches by their
@@ -105,7 +103,7 @@ def shuffles_for_all(
     for current in work:
         for meaning in named_in(model, current):
             if isinstance(meaning, Class):
-                drawn = _orders(model, meaning, seed) if _is_sampler(model, meaning) else None
+                drawn = _orders(model, meaning) if _is_sampler(model, meaning) else None
                 if drawn is not None:
                     return meaning.module, drawn
             elif "sampler" in meaning.name.lower() and meaning not in found:
@@ -114,16 +112,31 @@ def shuffles_for_all(
     return None
 
 
-def _orders(model: Model, sampler: Class, seed: Seed) -> ast.Call | None:
-    """What a sampler draws from the common stream in use; not where it seeds for each epoch itself."""
+def _orders(model: Model, sampler: Class) -> ast.Call | None:
+    """What a sampler draws from a common stream in use, all of which `decorrelate()` sets; not where it seeds itself."""
     for name, method in sampler.methods.items():
         calls = [node for node in walk(method.node) if isinstance(node, ast.Call)]
         if name == "__init__" or any("seed" in last_name(call.func) for call in calls):
             continue
-        for node, draw in draws_by_syntax(model, method):
-            if draws_from(draw, seed):
+        for each in (method, *_asked(model, calls)):
+            for node, _ in draws_by_syntax(model, each):
                 return node
     return None
+
+
+def _asked(model: Model, calls: list[ast.Call]) -> Iterator[Function]:
+    """The methods by whose names a sampler asks what it keeps for the order.
+
+    waifu-diffusion trainer/diffusers_trainer.py:487: `self.bucket.get_batch_iterator()`, where a bucket shuffles.
+    """
+    names = {
+        call.func.attr
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Attribute)
+    }
+    for module in model.program.modules.values():
+        for cls in module.all_classes:
+            yield from (cls.methods[name] for name in sorted(names & cls.methods.keys()))
 
 
 def _is_sampler(model: Model, cls: Class) -> bool:

@@ -283,6 +283,7 @@ def _of_some_ranks(site: CallSite) -> bool:
         guard.value.variance is Variance.RANK_DEPENDENT
         or (guard.value.variance is Variance.RANK_LOCAL and not guard.exits)
         for guard in site.guards
+        if not (guard.exits and "resum" in ast.unparse(guard.node))
     )
 
 

@@ -5,7 +5,8 @@ Follows values that came from `DistributedDataParallel(...)`, `Accelerator.prepa
 targets, `self.x` and other methods), `deepspeed.initialize` and the like, and the wrapped models that a
 `Trainer` keeps in `model_wrapped` and hands to `compute_loss`. Reports attributes and methods of the model
 (`config`, `generate`, `save_pretrained`, its own ones) that are read from such a value where a layer of it
-neither has them nor passes them on. Reports a `config` or `generation_config` that is put on the wrapper,
+neither has them nor passes them on. Reports an `if hasattr(model, "name")` without another arm, in a function that
+trains, which is never true of the wrapper. Reports a `config` or `generation_config` that is put on the wrapper,
 where the model inside is unwrapped and saved afterwards.
 
 ## Why it is bad
@@ -97,6 +98,7 @@ from distlint.nodes import walk
 from distlint.repairs.unwrapping import once, read_from_model
 from distlint.rule import Status
 
+from .in_vain import asked_in_vain
 from .pipelines import handed_to_pipelines
 
 if TYPE_CHECKING:
@@ -134,7 +136,9 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         for site in readings(there):
             layer = layer_without(site.receiver.wraps, site.attr, written)
-            if layer is None or is_guarded(site, of_model=True) or asked_by_callers(model, site):
+            test = asked_in_vain(site) if layer is not None else None
+            guarded = test is None and is_guarded(site, of_model=True)
+            if layer is None or guarded or asked_by_callers(model, site):
                 continue
             if _before_the_wrap(model, site, by_name):
                 continue
@@ -146,14 +150,33 @@ def check(model: Model) -> Iterator[Finding]:
                 or fails_unwrapped(model, wrap, site)
             ):
                 severity = _severity(model, wrap, site) if site is there else Severity.WARNING
-                found.append((site, _finding(model, site, layer, ranks, severity)))
                 done.add(id(read.node))
+                if test is None:
+                    found.append((site, _finding(model, site, layer, ranks, severity)))
+                elif severity is not Severity.INFO and id(test) not in done:
+                    done.add(id(test))
+                    yield _left_out(site, test, layer)
                 break
     yield from once(model, found)
     for site in lost_writes(model):
         yield _lost(site)
     for loads, parts in handed_to_pipelines(model):
         yield _refused(loads, parts)
+
+
+def _left_out(site: AttributeSite, test: ast.If, layer: Wrapper) -> Finding:
+    receiver = source_of(site.module, site.node.value)
+    advice = f"Ask the model inside: `unwrap({receiver})`"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"on several processes `{receiver}` is {layer.title}, which has no `{site.attr}`: this is false, and what stands "
+        f"below it is left out. {advice}.",
+        place_of(site.module, test.test),
+        _where_wrapped(site),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _refused(call: CallSite, parts: dict[str, Wrap]) -> Finding:

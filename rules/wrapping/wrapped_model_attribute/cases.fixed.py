@@ -779,7 +779,71 @@ def of_a_checkpoint_that_fits(path, local_rank):
     return net.state_dict()
 
 
+class SharesLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        self.shared_layers = [(self.layer.weight, 2)]
+
+    def forward(self, batch):
+        return self.layer(self.layer(batch))
+
+
+class ScalesWhatIsShared:
+    # ocp 8c3e6d1 src/fairchem/core/trainers/base_trainer.py:768
+    def __init__(self):
+        self.model = DDP(SharesLayers())
+
+    def step(self, batch):
+        self.model(batch).sum().backward()
+        if hasattr(self.model, "shared_layers"):  # expect: DL201
+            for weight, times in self.model.shared_layers:
+                weight.grad.div_(times)
+
+
 # Correct
+
+
+class ScalesOfTheModelInside:
+    def __init__(self):
+        self.model = DDP(SharesLayers())
+
+    def step(self, batch):
+        self.model(batch).sum().backward()
+        if hasattr(self.model, "shared_layers"):
+            shared = self.model.shared_layers
+        else:
+            shared = self.model.module.shared_layers
+        for weight, times in shared:
+            weight.grad.div_(times)
+
+
+class AsksForBoth:
+    def __init__(self):
+        self.model = DDP(SharesLayers())
+
+    def step(self, batch):
+        self.model(batch).sum().backward()
+        if hasattr(self.model, "shared_layers"):
+            print(self.model.shared_layers)
+        if hasattr(self.model, "module"):
+            print(self.model.module.shared_layers)
+
+    def shown(self):
+        # nothing is trained by it
+        if hasattr(self.model, "shared_layers"):
+            print(self.model.shared_layers)
+
+
+class ScalesInOneProcess:
+    def __init__(self):
+        self.model = SharesLayers()
+
+    def step(self, batch):
+        self.model(batch).sum().backward()
+        if hasattr(self.model, "shared_layers"):
+            for weight, times in self.model.shared_layers:
+                weight.grad.div_(times)
 
 
 def refused_for_all(args):

@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `model = model.module` and `model = unwrap_model(model)` after the model was wrapped, where the same
-variable is called for a loss afterwards.
+variable is called for a loss afterwards, also in the next turn of a loop that saves the model now and then.
 
 ## Why it is bad
 The wrapper synchronises the gradients, and nothing holds it any more: each rank trains its own copy on its own
@@ -29,7 +29,8 @@ Shown, not applied: which uses want the wrapper is for a person to say.
 
 ## Known limits
 Rebinding and training stand in one function, or in methods of one class. Rebinding after the training, to
-save, is right and not reported.
+save, is right and not reported. In a loop, a test around it has to hold again and again: every so many steps (`%`), on
+a rank, for the best model so far.
 
 ## References
 - PyTorch, `torch/nn/parallel/distributed.py`
@@ -49,6 +50,8 @@ from distlint.knowledge import wrappers
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .carried import carried_back, rebinding, runs, wraps_before
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.program.definitions import Function
@@ -63,13 +66,15 @@ LITERALS = ()
 def check(model: Model) -> Iterator[Finding]:
     """Each rebinding to the model inside, before a training forward."""
     for function, value, source, wrap in _unwrapped(model):
-        statement = _rebinding(function, value, ast.unparse(source))
-        if statement is None:
-            continue
         path = ast.unparse(source)
-        trained = _trained_after(function, path, statement)
-        if trained is not None:
-            yield _finding(function, statement, path, wrap, trained)
+        statement = rebinding(function.body, value, path)
+        if statement is not None:
+            trained, when = _trained_after(function, path, statement), "here"
+        else:
+            statement, trained = carried_back(function, value, path)
+            when = "the next turn of the loop"
+        if statement is not None and trained is not None:
+            yield _finding(function, statement, path, wrap, trained, when)
 
 
 def _unwrapped(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wrap]]:
@@ -81,21 +86,13 @@ def _unwrapped(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wra
     for call in model.calls():
         site_ = call.site
         if site_.args and site_.node.args and inner_of(site_):
-            for wrap in site_.args[0].wraps[-1:]:
+            inner, source = site_.args[0], site_.node.args[0]
+            wraps = inner.wraps[-1:]
+            if not wraps and "unwrapped" in inner.tags:
+                wraps = wraps_before(model, site_.function, ast.unparse(source))
+            for wrap in wraps:
                 if wrappers.WRAPPERS[wrap.kind].forward_collective:
-                    yield site_.function, site_.node, site_.node.args[0], wrap
-
-
-def _rebinding(function: Function, value: ast.expr, path: str) -> ast.Assign | None:
-    """The assignment of the value to the same path, on the straight path of the function."""
-    for statement in function.body:
-        if (
-            isinstance(statement, ast.Assign)
-            and statement.value is value
-            and [ast.unparse(target) for target in statement.targets] == [path]
-        ):
-            return statement
-    return None
+                    yield site_.function, site_.node, source, wrap
 
 
 def _trained_after(
@@ -119,8 +116,8 @@ def _trained_after(
                     and path in map(ast.unparse, targets)
                 ):
                     return None
-                case ast.Call(func=func) if (
-                    node.lineno > line and ast.unparse(func) == path and backward.reaches(node)
+                case ast.Call() if (
+                    node.lineno > line and runs(node, path) and backward.reaches(node)
                 ):
                     return place, node
     return None
@@ -132,13 +129,14 @@ def _finding(
     path: str,
     wrap: Wrap,
     trained: tuple[Function, ast.Call],
+    when: str,
 ) -> Finding:
     advice = f"Keep the wrapper in `{path}` and give the model inside another name"
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"From here on `{path}` is the model without {wrappers.WRAPPERS[wrap.kind].title}, so every rank "
+        f"From {when} on `{path}` is the model without {wrappers.WRAPPERS[wrap.kind].title}, so every rank "
         f"trains its own copy and no gradient is synchronised. {advice}.",
         place_of(function.module, statement),
         (

@@ -46,6 +46,31 @@ def by_a_function(model, optimizer, loader):
         optimizer.step()
 
 
+def saved_now_and_then(model, optimizer, loader, epochs, path):
+    # the next epoch trains what this one saves
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for epoch in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
+        if epoch % 5 == 0 or epoch == epochs - 1:
+            model = accelerator.unwrap_model(model)  # expect: DL207
+            model.save_pretrained(path)
+
+
+def by_what_computes_the_loss(model, optimizer, loader, diffusion, path):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for step, batch in enumerate(loader):
+        loss = diffusion.training_losses(model, batch)["loss"].mean()
+        accelerator.backward(loss)
+        optimizer.step()
+        if step % 1000 == 0 and accelerator.is_main_process:
+            model = accelerator.unwrap_model(model)  # expect: DL207
+            model.save_pretrained(path)
+
+
 # Correct
 
 
@@ -91,3 +116,40 @@ def by_a_function_for_saving(model, optimizer, loader):
         optimizer.step()
     model = plain(model)
     torch.save(model.state_dict(), f"model-{accelerator.process_index}.pt")
+
+
+def saved_at_the_end_of_the_loop(model, optimizer, loader, epochs, path):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for epoch in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
+        if epoch == epochs - 1:
+            model = accelerator.unwrap_model(model)
+            model.save_pretrained(path)
+
+
+def saved_before_it_stops(model, optimizer, loader, limit, path):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        if step % limit == limit - 1:
+            model = accelerator.unwrap_model(model)
+            model.save_pretrained(path)
+            break
+
+
+def wrapped_again_for_the_next_epoch(model, optimizer, loader, epochs, path):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for epoch in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
+        if epoch % 5 == 0:
+            model = accelerator.unwrap_model(model)
+            model.save_pretrained(path)
+            model = accelerator.prepare(model)
