@@ -18,6 +18,7 @@ from distlint.analysis.traces.nodes import (
     EventNode,
     LoopNode,
     Node,
+    fails,
     ways_on,
 )
 from distlint.analysis.traces.slicing import Slice
@@ -209,6 +210,10 @@ class Walk:
         truth, asked = self._answers.answer(node.symbol, crossed, before, answers)
         if node.symbol in self._answers.shared:
             return truth, asked
+        if fails(node):
+            # What fails on one side alone is said of that side (DL105): here it stands where it did not fail (DEIM a9aa4ad
+            # engine/backbone/hgnetv2.py:502, a barrier in each arm, behind a download of rank 0).
+            return False, None
         return truth, None if asked[1] else self._answers.excluder(node.symbol, before, answers)
 
     def may_act(self, front: Front, before: dict[Hashable, bool], fresh: Fresh) -> bool:
