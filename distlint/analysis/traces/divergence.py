@@ -220,11 +220,21 @@ def _innermost(found: list[Divergence], inside: set[tuple[Function, int]]) -> li
         d
         for d in found
         if not any(
-            (call.summary.function, id(d.event.node)) in inside
-            and call.summary.function is not d.function
-            for call in d.chain
+            (function, id(d.event.node)) in inside and function is not d.function
+            for function in _led_through(d)
         )
     ]
+
+
+def _led_through(divergence: Divergence) -> Iterator[Function]:
+    """The functions that are called on the way to the collective, and the generator whose run a loop goes through.
+
+    Megatron-LM (bigcode) 7c325cd examples/detxoify_lm/generate_samples_gpt.py:166: the body of the loop returns to the
+    barrier of the generator, out of which rank 0 alone breaks.
+    """
+    yield from (call.summary.function for call in divergence.chain)
+    if divergence.act.via and divergence.event.site is not None:
+        yield divergence.event.site.function
 
 
 def _of_function(

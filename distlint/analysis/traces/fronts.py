@@ -161,6 +161,9 @@ class Walk:
             seen.add(place)
             self._budget.spend()
             match node:
+                case EventNode() if not self._slice.counts(node):
+                    # Of a loop without an end that has nothing else: it goes round and round.
+                    stack.append((node.next, returns, crossed))
                 case EventNode():
                     ahead.acts.setdefault(node.event.op, {})[place] = None
                 case BranchNode() | LoopNode():
@@ -240,6 +243,8 @@ class Walk:
             node, returns, anew = state
             node = self._slice.ahead(node)
             match node:
+                case EventNode() if not self._slice.counts(node):
+                    stack.append((node.next, returns, anew))
                 case EventNode():
                     return True
                 case BranchNode():
