@@ -82,6 +82,18 @@ def made_below(
     return None
 
 
+def may_be_made_above(model: Model, function: Function, line: int) -> bool:
+    """Whether a call further up in a function makes the group in some run, itself or in what it calls.
+
+    neuraloperator 7292dc2 scripts/train_darcy.py:102: `setup(config)` at the top of the script, under the option that
+    also asks for the rank.
+    """
+    return any(
+        (site.statement.end_lineno or site.statement.lineno) < line and _starts(model, site, set())
+        for site in _calls(model, function)
+    )
+
+
 def tests_of_group(model: Model, function: Function, line: int) -> list[str]:
     """Tests, as written, under each of which the group is there in front of a line, as the function itself shows.
 

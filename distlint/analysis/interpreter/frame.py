@@ -35,7 +35,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
-from distlint.analysis.program.handed import asks_rank_test
+from distlint.analysis.program.handed import asks_cleared_setting, asks_rank_test
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import dereferenced
 from distlint.knowledge import facts
@@ -192,12 +192,14 @@ class Frame(ABC):
 
     def guard(self, node: ast.expr, value: Value, taken: bool, *, exits: bool = False) -> Guard:
         """A condition of this file; `exits` where the arm that is not taken has left the block."""
-        cls = self.function.cls
+        cls, program = self.function.cls, self.summaries.program
         if (
-            cls is not None
-            and value.variance is Variance.UNIFORM
+            value.variance is Variance.UNIFORM
             and not value.known
-            and asks_rank_test(self.summaries.program, cls, node)
+            and (
+                (cls is not None and asks_rank_test(program, cls, node))
+                or asks_cleared_setting(program, node)
+            )
         ):
             value = value.replace(tags=value.tags | {"rank"})
         return Guard(node, self.module, value, taken, exits)

@@ -33,6 +33,7 @@ _MAY_BE_ALONE: Final = tuple(
     for words in (
         "nproc[_-]per[_-]node",
         "nprocs",
+        r"[\"']train_batch_size[\"']\s*:\s*1\b",
         "num_processes",
         r"world_size\s*=\s*1\b",
         r"world_size[\"']\s*:\s*1\b",
@@ -279,9 +280,13 @@ def _insists_on_one(function: Function) -> bool:
             outer.body if isinstance(outer, ast.If) and _is_start(outer.test) else [outer]
         )
     ]
-    return any(map(_refuses_several, body)) or any(
-        size is not None and (_is_size(size) or _becomes_size(function.module, size))
-        for size in map(_is_asked_to_be_one, body)
+    return (
+        any(map(_refuses_several, body))
+        or any(map(_has_one_sample, body))
+        or any(
+            size is not None and (_is_size(size) or _becomes_size(function.module, size))
+            for size in map(_is_asked_to_be_one, body)
+        )
     )
 
 
@@ -293,6 +298,23 @@ def _refuses_several(statement: ast.stmt) -> bool:
     match statement:
         case ast.Assert(test=ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="distributed"))):
             return True
+    return False
+
+
+def _has_one_sample(statement: ast.stmt) -> bool:
+    """Whether a configuration of DeepSpeed has one sample in the batch of all ranks, which it refuses to more of them.
+
+    t-zero 7a699e3 inference/model_offload.py:32; DeepSpeed 0.17 deepspeed/runtime/config.py: `_batch_assertion`.
+    """
+    match statement:
+        case ast.Assign(value=ast.Dict(keys=keys, values=values)):
+            return any(
+                isinstance(key, ast.Constant)
+                and key.value == "train_batch_size"
+                and isinstance(size, ast.Constant)
+                and size.value == 1
+                for key, size in zip(keys, values, strict=True)
+            )
     return False
 
 

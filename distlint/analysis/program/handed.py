@@ -7,6 +7,7 @@ of functions and methods, which are told apart by name alone (`config.tracker.cr
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -14,16 +15,63 @@ from typing import Final, NamedTuple
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.analysis.program.syntax import assignments, literals, mentions_rank, own_nodes
 from distlint.nodes import walk
 
 _MAX_CALLERS: Final = 4
+_CLEARS: Final = re.compile(r"[\])\w] = [^\n]*(?:rank|main|master)[^\n]* and ")
+"""An assignment of a test of the rank together with something else."""
 
 
 @remembered
 def asks_rank_test(program: Program, cls: Class, test: ast.expr) -> bool:
     """Whether a condition asks an attribute that holds a test of the rank: `if self.quiet: return`."""
     return any(_holds_rank_test(program, cls, attr) for attr in _flags(test))
+
+
+@remembered
+def asks_cleared_setting(program: Program, test: ast.expr) -> bool:
+    """Whether a condition asks a setting that the program clears on all ranks but one: `if params.log_to_wandb:`.
+
+    multiple_physics_pretraining e751fc2 train_basic.py:536: `params["log_to_wandb"] = (global_rank == 0) and …` in the
+    main block, and 402 asks `self.params.log_to_wandb`.
+    """
+    return any(
+        isinstance(each, ast.Attribute | ast.Subscript)
+        and _setting(each) in _cleared_settings(program)
+        for each, holds in literals(test, True)
+        if holds
+    )
+
+
+@remembered
+def _cleared_settings(program: Program) -> frozenset[str]:
+    """The settings that a test of the rank is put into together with what they were, and nothing else is."""
+    cleared: set[str] = set()
+    others: set[str] = set()
+    modules = [m for m in program.modules.values() if _CLEARS.search(m.source.text)]
+    for module in modules:
+        for node in walk(module.source.tree):
+            if isinstance(node, ast.Assign):
+                names = {_setting(target) for target in node.targets} - {""}
+                (cleared if _clears(node.value) else others).update(names)
+    return frozenset(cleared - others)
+
+
+def _clears(value: ast.expr) -> bool:
+    match value:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return any(mentions_rank(part) for part in parts)
+    return False
+
+
+def _setting(node: ast.expr) -> str:
+    match node:
+        case ast.Attribute(value=ast.Name() | ast.Attribute(), attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=str() as name)):
+            return name
+    return ""
 
 
 def _flags(test: ast.expr) -> Iterator[str]:

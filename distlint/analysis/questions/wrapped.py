@@ -104,6 +104,29 @@ def set_on_wrappers(live: LiveProgram) -> Written:
     )
 
 
+def set_on_classes(live: LiveProgram) -> frozenset[str]:
+    """What the program sets on the class of an object, be it that of a wrapper: `type(model).model = lambda m: m.module`.
+
+    modulus 878fd04 examples/cfd/external_aerodynamics/aero_graph_net/train.py:98.
+    """
+    return frozenset(
+        node.attr
+        for module in live.program.modules.values()
+        if "type(" in module.source.text or "__class__" in module.source.text
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and _is_class_of(node.value)
+    )
+
+
+def _is_class_of(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[_]) | ast.Attribute(attr="__class__"):
+            return True
+    return False
+
+
 def lost_writes(live: LiveProgram) -> list[AttributeSite]:
     """Settings that are put on a wrapper and saved from the model inside, which keeps its own.
 

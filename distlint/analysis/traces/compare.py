@@ -298,7 +298,11 @@ class _Search:
                 and self._comparison.equivalent(left.summary, right.summary)
             ):
                 later(left.next, right.next, assumed)
-            case EventNode(), EventNode() if left.event.op == right.event.op:
+            case EventNode(), EventNode() if (
+                left.event.op == right.event.op
+                and self._comparison.counts(left)
+                and self._comparison.counts(right)
+            ):
                 later(left.next, right.next, assumed, (*path, left)[-12:])
             case BranchNode(), _ if left.symbol in self._answers.shared:
                 later(left.orelse, right, assumed | {(left.symbol, False)})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Summary
-from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
+from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.live.joint_entry import calling, groups_of
 from distlint.analysis.program.definitions import Function, Module
@@ -144,8 +144,39 @@ def divergences_of(
             key = (divergence.kind, id(divergence.anchor), divergence.layer > 0)
             found.setdefault(key, divergence)
     callers = calling((f, run) for f, runs in live.items() for _, run in runs.summaries())
-    met = [d for d in found.values() if not _may_be_computed_before(d, callers)]
+    met = [
+        d
+        for d in found.values()
+        if not _may_be_computed_before(d, callers)
+        and (d.kind is DivergenceKind.RANK or not _is_of_one_rank(d.function, live, callers))
+    ]
     return _without_halves(_innermost(met, said), live, graphs), problems
+
+
+def _is_of_one_rank(
+    function: Function,
+    live: dict[Function, FunctionSummaries],
+    callers: dict[Function, set[Function]],
+    below: frozenset[Function] = frozenset(),
+) -> bool:
+    """Whether no two ranks of a machine come into a function: they part where it is called, and the first alone calls it.
+
+    What such a rank answers for itself divides it from nobody (doctr 8a88fea references/detection/train.py:115: the
+    search for a learning rate, below `rank == 0 and args.find_lr`).
+    """
+    above = callers.get(function, set()) - below - {function}
+    return (
+        bool(above)
+        and live[function].classes <= {MAIN, NODE_MAIN}
+        and all(
+            each in live
+            and (
+                not live[each].classes <= {MAIN, NODE_MAIN}
+                or _is_of_one_rank(each, live, callers, below | {function})
+            )
+            for each in above
+        )
+    )
 
 
 def _may_be_computed_before(divergence: Divergence, callers: dict[Function, set[Function]]) -> bool:
@@ -189,11 +220,21 @@ def _innermost(found: list[Divergence], inside: set[tuple[Function, int]]) -> li
         d
         for d in found
         if not any(
-            (call.summary.function, id(d.event.node)) in inside
-            and call.summary.function is not d.function
-            for call in d.chain
+            (function, id(d.event.node)) in inside and function is not d.function
+            for function in _led_through(d)
         )
     ]
+
+
+def _led_through(divergence: Divergence) -> Iterator[Function]:
+    """The functions that are called on the way to the collective, and the generator whose run a loop goes through.
+
+    Megatron-LM (bigcode) 7c325cd examples/detxoify_lm/generate_samples_gpt.py:166: the body of the loop returns to the
+    barrier of the generator, out of which rank 0 alone breaks.
+    """
+    yield from (call.summary.function for call in divergence.chain)
+    if divergence.act.via and divergence.event.site is not None:
+        yield divergence.event.site.function
 
 
 def _of_function(

@@ -18,6 +18,7 @@ from distlint.analysis.traces.nodes import (
     EventNode,
     LoopNode,
     Node,
+    fails,
     ways_on,
 )
 from distlint.analysis.traces.slicing import Slice
@@ -160,6 +161,9 @@ class Walk:
             seen.add(place)
             self._budget.spend()
             match node:
+                case EventNode() if not self._slice.counts(node):
+                    # Of a loop without an end that has nothing else: it goes round and round.
+                    stack.append((node.next, returns, crossed))
                 case EventNode():
                     ahead.acts.setdefault(node.event.op, {})[place] = None
                 case BranchNode() | LoopNode():
@@ -209,6 +213,10 @@ class Walk:
         truth, asked = self._answers.answer(node.symbol, crossed, before, answers)
         if node.symbol in self._answers.shared:
             return truth, asked
+        if fails(node):
+            # What fails on one side alone is said of that side (DL105): here it stands where it did not fail (DEIM a9aa4ad
+            # engine/backbone/hgnetv2.py:502, a barrier in each arm, behind a download of rank 0).
+            return False, None
         return truth, None if asked[1] else self._answers.excluder(node.symbol, before, answers)
 
     def may_act(self, front: Front, before: dict[Hashable, bool], fresh: Fresh) -> bool:
@@ -235,6 +243,8 @@ class Walk:
             node, returns, anew = state
             node = self._slice.ahead(node)
             match node:
+                case EventNode() if not self._slice.counts(node):
+                    stack.append((node.next, returns, anew))
                 case EventNode():
                     return True
                 case BranchNode():

@@ -133,6 +133,11 @@ def is_local(value: Value) -> bool:
     )
 
 
+def fails(node: BranchNode) -> bool:
+    """Whether a decision is one between what fails, and goes to a handler, and what does not."""
+    return node.value is not None and "failure" in node.value.tags
+
+
 def ways_on(node: Node) -> tuple[Node, ...]:
     """The nodes that may follow in a function's own graph."""
     match node:
@@ -175,6 +180,7 @@ __all__ = [
     "Failed",
     "LoopNode",
     "Node",
+    "fails",
     "is_local",
     "own_nodes",
     "reachable",

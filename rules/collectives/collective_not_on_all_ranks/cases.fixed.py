@@ -1048,3 +1048,47 @@ def predictions_that_are_there(model, data, path):
     if dist.get_rank() != 0:
         return
     torch.save(found, path)
+def behind_what_one_rank_fetches(url, folder):
+    # DEIM a9aa4ad engine/backbone/hgnetv2.py:502: a barrier in each arm; that the download fails is DL105's
+    try:
+        if dist.get_rank() == 0:
+            state = torch.hub.load_state_dict_from_url(url, model_dir=folder)
+            dist.barrier()
+        else:
+            dist.barrier()
+            state = torch.load(folder)
+    except Exception as error:
+        raise SystemExit(1) from error
+    return state
+
+
+def behind_what_one_rank_fetches_alone(url, folder):
+    try:
+        if dist.get_rank() == 0:
+            torch.hub.load_state_dict_from_url(url, model_dir=folder)
+            # expect: DL101
+        dist.barrier()
+    except Exception as error:
+        raise SystemExit(1) from error
+
+
+def served_rounds(model, count):
+    # Megatron-LM (bigcode) 7c325cd examples/detxoify_lm/generate_samples_gpt.py:111: rank 0 alone leaves
+    while True:
+        dist.barrier()  # expect: DL101
+        if dist.get_rank() == 0:
+            for text in model.texts():
+                yield text
+                count -= 1
+                if count <= 0:
+                    break
+            if count <= 0:
+                break
+        else:
+            model.serve()
+
+
+def written_rounds(model, file):
+    for text in served_rounds(model, 10):
+        if dist.get_rank() == 0:
+            file.write(text)

@@ -908,3 +908,21 @@ def filled_or_due(model, evaluate, step):
         report = {"score": evaluate(model), "at": time.time()}
     if report or step % 10 == 0:
         dist.all_reduce(model.total)
+
+
+def searched_by_rank_0_alone(model, loader):
+    # doctr 8a88fea references/detection/train.py:115: no two ranks come here
+    for batch in loader:
+        loss = model(batch)
+        dist.all_reduce(loss)
+        if not torch.isfinite(loss):
+            break
+
+
+def searches_first(model, loader, find):
+    dist.barrier()
+    if dist.get_rank() == 0 and find:
+        searched_by_rank_0_alone(model, loader)
+        return
+    for batch in loader:
+        model(batch)

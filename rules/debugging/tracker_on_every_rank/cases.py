@@ -206,3 +206,23 @@ def of_its_base(args, model):
     trainer = OfItsBase(args, model)
     trainer.train()
     trainer.train_loudly()
+
+
+class LogsWhereToldTo:
+    def __init__(self, params):
+        self.params = params
+        dist.init_process_group("nccl")
+
+    def train(self):
+        # multiple_physics_pretraining e751fc2 train_basic.py:404
+        if self.params.log_to_wandb:
+            wandb.init(project="llm")
+        if self.params.log_to_table:
+            wandb.init(project="table")  # expect: DL704
+
+
+def logs_where_told_to(params):
+    global_rank = int(os.environ.get("RANK", 0))
+    params["log_to_wandb"] = (global_rank == 0) and params["log_to_wandb"]
+    params["log_to_table"] = bool(params["log_to_table"])
+    LogsWhereToldTo(params).train()

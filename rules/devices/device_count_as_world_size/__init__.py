@@ -68,8 +68,10 @@ LITERALS = ()
 
 _LAUNCH = (
     "ddp", "distributed", "world", "rank", "launch", "initialized", "nproc", "deepspeed", "fsdp",
-    "local", "parallel_mode", "num_processes", "multi_gpu",
+    "local", "parallel_mode", "num_processes", "multi_gpu", "data_parallel",
 )  # fmt: skip
+"""Words of what asks for the launch, or for DataParallel in its place (TAP 352891f pythia/trainers/base_trainer.py:123:
+`data_parallel is True`, an option of its own beside `distributed`)."""
 _STARTS_RANKS = ("mp.spawn", "multiprocessing.spawn", "nprocs", "mp.Process", "notebook_launcher")
 _PARALLEL_FLAGS = frozenset({"is_parallelizable", "model_parallel"})
 _WITHOUT_FLAGS = (5,)

@@ -71,3 +71,10 @@ def without_a_launcher(args, model, device):
     if unnumbered and torch.cuda.device_count() > 1:
         model = torch.nn.DataParallel(model)
     return model
+
+
+def spread_by_an_option_of_its_own(args, model, data_parallel):
+    # TAP 352891f pythia/trainers/base_trainer.py:123: whoever asks for it starts one process
+    if torch.cuda.device_count() > 1 and data_parallel is True:
+        model = torch.nn.DataParallel(model)
+    return model

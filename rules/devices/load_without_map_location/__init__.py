@@ -86,6 +86,12 @@ _WRITES_CHECKPOINTS = re.compile(r"Trainer\(|save_state\(|save_checkpoint\(")
 """What writes files whose names stand in a library."""
 _CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
+_TENSORS = re.compile(
+    rf"{_CHECKPOINT.pattern}|net|ema|param|module|head|backbone|coder|gen|dis|dict|feat|emb", re.I
+)
+"""Names of the parts of a file that hold more than a few numbers."""
+_CLOCK = frozenset({"now", "utcnow", "today", "strftime", "time", "time_ns", "gmtime", "localtime"})
+
 
 def check(model: Model) -> Iterator[Finding]:
     """Each load of a checkpoint by several ranks that does not say where to."""
@@ -113,6 +119,8 @@ def check(model: Model) -> Iterator[Finding]:
             or _no_cuda(site)
             or _is_published(site)
             or _reads_samples(site)
+            or _reads_codes(site)
+            or _is_asked_of_this_start(site)
             or _is_fairseqs(model, site)
             or _nobody_writes(model, site)
             or model.answer(one_gpu_each)
@@ -168,6 +176,51 @@ def _reads_samples(site: CallSite) -> bool:
     """
     cls = site.function.cls
     return cls is not None and "__getitem__" in cls.methods and site.function.name != "__init__"
+
+
+def _reads_codes(site: CallSite) -> bool:
+    """Whether a file is read for parts alone whose names are of no state of a model: numbers that describe one.
+
+    MONAI tutorials b3c6c99 automl/DiNTS/train_dints.py:349: `ckpt["node_a"]`, `ckpt["arch_code_a"]`.
+    """
+    names = set(_names(site))
+    reads = [n for n in own_nodes(site.function) if isinstance(n, ast.Name) and n.id in names]
+    keys = [
+        node.slice.value
+        for node in own_nodes(site.function)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in names
+        and isinstance(node.slice, ast.Constant)
+    ]
+    loads = [n for n in reads if isinstance(n.ctx, ast.Load)]
+    return (
+        bool(keys)
+        and len(keys) == len(loads)
+        and not any(_TENSORS.search(str(key)) for key in keys)
+    )
+
+
+def _is_asked_of_this_start(site: CallSite) -> bool:
+    """Whether a file is loaded where it is found, and its name holds the time of this start: there is none yet.
+
+    insightface 7fadd42 parsing/dml_csr/train.py:237: `osp.join(args.snapshot_dir, TIMESTAMP, "best.pth")`.
+    """
+    path = site.node.args[0] if site.node.args else None
+    asked = [test for guard in site.guards if guard.taken for test in asked_paths(guard.node)]
+    if path is None or ast.unparse(path) not in map(ast.unparse, asked):
+        return False
+    work, seen = [path], set[str]()
+    while work:
+        for node in walk(work.pop()):
+            if isinstance(node, ast.Call) and last_name(node.func) in _CLOCK:
+                return True
+            name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+            if name and name not in seen:
+                seen.add(name)
+                for maker in (site.function, site.module.body):
+                    work += assignments(maker).get(name, ())
+    return False
 
 
 def _is_fairseqs(model: Model, site: CallSite) -> bool:

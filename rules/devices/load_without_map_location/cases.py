@@ -1,5 +1,8 @@
 """Checkpoints that all ranks load, and other loads."""
 
+import os
+from datetime import datetime
+
 import fairseq
 import torch
 import torch.distributed as dist
@@ -241,3 +244,32 @@ def optimizer_that_is_saved(args, optimizer):
 def save_optimizer(args, optimizer):
     if dist.get_rank() == 0:
         torch.save(optimizer.state_dict(), os.path.join(args.output_dir, "momenta.pt"))
+def searched_codes(space, path):
+    # MONAI tutorials b3c6c99 automl/DiNTS/train_dints.py:349
+    dist.barrier()
+    ckpt = torch.load(path)
+    return space.decode(ckpt["node_a"], ckpt["arch_code_a"])
+
+
+def searched_weights(space, path):
+    dist.barrier()
+    ckpt = torch.load(path)  # expect: DL505
+    space.load(ckpt["arch_code_a"], ckpt["model"])
+
+
+STARTED = "{0:%Y_%m_%d}".format(datetime.now())
+
+
+def of_this_start(args, net):
+    # insightface 7fadd42 parsing/dml_csr/train.py:237
+    dist.barrier()
+    args.restored = os.path.join(args.folder, STARTED, "best.pth")
+    if os.path.exists(args.restored):
+        net.load_state_dict(torch.load(args.restored))
+
+
+def of_another_start(args, net):
+    dist.barrier()
+    args.restored = os.path.join(args.folder, args.started, "best.pth")
+    if os.path.exists(args.restored):
+        net.load_state_dict(torch.load(args.restored))  # expect: DL505

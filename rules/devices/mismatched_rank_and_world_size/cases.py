@@ -363,3 +363,18 @@ def meets_on_the_first_machine(args):
         world_size=args.world_size,
         rank=args.local_rank,  # expect: DL511
     )
+
+
+def set_up_with(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)  # expect: DL511
+
+
+def sampler_of(data, rank, size):
+    # MONAI tutorials b3c6c99 generation/2d_ldm/utils.py:155: the group that got the same number never forms
+    return DistributedSampler(data, num_replicas=size, rank=rank)
+
+
+def handed_to_both(data):
+    local, size = int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"])
+    set_up_with(local, size)
+    return sampler_of(data, local, size)

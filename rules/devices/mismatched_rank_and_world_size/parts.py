@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import linked
-from distlint.analysis.program.syntax import assignments, own_nodes, target_names
-from distlint.analysis.questions.launched import groups_made, on_one_machine, refuses_machines
+from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.knowledge.ranks import DEALT_TO
 from distlint.nodes import walk
 
@@ -80,7 +80,10 @@ def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
                 if node not in seen and _mixed(rank, place, counted):
                     assert place.origin is not None
                     seen.add(node)
-                    if _ranks_a_group(model, module, place.origin) or _is_raised(
+                    # On two machines no launch gets to the parts: the group waits for ranks that nobody is
+                    # (alpaca_farm 30717dd src/alpaca_farm/distributed_utils.py:34, MONAI tutorials b3c6c99
+                    # generation/2d_ldm/utils.py:155, to which the script hands what it has handed to the setup).
+                    if id(place.origin.node) in model.answer(_ranks_of_groups) or _is_raised(
                         model, module, place.origin
                     ):
                         continue
@@ -149,18 +152,15 @@ def _is_by_name(place: Value) -> bool:
     return place.origin is None or isinstance(place.origin.node, ast.Name | ast.arg)
 
 
-def _ranks_a_group(model: Model, module: Module, origin: Origin) -> bool:
-    """Whether the same local rank is the rank of a group that the program makes itself.
-
-    On two machines no launch gets to the parts: the group waits for ranks that nobody is (alpaca_farm 30717dd
-    src/alpaca_farm/distributed_utils.py:34, `rank = get_local_rank()`).
-    """
-    return any(
-        _asks_there(model, each, value, origin)
-        for each in linked(model.program, module)
-        for function, call in groups_made(each)
-        for rank in (k.value for k in call.keywords if k.arg == "rank")
-        for value in (rank, *assignments(function).get(ast.unparse(rank), ()))
+def _ranks_of_groups(model: Model) -> frozenset[int]:
+    """Where the numbers are asked for that process groups of the program are given for a rank, by the `id` of the node."""
+    given = (
+        site.argument(4, "rank")
+        for call in model.calls("torch.distributed.init_process_group")
+        for _, site in call.sites
+    )
+    return frozenset(
+        id(rank.origin.node) for rank in given if rank is not None and rank.origin is not None
     )
 
 
@@ -180,16 +180,6 @@ def _is_raised(model: Model, module: Module, origin: Origin) -> bool:
                 ) if raised == name:
                     return True
     return False
-
-
-def _asks_there(model: Model, module: Module, value: ast.expr, origin: Origin) -> bool:
-    """Whether an expression is where a rank is asked for, or a call of the function in which it is."""
-    if not isinstance(value, ast.Call):
-        return False
-    called = model.resolve(module, value.func)
-    return any(node is origin.node for node in walk(value)) or (
-        isinstance(called, Function) and any(node is origin.node for node in walk(called.node))
-    )
 
 
 def _is_multiple(place: Value) -> bool:

@@ -38,7 +38,7 @@ def main():
 Safe: `rank_info().rank` is the launcher's rank where there is no group yet, and 0 on one process.
 
 ## Known limits
-Silent where the file initialises the group at its top level first, and where functions alone import the file, but for
+Silent where the file initialises the group at its top level first, itself or by a function that it calls, and where functions alone import the file, but for
 scripts of one process. Of functions that are called too early from another
 function, those that keep the answer are reported, those that give the rank are not; a loader that accelerate divides
 when it prepares it is none.
@@ -70,7 +70,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import ranks
 from distlint.nodes import last_name, walk
-from distlint.repairs.group import made_below
+from distlint.repairs.group import made_below, may_be_made_above
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -146,7 +146,11 @@ def _at_import(model: Model, module: Module) -> Iterator[Finding]:
         if started and min(started) < statement.lineno:
             return
         for node in evaluated_here(statement):
-            if _asks(model, module, node) and not _is_read_later(model, module):
+            if (
+                _asks(model, module, node)
+                and not _is_read_later(model, module)
+                and not may_be_made_above(model, module.body, node.lineno)
+            ):
                 yield _finding(module, node, "when the file is imported", ())
 
 

@@ -86,6 +86,7 @@ from distlint.analysis.questions.wrapped import (
     passed_on,
     readings,
     ruled_out,
+    set_on_classes,
     set_on_wrappers,
     under_condition,
     wrapped_by_nobody,
@@ -131,6 +132,8 @@ def check(model: Model) -> Iterator[Finding]:
     done: set[int] = set()
     for read, ranks in model.attributes(each_wrap=True):
         if not isinstance(read.node.ctx, ast.Load) or id(read.node) in too_late:
+            continue
+        if read.attr in model.answer(set_on_classes):
             continue
         if id(read.node) in done or (there := as_put_on(model, read)) is None:
             continue

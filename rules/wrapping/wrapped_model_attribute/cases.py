@@ -2021,3 +2021,17 @@ def wraps_as_one_option_says(net, args):
 def reads_what_is_handed_back(net, args):
     net = wraps_as_one_option_says(net, args)
     return net.vocabulary  # expect: DL201
+
+
+class Coarse(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.grid = nn.Linear(2, 2)
+
+
+def set_on_the_class_of_the_wrapper():
+    # modulus 878fd04 examples/cfd/external_aerodynamics/aero_graph_net/train.py:98
+    dist.init_process_group("nccl")
+    coarse = DistributedDataParallel(Coarse())
+    type(coarse).bare_coarse = lambda wrapped: wrapped.module
+    print(coarse.bare_coarse().grid)
