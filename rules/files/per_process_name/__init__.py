@@ -50,6 +50,7 @@ from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import evidence, place_of, related
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.filesystem import goes_by_minutes
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
@@ -60,7 +61,6 @@ from .filled import filled_by_one
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.interpreter.values import Origin
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.model import Model
@@ -72,8 +72,6 @@ STATUS = Status.STABLE
 LITERALS = ()
 
 _OWN = frozenset({"clock", "hash", "process", "random"})
-_SECONDS = re.compile(r"%-?[SfsTXcr]")
-"""What writes a time to the second, or finer."""
 _TEMPORARY = ("tempfile.", "mkdtemp", "mkstemp", "temporary")
 _FOLDER = "output_dir"
 _PUTS_TOGETHER = ("load_best_model_at_end", "deepspeed", "fsdp")
@@ -170,26 +168,10 @@ def _made_up(value: Value) -> bool:
         return False
     if value.origin.kind not in _OWN:
         return False  # a setting from a file, of an object that holds a clock's time too
-    if value.origin.kind == "clock" and _goes_by_minutes(value.origin):
+    if value.origin.kind == "clock" and goes_by_minutes(value.origin):
         return False
     source = ast.unparse(value.origin.node).lower()
     return bool(value.tags & _OWN) and not any(word in source for word in _TEMPORARY)
-
-
-def _goes_by_minutes(origin: Origin) -> bool:
-    """Whether the clock is written without seconds: ranks that have just started together, or met, read the same.
-
-    ChatLM-mini-Chinese 2696eb8 pre_train.py:128: `time.strftime('%Y%m%d-%H%M')`, right behind the Trainer's end.
-    """
-    for node in walk(origin.module.source.tree):
-        if (
-            isinstance(node, ast.Call)
-            and last_name(node.func) == "strftime"
-            and any(part is origin.node for part in walk(node))
-        ):
-            texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
-            return bool(texts) and not any(_SECONDS.search(str(text)) for text in texts)
-    return False
 
 
 def _put_in_place(site: CallSite, text: str) -> bool:
