@@ -82,8 +82,8 @@ _WORKER: Final = frozenset({"fn", "target", "function"})
 """The parameters by which they get it."""
 _RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
 """Parameters that say which rank the caller is."""
-_DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device_id", "device_index"})
-"""Names of the number of a process's GPU."""
+_DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device", "device_id", "device_index"})
+"""Names of the number of a process's GPU: `device == 0` in PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
 _OF_COMMANDS: Final = frozenset({"callback", "command", "group", "main", "staticmethod"})

@@ -866,12 +866,11 @@ def mentions_rank(node: ast.expr) -> bool:
         match child:
             case ast.Attribute(attr=name):
                 pass
+            case ast.Subscript(slice=ast.Constant(value=str() as name)) if name != "rank":
+                pass  # that alone may be the rank of a matrix
             # magic-animate d2bc3bc demo/animate_dist.py:174: `dist_kwargs.get("rank", 0) == 0`.
-            case (
-                ast.Subscript(slice=ast.Constant(value=str() as name))
-                | ast.Call(
-                    func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as name), *_]
-                )
+            case ast.Call(
+                func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as name), *_]
             ):
                 pass
             case _:

@@ -545,6 +545,16 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     return _shared(found.path, found.function, live.callers, _MAX_CALLERS, listed_alike)
 
 
+def is_of_share(live: LiveProgram, found: FileCall) -> bool:
+    """Whether something of a collection goes into the path, of which each rank may have its part.
+
+    CogView 189a12b generate_samples.py:244: a clock, and the words of a line; each rank has taken its own lines.
+    """
+    return found.path is not None and not _shared(
+        found.path, found.function, live.callers, _MAX_CALLERS
+    )
+
+
 def _is_own_in_folder(found: FileCall) -> bool:
     """Whether a file that carries the rank in its name is copied into a folder, where it keeps the name.
 
