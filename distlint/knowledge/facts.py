@@ -123,6 +123,18 @@ _STRONG: Final = (
 }  # fmt: skip
 
 
+GROUP_STARTS: Final = frozenset(
+    name
+    for name, rows in _CALLS.items()
+    if any(row.op == "init_process_group" and row.effect is Effect.COLLECTIVE for row in rows)
+)
+"""Calls that make the process group: where there are ranks, all of them make it."""
+GROUP_START_WORDS: Final = frozenset(
+    word for name in GROUP_STARTS if "_" in (word := name.rpartition(".")[2])
+)
+"""The last names of those that mean nothing else: not `launch`, `init`."""
+
+
 def _common_collectives() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for name, rows in _CALLS.items():

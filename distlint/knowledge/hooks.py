@@ -25,11 +25,16 @@ ANY_REGISTRARS: frozenset[str] = frozenset(
 )
 """By method name alone."""
 
-STARTED_BY: dict[str, tuple[int, str]] = dict.fromkeys(
-    ("fairseq.distributed_utils.call_main", "fairseq.distributed.utils.call_main"), (1, "main")
-)
+STARTED_BY: dict[str, tuple[int, str]] = {
+    "fairseq.distributed_utils.call_main": (1, "main"),
+    "fairseq.distributed.utils.call_main": (1, "main"),
+    "detectron2.engine.launch": (0, "main_func"),
+    "detectron2.engine.launch.launch": (0, "main_func"),
+    "torch.multiprocessing.spawn": (0, "fn"),
+}
 """Functions that run one that they are given on every rank, and where it is given. fairseq 0.12.2
-fairseq/distributed/utils.py:349: `call_main(cfg, main)` spawns a process for each GPU that it sees."""
+fairseq/distributed/utils.py:349: `call_main(cfg, main)` spawns a process for each GPU that it sees; detectron2 0.6
+detectron2/engine/launch.py:27; torch 2.13.0 torch/multiprocessing/spawn.py:300."""
 
 RUN_BY: dict[str, str] = {
     "register_save_state_pre_hook": "save_state",

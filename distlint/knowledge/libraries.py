@@ -201,6 +201,7 @@ CANONICAL: dict[str, str] = {
     "mmcv.fileio.dump": "mmcv.dump",
     "mmcv.image.imwrite": "mmcv.imwrite",
     "imageio.v2.get_writer": "imageio.get_writer",
+    "mmcv.runner.dist_utils": "mmcv.runner",
     "mmengine.dump": "mmengine.fileio.dump",
     "mmengine.fileio.io": "mmengine.fileio",
     "mmengine.dist.dist": "mmengine.dist",
@@ -213,6 +214,7 @@ CANONICAL: dict[str, str] = {
     "megatron.core.mpu": "megatron.core.parallel_state",
     "megatron.training.utils.common_utils": "megatron.training.utils",
     "colossalai.cluster.dist_coordinator": "colossalai.cluster",
+    "torchpack.distributed.context": "torchpack.distributed",
     "timm.utils.distributed": "timm.utils",
     # fairseq 0.12.2 fairseq/__init__.py:24: the old place of the module, under which most projects import it.
     "fairseq.distributed_utils": "fairseq.distributed.utils",

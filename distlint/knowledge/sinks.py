@@ -28,6 +28,8 @@ class Open(NamedTuple):
     source: str
     path_keyword: str = "file"
     mode_keyword: str = "mode"
+    maps: bool = False
+    """Whether it maps an array: "r+" changes elements of a file that is there, and only "w+" makes one."""
 
 
 OPENS: dict[str, Open] = {
@@ -48,6 +50,24 @@ OPENS: dict[str, Open] = {
             "fsspec.open", 0, 1, "rb", "fsspec 2026.9.0 fsspec/core.py:443", path_keyword="urlpath"
         ),
         Open("h5py.File", 0, 1, "r", "h5py 3.16.0 h5py/_hl/files.py:274", path_keyword="name"),
+        Open(
+            "numpy.memmap",
+            0,
+            2,
+            "r+",
+            "numpy 2.4.6 numpy/_core/memmap.py:22",
+            path_keyword="filename",
+            maps=True,
+        ),
+        Open(
+            "numpy.lib.format.open_memmap",
+            0,
+            1,
+            "r+",
+            "numpy 2.4.6 numpy/lib/_format_impl.py:888",
+            path_keyword="filename",
+            maps=True,
+        ),
         Open("jsonlines.open", 0, 1, "r", "jsonlines 4.0.0 jsonlines/jsonlines.py:604"),
         *(
             Open(name, 0, 1, "r", source, path_keyword="path")
@@ -66,7 +86,8 @@ OPENS: dict[str, Open] = {
     )
 }
 
-WRITING_MODES = frozenset("wax+")
+CREATING_MODES = frozenset("wx")
+WRITING_MODES = CREATING_MODES | frozenset("a+")
 """A mode with one of these letters writes; "w", "x" and "a" create the file."""
 READING_METHODS = frozenset({"read", "readline", "readlines", "seek", "tell", "fileno", "close"})
 """Methods of an open file that leave it as it is; `fileno` is for locks and `mmap`."""

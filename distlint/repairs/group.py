@@ -6,7 +6,6 @@ import ast
 from dataclasses import dataclass, field
 
 from distlint.analysis.interpreter.ir import CallSite
-from distlint.analysis.live.joint_entry import PROCESS_GROUP_STARTS
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, last_name
@@ -32,7 +31,7 @@ state.py, transformers training_args.py `_setup_devices`)."""
 _GIVEN_TO_FIT = frozenset(
     {"lightning.pytorch.LightningModule", "lightning.pytorch.LightningDataModule"}
 )
-_STARTS = frozenset({*PROCESS_GROUP_STARTS, "deepspeed.initialize"})
+_STARTS = facts.GROUP_STARTS | {"deepspeed.initialize"}
 GROUP_QUESTIONS = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
 """What raises where there is no group."""
 
@@ -224,8 +223,10 @@ def _makes(model: Model, function: Function, seen: set[Function]) -> bool:
     if function in seen:
         return False
     seen.add(function)
-    names = {name.rpartition(".")[2] for name in PROCESS_GROUP_STARTS}
-    if any(isinstance(n, ast.Call) and last_name(n.func) in names for n in walk(function.node)):
+    if any(
+        isinstance(node, ast.Call) and last_name(node.func) in facts.GROUP_START_WORDS
+        for node in walk(function.node)
+    ):
         return True
     return any(_starts(model, site, seen) for site in _calls(model, function))
 

@@ -841,7 +841,7 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_QUESTIONS}/filesystem.py",
-        "writes = bool(set(text) & sinks.WRITING_MODES)",
+        "writes = bool(set(text) & (sinks.CREATING_MODES if opens.maps else sinks.WRITING_MODES))",
         'writes = text == "w"',
         "open(path, 'wb') reads",
     ),

@@ -17,6 +17,10 @@ from distlint.analysis.program.program import Program
 from distlint.knowledge import ranks
 from distlint.nodes import walk
 
+_CONFIGURED = ("configurable", "capture")
+"""Decorators by which a file of settings gives parameters what a call leaves out (gin-config 0.5.0 gin/config.py:1596;
+sacred 0.8.7 sacred/ingredient.py:119): generative-recommenders 2e81fab generative_recommenders/dlrm_v3/checkpoint.py:72."""
+
 
 @remembered
 def _sets_globals(function: Function) -> bool:
@@ -132,6 +136,8 @@ def _parameters(function: Function) -> tuple[list[str], frozenset[str], dict[str
     defaults.update(
         {name: d for name, d in zip(keywords, spec.kw_defaults, strict=True) if d is not None}
     )
+    if function.has_decorator(*_CONFIGURED):
+        defaults = {}
     constants: dict[str, Value] = {}
     for name, default in defaults.items():
         match default:

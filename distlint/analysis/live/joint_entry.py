@@ -52,13 +52,6 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
 BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
-PROCESS_GROUP_STARTS: Final = (
-    "torch.distributed.init_process_group",
-    "deepspeed.comm.init_distributed",
-    "mmcv.runner.init_dist",
-    "mmcv.runner.dist_utils.init_dist",
-    "mmengine.dist.init_dist",
-)
 _MAKES_GROUP: Final = re.compile(
     r"(?<!__)init(?:_|ialize|$)|set_?up|spawn|launch|prepare|Accelerator|Fabric|Trainer|State|Engine",
     re.IGNORECASE,
@@ -70,6 +63,13 @@ MAKES_RANKS: Final = re.compile(
     r"|(?:Accelerator\w*|Fabric|Trainer|PartialState|TrainingArguments|Engine|parse_args_into_dataclasses)$"
 )
 """Names of what makes ranks of processes, or hands them on, where a collective waits to be told that there are any."""
+_SETS_UP: Final = re.compile(r"(?i)init|set_?up|dist|ddp|launch|group")
+_DOES_MORE: Final = re.compile(r"(?i)train|main|run|work|eval|test|infer")
+"""Names of functions that make the process group and come back, and of those that go on with it."""
+_FOR_SEVERAL: Final = re.compile(
+    r"(?i)dist|ddp|fsdp|multi|gpu|world|rank|launch|parallel|from_torch|nodes|init|deepspeed"
+)
+"""Words of a condition under which a program makes its process group, and goes on behind it."""
 _ASKS_IF_SEVERAL: Final = re.compile(
     r"(?<![a-z])initialized|is_dist|is_(?:\w+_)?distributed|is_multi|(?:is|use|using)_ddp|world_size|num_processes"
 )
@@ -82,8 +82,8 @@ _WORKER: Final = frozenset({"fn", "target", "function"})
 """The parameters by which they get it."""
 _RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
 """Parameters that say which rank the caller is."""
-_DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device_id", "device_index"})
-"""Names of the number of a process's GPU."""
+_DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device", "device_id", "device_index"})
+"""Names of the number of a process's GPU: `device == 0` in PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
 _OF_COMMANDS: Final = frozenset({"callback", "command", "group", "main", "staticmethod"})
@@ -306,7 +306,7 @@ def _lead_further(
                     inside = reason.inside or (
                         reason.starts
                         and reason.call is None
-                        and not _stands_in(summaries, reason.node)
+                        and not _sets_up(summaries, reason.node)
                     )
                     found[callee] = replace(reason, call=reason.call or site, inside=inside)
                     work.append(callee)
@@ -318,9 +318,7 @@ def _of_another_mode(summaries: Together, call: CallSite) -> bool:
     llama-cookbook faae2fd src/llama_cookbook/utils/train_utils.py:248: `if not train_config.enable_fsdp:`, and the group is
     made `if train_config.enable_fsdp:`.
     """
-    starts = [
-        each for _, run in summaries for each in run.calls if each.name in PROCESS_GROUP_STARTS
-    ]
+    starts = [each for _, run in summaries for each in run.calls if starts_group(each)]
     return bool(starts) and all(never_both(each, call) for each in starts)
 
 
@@ -356,7 +354,7 @@ def _performed_inside(
             id(site.node)
             for site in together(summaries)
             if site.callee
-            and not _open(site)
+            and (not _open(site) or _sets_up_for_several(site))
             and not _is_as_one_rank(site, site.callee)
             and not _is_the_only_process(site)
         }
@@ -382,8 +380,9 @@ def _performed_inside(
                 continue
             if caller not in found or not found[caller].all_ranks:
                 # Who calls the setup itself goes on with it, whatever the settings; further up, who knows?
-                inside = not (found[group].starts and _stands_in(groups[group], found[group].node))
-                found[caller] = replace(found[group], call=None, inside=inside)
+                starts = found[group].starts or group[0] in _setups(groups[caller])
+                inside = not (starts and _stands_in(groups[group], found[group].node))
+                found[caller] = replace(found[group], call=None, inside=inside, starts=starts)
                 work.append(caller)
                 added.append(caller)
     return added
@@ -392,6 +391,58 @@ def _performed_inside(
 def _stands_in(summaries: Together, node: ast.AST) -> bool:
     """Whether a function itself makes a call."""
     return any(site.node is node for _, summary in summaries for site in summary.calls)
+
+
+def starts_group(site: CallSite) -> bool:
+    """Whether a call makes the process group: a library's, or a function of the project that does so and comes back.
+
+    mozilla/TTS e9e0784 TTS/bin/train_tacotron.py:557: `if num_gpus > 1: init_distributed(…)`, of another file.
+    """
+    callee = site.callee
+    if callee is None:
+        return site.name in facts.GROUP_STARTS
+    return (
+        not callee.name.startswith("__")
+        and _SETS_UP.search(callee.name) is not None
+        and _DOES_MORE.search(callee.name) is None
+        and _has_start(callee)
+    )
+
+
+@remembered
+def _setups(summaries: Together) -> frozenset[Function]:
+    """The functions of the project that runs call to make the process group."""
+    return frozenset(
+        site.callee
+        for site in together(summaries)
+        if site.callee is not None and _sets_up_for_several(site)
+    )
+
+
+def _sets_up_for_several(site: CallSite) -> bool:
+    """Whether a function makes the process group under conditions that ask for ranks: who calls it goes on with them."""
+    asked = _open(site)
+    return starts_group(site) and all(
+        _FOR_SEVERAL.search(ast.unparse(guard.node)) is not None
+        for guard in site.guards
+        if id(guard.node) in asked
+    )
+
+
+@remembered
+def _has_start(function: Function) -> bool:
+    """Whether a function itself has a call by the name of one that makes the process group."""
+    return any(
+        isinstance(node, ast.Call) and last_name(node.func) in facts.GROUP_START_WORDS
+        for node in own_nodes(function)
+    )
+
+
+def _sets_up(summaries: Together, start: ast.AST) -> bool:
+    """Whether a function makes the process group itself, or calls a setup that has that call."""
+    return _stands_in(summaries, start) or any(
+        node is start for setup in _setups(summaries) for node in own_nodes(setup)
+    )
 
 
 def _is_as_one_rank(site: CallSite, callee: Function) -> bool:
@@ -747,26 +798,41 @@ def _asks_for_first_gpu(test: ast.expr) -> bool:
 
 
 def _left_at_default(guard: Guard, function: Function) -> bool:
-    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
+    """Whether what sounds like a test of the rank is of parameters that let all ranks through, by their defaults.
 
     contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
     """
-    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
-    asked = [part for part in parts if mentions_rank(part)]
+    parts = [(part, holds) for part, holds in literals(guard.node, guard.taken)]
+    asked = [(part, holds) for part, holds in parts if mentions_rank(part)]
     return (
         bool(asked)
         and "rank" not in guard.value.tags
-        and all(
-            isinstance(part, ast.Name)
-            and part.id not in assignments(function)
-            and isinstance(default := default_of(function, part.id), ast.Constant)
-            and default.value is True
-            and not _holds_name(guard.value.key, part.id)
-            for part in asked
-        )
-        and not any(
-            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
-        )
+        and all(_lets_all_through(guard, function, part, holds) for part, holds in asked)
+    )
+
+
+def _lets_all_through(guard: Guard, function: Function, part: ast.expr, holds: bool) -> bool:
+    """Whether a part of a condition is so by a parameter's default: `is_main`, which is True, or `local_rank == 0`.
+
+    NeuralSpeech 8cf4fbc AdapterASR/utils.py:88: `def torch_save(path, trainer, …, local_rank=0)`, of which no call says more.
+    """
+    match part:
+        case ast.Name(id=name) if holds:
+            wanted: object = True
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Eq() | ast.NotEq() as op],
+            comparators=[ast.Constant(value=0)],
+        ) if holds is isinstance(op, ast.Eq):
+            wanted = 0
+        case _:
+            return False
+    default = default_of(function, name)
+    return (
+        name not in assignments(function)
+        and isinstance(default, ast.Constant)
+        and default.value is wanted
+        and not _holds_name(guard.value.key, name)
     )
 
 
@@ -841,7 +907,7 @@ def _start(summaries: Together) -> CallSite | None:
     of_main: list[CallSite] = []
     of_others: set[int] = set()
     for rank, summary in summaries:
-        made = [site for site in summary.calls if site.name in PROCESS_GROUP_STARTS]
+        made = [site for site in summary.calls if site.name in facts.GROUP_STARTS]
         if rank is MAIN:
             of_main += made
         else:

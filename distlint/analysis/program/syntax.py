@@ -333,6 +333,8 @@ def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Itera
         ) not in assignments(function):
             # Sa2VA 9832e1a sa2va_eval/run.py:66: `for model_name in args.model`, the same on each rank.
             return
+        case ast.Name(id=name) if _is_listed_alike(function, name):
+            return
         case _ if not _is_range(function, iterable, frozenset()):
             match target:
                 case ast.Tuple(elts=[ast.Name(id=first), *others]) if first in _counters(function):
@@ -340,6 +342,70 @@ def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Itera
                         yield from target_names(other)
                 case _:
                     yield from target_names(target)
+
+
+def _is_listed_alike(function: Function, name: str) -> bool:
+    """Whether a function lists by itself what its loop goes through: names that it writes out, or all lines of a file.
+
+    d2go f4ac156 projects_oss/detr/main.py:335: `checkpoint_paths = [output_dir / "checkpoint.pth"]`, and a second one that
+    is appended; VGen 4014d1f tools/inferences/inference_dreamvideo_entrance.py:212: `open(cfg.test_list_path).readlines()`.
+    """
+    made = [] if name in function.parameters else assignments(function).get(name, [])
+    return (
+        bool(made)
+        and all(_lists_alike(each, name) for each in made)
+        and not any(
+            mentions_rank(given) or _names_in(given) & _looped_over(function)
+            for given in _added(function, name)
+        )
+    )
+
+
+def _lists_alike(node: ast.expr, name: str) -> bool:
+    """Whether an expression writes a list out, reads a file line by line, or selects from the list of a name."""
+    match node:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return not any(mentions_rank(each) or isinstance(each, ast.Starred) for each in parts)
+        case ast.Call(
+            func=ast.Attribute(
+                value=ast.Call(func=ast.Name(id="open"), args=[path, *_]), attr="readlines"
+            )
+        ):
+            return not mentions_rank(path)
+        case ast.ListComp(generators=[ast.comprehension(iter=ast.Name(id=source)), *more]):
+            repeats = all(
+                isinstance(each.iter, ast.Call) and last_name(each.iter.func) == "range"
+                for each in more
+            )
+            return source == name and repeats and not mentions_rank(node)
+    return False
+
+
+def _added(function: Function, name: str) -> Iterator[ast.expr]:
+    """What a function puts into a list by its methods."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend" | "insert"),
+                args=given,
+            ) if owner == name:
+                yield from given
+
+
+@remembered
+def _looped_over(function: Function) -> frozenset[str]:
+    """The variables of the loops of a function that do not count."""
+    return frozenset(
+        name
+        for node in own_nodes(function)
+        if isinstance(node, ast.For | ast.AsyncFor)
+        and not _is_range(function, node.iter, frozenset())
+        for name in target_names(node.target)
+    )
+
+
+def _names_in(node: ast.expr) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 @remembered
@@ -795,9 +861,20 @@ def is_way_out(function: Function) -> bool:
 
 @remembered_of_nodes
 def mentions_rank(node: ast.expr) -> bool:
-    """Whether an expression names something that sounds like a test of the rank."""
+    """Whether an expression names something that sounds like a test of the rank, by an attribute or a key."""
     for child in walk(node):
-        name = child.attr if isinstance(child, ast.Attribute) else dotted_name(child)
+        match child:
+            case ast.Attribute(attr=name):
+                pass
+            case ast.Subscript(slice=ast.Constant(value=str() as name)) if name != "rank":
+                pass  # that alone may be the rank of a matrix
+            # magic-animate d2bc3bc demo/animate_dist.py:174: `dist_kwargs.get("rank", 0) == 0`.
+            case ast.Call(
+                func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as name), *_]
+            ):
+                pass
+            case _:
+                name = dotted_name(child)
         if name and sounds_like_rank(name):
             return True
     return False

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClass
-from distlint.analysis.interpreter.values import Value, Variance
+from distlint.analysis.interpreter.values import Origin, Value, Variance
 from distlint.analysis.live.joint_entry import (
     BARRIERS,
     MAKES_RANKS,
-    PROCESS_GROUP_STARTS,
     JointEntry,
     Together,
     beside_a_collective,
     groups_of,
     imported_again,
     maybe_guarded,
+    starts_group,
 )
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import (
@@ -88,6 +88,8 @@ _NOT_WHO: Final = frozenset({"num", "world", "total", "count", "lora", "src", "d
 """Words that make of a rank a count, a size or somebody else's number."""
 _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 """Ends of names of what may hold a rank, where the assignment shows whether it does."""
+_SECONDS: Final = re.compile(r"%-?[SfsTXcr]")
+"""What writes a time to the second, or finer."""
 _PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr"})
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
@@ -243,9 +245,7 @@ def _excluded(joint_entry: JointEntry, group: Together, site: CallSite) -> bool:
     """
     if not joint_entry.starts or joint_entry.call is not None:
         return False
-    starts = [
-        each for _, summary in group for each in summary.calls if each.name in PROCESS_GROUP_STARTS
-    ]
+    starts = [each for _, summary in group for each in summary.calls if starts_group(each)]
     return bool(starts) and all(on_the_other_arm(each, site) for each in starts)
 
 
@@ -272,7 +272,7 @@ def _leaves_before(group: Together, site: CallSite) -> bool:
         each
         for _, summary in group
         for each in summary.calls
-        if MAKES_RANKS.search(each.name) or each.name in PROCESS_GROUP_STARTS
+        if MAKES_RANKS.search(each.name) or starts_group(each)
     ]
     return bool(calls) and all(each.node.lineno > site.node.lineno for each in calls)
 
@@ -292,7 +292,7 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
         if isinstance(text, str) and sinks.APPENDING not in text:
             # Logs of all ranks in one file: fairseq 0.12.2 (fairseq_cli/train.py), mosaicml 0.32.1
             # (composer/callbacks/mlperf.py), where the other ranks have nothing to log.
-            writes = bool(set(text) & sinks.WRITING_MODES)
+            writes = bool(set(text) & (sinks.CREATING_MODES if opens.maps else sinks.WRITING_MODES))
             if writes and "r" in text:
                 writes = not _only_read(site)
             effect = Effect.WRITE if writes else Effect.READ
@@ -543,6 +543,16 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     # each of the paths on the command line. Of the rank's own part of a list its value tells.
     listed_alike = found.effect is Effect.DOWNLOAD
     return _shared(found.path, found.function, live.callers, _MAX_CALLERS, listed_alike)
+
+
+def is_of_share(live: LiveProgram, found: FileCall) -> bool:
+    """Whether something of a collection goes into the path, of which each rank may have its part.
+
+    CogView 189a12b generate_samples.py:244: a clock, and the words of a line; each rank has taken its own lines.
+    """
+    return found.path is not None and not _shared(
+        found.path, found.function, live.callers, _MAX_CALLERS
+    )
 
 
 def _is_own_in_folder(found: FileCall) -> bool:
@@ -826,7 +836,25 @@ def is_own(value: Value) -> bool:
     """Whether a value is each rank's own: made from the rank, the clock, the process, the data."""
     if value.variance is Variance.RANK_DEPENDENT or "rank" in value.tags:
         return True
+    if value.tags == {"clock"} and value.origin is not None and goes_by_minutes(value.origin):
+        return False
     return value.variance is Variance.RANK_LOCAL and not value.tags <= {"file"}
+
+
+def goes_by_minutes(origin: Origin) -> bool:
+    """Whether the clock is written without seconds: ranks that have just started together, or met, read the same.
+
+    ChatLM-mini-Chinese 2696eb8 pre_train.py:128: `time.strftime('%Y%m%d-%H%M')`, right behind the Trainer's end.
+    """
+    for node in walk(origin.module.source.tree):
+        if (
+            isinstance(node, ast.Call)
+            and last_name(node.func) == "strftime"
+            and any(part is origin.node for part in walk(node))
+        ):
+            texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            return bool(texts) and not any(_SECONDS.search(str(text)) for text in texts)
+    return False
 
 
 def _shared(

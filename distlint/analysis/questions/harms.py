@@ -17,7 +17,12 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.places import related
-from distlint.analysis.program.syntax import assignments, own_nodes, target_names
+from distlint.analysis.program.syntax import (
+    assignments,
+    mentions_rank,
+    own_nodes,
+    target_names,
+)
 from distlint.analysis.questions.contents import (
     is_fetched,
     is_handle,
@@ -247,6 +252,17 @@ def _is_measured(live: LiveProgram, node: ast.AST, site: CallSite) -> bool:
     )
 
 
+def _is_mapped(_: LiveProgram, found: FileCall) -> Harm | None:
+    """An array in a file that each rank makes anew, and that all map as one.
+
+    TinyBERT of huawei-noah/Pretrained-Language-Model 0598f02 general_distill.py:125: `np.memmap(…, mode="w+")`.
+    """
+    row = sinks.OPENS.get(found.site.name)
+    if row is None or not row.maps:
+        return None
+    return Harm("each sets to zero what another has filled in, and may be reading")
+
+
 def _is_read(live: LiveProgram, found: FileCall) -> Harm | None:
     if "+" in _mode(found):
         return Harm("each has read it before: what another has added meanwhile is lost")
@@ -258,6 +274,43 @@ def _is_read(live: LiveProgram, found: FileCall) -> Harm | None:
     where = f"line {line}" if module is found.site.module else f"{module.path}:{line}"
     at = (related(module, node, "read here"),)
     return Harm(f"a rank that reads it ({where}) may find it empty or half written", at)
+
+
+def _is_emptied(_: LiveProgram, found: FileCall) -> Harm | None:
+    """A file that each rank opens, and empties, though rank 0 alone writes into it.
+
+    d2go f4ac156 projects_oss/detr/main.py:342: `with PathManager.open(path, "wb") as f:`, and `if args.gpu == 0 and …:`
+    around the save.
+    """
+    site = found.site
+    handle = handle_of(site)
+    if site.name not in sinks.OPENS or handle is None:
+        return None
+    uses = {
+        id(node)
+        for node in while_open(site)
+        if isinstance(node, ast.Name) and node.id == handle and isinstance(node.ctx, ast.Load)
+    }
+    left = {
+        id(part)
+        for node in while_open(site)
+        if _is_left_to_main(node)
+        for part in walk(node)
+        if id(part) in uses
+    }
+    if not uses or left != uses:
+        return None
+    return Harm("one that opens it a little later empties what rank 0 has written by then")
+
+
+def _is_left_to_main(node: ast.AST) -> bool:
+    """Whether a statement or a call does something on rank 0 alone: `if rank == 0:`, `save_on_master(…)`."""
+    match node:
+        case ast.If(test=test, orelse=[]):
+            return mentions_rank(test)
+        case ast.Call(func=called):
+            return mentions_rank(called)
+    return False
 
 
 def _stays_open(_: LiveProgram, found: FileCall) -> Harm | None:
@@ -345,6 +398,8 @@ _WITNESSES: Final[tuple[Callable[[LiveProgram, FileCall], Harm | None], ...]] = 
     _is_a_share,
     _is_drawn,
     _is_its_own,
+    _is_mapped,
+    _is_emptied,
     _is_read,
     _stays_open,
     _goes_to_hub,

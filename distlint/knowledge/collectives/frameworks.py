@@ -421,6 +421,24 @@ ROWS: tuple[CallRow, ...] = (
         group_keyword="",
         source="torchtune 0.6.1 torchtune/training/_distributed.py:130",
     ),
+    # torchpack.
+    CallRow(
+        "torchpack.distributed.init",
+        COLLECTIVE,
+        "init_process_group",
+        group_keyword="",
+        result="none",
+        source="torchpack 0.3.1 torchpack/distributed/context.py:13",
+    ),
+    # mmcv.
+    CallRow(
+        "mmcv.runner.init_dist",
+        COLLECTIVE,
+        "init_process_group",
+        group_keyword="",
+        result="none",
+        source="mmcv 1.7.2 mmcv/runner/dist_utils.py:33",
+    ),
     # ColossalAI.
     CallRow(
         "colossalai.launch",

@@ -4,6 +4,7 @@
 Finds `get_rank() if is_initialized() else 0`, in place or through a function that does that, evaluated when
 a module is imported, as a default argument, or in front of `init_process_group` in the same block. There also
 the functions of detectron2 and mmcv that answer so, and detectron2's loader, which divides its data by them.
+Also `dist.get_rank()`, `get_world_size()` and `barrier()` that a script comes to before what makes its group: they raise.
 Also an answer to `is_initialized()` that is kept although the group is made further on, at any depth of calls: a flag
 that a constructor asks for, or a loader that gets no `DistributedSampler`.
 
@@ -73,6 +74,8 @@ from distlint.nodes import last_name, walk
 from distlint.repairs.group import made_below, may_be_made_above
 from distlint.rule import Status
 
+from .raised import Raised, raised_before
+
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
 
@@ -96,6 +99,8 @@ def check(model: Model) -> Iterator[Finding]:
         for function in module.all_functions if "init_process_group" in module.source.text else ():
             if not function.is_module_body:
                 yield from _before(model, module, function)
+    for raised in raised_before(model):
+        yield _raising(raised)
     for kept in model.answer(kept_answers):
         made = _made_later(model, kept)
         if made is not None:
@@ -240,6 +245,21 @@ def _of_library(module: Module, node: ast.Call, places: tuple[Related, ...]) -> 
         f"process for the only one, rank 0 of 1. {advice}.",
         place_of(module, node),
         places,
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _raising(raised: Raised) -> Finding:
+    asked, made = raised.asked, raised.made
+    advice = f"Ask behind `{made.method}()`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{asked.method}()` raises on every rank, since `{made.method}()` makes the group below (line "
+        f"{made.node.lineno}). {advice}.",
+        place_of(asked.module, asked.node),
+        (related(made.module, made.node, "the group is made here"),),
         Fix(Applicability.DISPLAY, advice),
     )
 

@@ -51,6 +51,7 @@ from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import evidence, place_of, related
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.contents import written
+from distlint.analysis.questions.filesystem import goes_by_minutes, is_of_share
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
@@ -61,7 +62,6 @@ from .filled import filled_by_one
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.interpreter.values import Origin
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.model import Model
@@ -74,12 +74,15 @@ STATUS = Status.STABLE
 LITERALS = ()
 
 _OWN = frozenset({"clock", "hash", "process", "random"})
-_SECONDS = re.compile(r"%-?[SfsTXcr]")
-"""What writes a time to the second, or finer."""
 _TEMPORARY = ("tempfile.", "mkdtemp", "mkstemp", "temporary")
 _FOLDER = "output_dir"
 _PUTS_TOGETHER = ("load_best_model_at_end", "deepspeed", "fsdp")
 """Training arguments by which ranks look for, or add to, what the others saved: rank 0's best checkpoint, shards."""
+_WRITERS = frozenset(
+    f"torch.distributed.checkpoint.{name}"
+    for name in ("FileSystemWriter", "filesystem.FileSystemWriter")
+)
+"""What writes a rank's part of a checkpoint (torch 2.13.0 torch/distributed/checkpoint/filesystem.py:1043)."""
 _RENAMES = ("rename", "renames", "replace", "move")
 _LOGS = re.compile(r"(?:^|_)log(?:s|ging|gers?)?(?:$|_)|Log(?:ger|ging)")
 """Names of what keeps a log."""
@@ -129,12 +132,40 @@ def check(model: Model) -> Iterator[Finding]:
             and not filled_by_one(model, found.site)
             and not _is_for_logs(found.site)
             and not _is_a_profile(found)
+            and not is_of_share(model, found)
         ):
             severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
             made = _Name(found.site, value, found.text, found.joint_entry, severity)
             yield from _report(made, seen)
     for of_arguments in folders:
         yield from _report(of_arguments, seen)
+    for call in model.calls():
+        for made in _saved_together(model, call):
+            yield from _report(made, seen)
+
+
+def _saved_together(model: Model, call: CallGroup) -> Iterator[_Name]:
+    """The path of a call by which each rank adds its part to one checkpoint: rank 0 alone writes what lists the parts.
+
+    generative-recommenders 2e81fab generative_recommenders/dlrm_v3/checkpoint.py:94: `FileSystemWriter(path)`.
+    """
+    site = call.site
+    if len(call.classes) < 2 or ranked(site):
+        return
+    for position, keyword in _parts_of_one(site):
+        value, node = site.argument(position, keyword), site.argument_node(position, keyword)
+        if value is not None and node is not None and _made_up(value):
+            why = model.joint_entry_at(call)
+            yield _Name(site, value, ast.unparse(node), why, Severity.WARNING)
+
+
+def _parts_of_one(site: CallSite) -> Iterator[tuple[int | None, str]]:
+    """Where a call is told the folder of a checkpoint to which all ranks add."""
+    if site.name in _WRITERS:
+        yield 0, "path"
+    for row in site.rows:
+        if row.writers == "each" and row.effect is not Effect.GUARDED_WRITE and row.path_keyword:
+            yield row.path if isinstance(row.path, int) else None, row.path_keyword
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,37 +215,24 @@ def _made_up(value: Value) -> bool:
         return False
     if value.origin.kind not in _OWN:
         return False  # a setting from a file, of an object that holds a clock's time too
-    if value.origin.kind == "clock" and _goes_by_minutes(value.origin):
+    if value.origin.kind == "clock" and goes_by_minutes(value.origin):
         return False
     source = ast.unparse(value.origin.node).lower()
     return bool(value.tags & _OWN) and not any(word in source for word in _TEMPORARY)
 
 
-def _goes_by_minutes(origin: Origin) -> bool:
-    """Whether the clock is written without seconds: ranks that have just started together, or met, read the same.
-
-    ChatLM-mini-Chinese 2696eb8 pre_train.py:128: `time.strftime('%Y%m%d-%H%M')`, right behind the Trainer's end.
-    """
-    for node in walk(origin.module.source.tree):
-        if (
-            isinstance(node, ast.Call)
-            and last_name(node.func) == "strftime"
-            and any(part is origin.node for part in walk(node))
-        ):
-            texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
-            return bool(texts) and not any(_SECONDS.search(str(text)) for text in texts)
-    return False
-
-
 def _put_in_place(site: CallSite, text: str) -> bool:
     """Whether a file gets its name when it is whole: a name of each process's own is what keeps them apart till then.
 
-    edm 008a4e5 dnnlib/util.py:483: `os.replace(temp_file, cache_file)`.
+    edm 008a4e5 dnnlib/util.py:483: `os.replace(temp_file, cache_file)`; PyTorch-StudioGAN 947b35e src/utils/custom_ops.py:
+    126 fills a folder that `os.replace(tmpdir, cached_build_dir)` then moves.
     """
+    named = {node.id for node in walk(ast.parse(text)) if isinstance(node, ast.Name)}
     for node in own_nodes(site.function):
         if isinstance(node, ast.Call) and last_name(node) in _RENAMES and node.args:
             owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-            if text in (ast.unparse(node.args[0]), ast.unparse(owner)):
+            moved = (ast.unparse(node.args[0]), ast.unparse(owner))
+            if text in moved or named.intersection(moved):
                 return True
     return False
 

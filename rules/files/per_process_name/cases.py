@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
 import time
 import uuid
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as checkpoint
 from transformers import TrainingArguments
 
 
@@ -203,3 +205,41 @@ def report_beside_a_profile(lines):
     with open("train" + now + "_total.txt", "w") as file:  # expect: DL304
         file.write(lines.key_figures())
     dist.barrier()
+def shards_by_the_second(states, root):
+    # generative-recommenders 2e81fab generative_recommenders/dlrm_v3/checkpoint.py:94
+    folder = f"{root}/{datetime.now():%Y_%m_%d_%H_%M_%S}"
+    checkpoint.save(states, storage_writer=checkpoint.FileSystemWriter(folder))  # expect: DL304
+
+
+def shards_by_their_id(states, root):
+    checkpoint.save(states, checkpoint_id=f"{root}/{uuid.uuid4().hex}")  # expect: DL304
+
+
+def shards_by_the_step(states, root, step):
+    started = datetime.now()
+    checkpoint.save(states, storage_writer=checkpoint.FileSystemWriter(f"{root}/{step}"))
+    checkpoint.save(states, checkpoint_id=f"{root}/{step}_again")
+    return datetime.now() - started
+
+
+def built_apart(sources, built):
+    # PyTorch-StudioGAN 947b35e src/utils/custom_ops.py:126
+    dist.barrier()
+    apart = f"{built}-{uuid.uuid4().hex}"
+    os.makedirs(apart)
+    for source in sources:
+        shutil.copyfile(source, os.path.join(apart, os.path.basename(source)))
+    os.replace(apart, built)
+
+
+def picture_of_a_line(words, picture, folder):
+    # CogView 189a12b generate_samples.py:244: each rank draws its own lines
+    now = datetime.now().strftime("%m-%d-%H-%M-%S")
+    torch.save(picture, os.path.join(folder, f"{words[:20]}-{now}.jpg"))
+
+
+def pictures_of_own_lines(lines, draw, folder):
+    dist.barrier()
+    for number, words in enumerate(lines):
+        if number % dist.get_world_size() == dist.get_rank():
+            picture_of_a_line(words, draw(words), folder)

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
+import colossalai
 import cv2
 import jsonlines
 import matplotlib.pyplot as plt
@@ -32,6 +34,7 @@ from timm.data import create_dataset
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision import datasets
+from torchpack import distributed as torchpack_dist
 from torchvision.datasets.utils import download_url
 from transformers import PreTrainedTokenizer, Trainer, TrainerCallback
 
@@ -1459,3 +1462,155 @@ def by_kind_of_the_device(batch, model, loader, folder):
     accelerator.wait_for_everyone()
     torch.save(batch, f"{folder}/data-{accelerator.device.type}.pt")  # expect: DL301
     torch.save(batch, folder + model.to(accelerator.device).name)  # expect: DL301
+
+
+def start_group(options):
+    dist.init_process_group("nccl", rank=options.rank, world_size=options.gpus)
+
+
+def trains_with_a_setup(options, model):
+    # mozilla/TTS e9e0784 TTS/bin/train_tacotron.py:526: the group is made where there are several GPUs
+    if options.gpus > 1:
+        start_group(options)
+    if model.loss < options.best:
+        torch.save(model.state_dict(), "best_of_setup.pth")  # expect: DL301
+
+
+def starts_for_the_curious(options, model):
+    if options.verbose:
+        start_group(options)
+    torch.save(model.state_dict(), "best_of_verbose.pth")
+
+
+def started_by_colossalai(options, model):
+    # FastFold eba4968 train.py:254
+    if options.from_torch:
+        colossalai.launch_from_torch(config={})
+    torch.save(model.state_dict(), "best_of_colossalai.pth")  # expect: DL301
+
+
+def started_by_torchpack(options, model):
+    if options.distributed:
+        torchpack_dist.init()
+    torch.save(model.state_dict(), "best_of_torchpack.pth")  # expect: DL301
+
+
+def one_of_many(index, options):
+    torch.save(options.model.state_dict(), "best_of_many.pth")  # expect: DL301
+    torch.save(options.model.state_dict(), f"best_of_{index}.pth")
+
+
+def spawns_many(options):
+    mp.spawn(one_of_many, args=(options,), nprocs=options.gpus)
+
+
+def shows_of_many(told, video):
+    # magic-animate d2bc3bc demo/animate_dist.py:174: a key says which rank it is
+    dist.barrier()
+    if told.get("rank", 0) == 0:
+        save_video_of(video)
+    if told["local_rank"] == 0:
+        save_video_of(video)
+
+
+def save_video_of(video):
+    torch.save(video.state_dict(), "video_of_first.pth")
+
+
+class InMappedArrays:
+    # TinyBERT of Pretrained-Language-Model 0598f02 general_distill.py:125
+    def __init__(self, folder, size):
+        dist.barrier()
+        made = np.memmap(filename=folder + "/ids", shape=(size,), mode="w+", dtype=np.int32)  # expect: DL301
+        made[:] = -1
+        self.ids = made
+        self.other = np.memmap(folder + "/other", shape=(size,), mode="r", dtype=np.int32)
+        self.filled = np.memmap(folder + "/filled", shape=(size,), mode="r+", dtype=np.int32)
+
+
+def opened_by_all(folder, model, epoch):
+    # d2go f4ac156 projects_oss/detr/main.py:342: who opens it later empties it
+    dist.barrier()
+    paths = [f"{folder}/last.pth"]
+    if epoch % 10 == 0:
+        paths.append(f"{folder}/{epoch:04}.pth")
+    for path in paths:
+        with open(path, "wb") as file:  # expect: DL301
+            if dist.get_rank() == 0:
+                torch.save(model.state_dict(), file)
+
+
+def opened_by_one(folder, model, scenes):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        with open(f"{folder}/one.pth", "wb") as file:
+            torch.save(model.state_dict(), file)
+    paths = [f"{folder}/first.pth"]
+    for scene in scenes:
+        paths.append(f"{folder}/{scene}.pth")
+    for path in paths:
+        with open(path, "wb") as file:
+            if dist.get_rank() == 0:
+                torch.save(model.state_dict(), file)
+
+
+def samples_of_every_line(options, model):
+    # VGen 4014d1f tools/inferences/inference_dreamvideo_entrance.py:212: nobody divides the captions
+    dist.barrier()
+    lines = open(options.captions).readlines()
+    lines = [line.strip() for line in lines]
+    for index, line in enumerate(lines):
+        torch.save(model.sample(line), f"{options.folder}/{line[:20]}_{index}.pth")  # expect: DL301
+
+
+def samples_of_own_lines(options, model):
+    dist.barrier()
+    lines = open(options.captions).readlines()
+    lines = lines[dist.get_rank() :: dist.get_world_size()]
+    for line in lines:
+        torch.save(model.sample(line), f"{options.folder}/{line[:20]}.pth")
+
+
+def by_the_minute(options, model):
+    # mozilla/TTS e9e0784 TTS/utils/generic_utils.py:43: ranks that start together read one minute
+    dist.barrier()
+    now = time.strftime("%B-%d-%Y_%I+%M%p")
+    torch.save(model.state_dict(), f"{options.folder}/{now}.pth")  # expect: DL301
+
+
+def by_the_second(options, model):
+    dist.barrier()
+    now = time.strftime("%B-%d-%Y_%H-%M-%S")
+    torch.save(model.state_dict(), f"{options.folder}/{now}.pth")
+
+
+def of_the_first_device(device, states, folder):
+    # PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183: the caller hands its local rank on
+    dist.barrier()
+    if device == 0:
+        torch.save(states, f"{folder}/of_the_first.pth")
+    if device != "cpu":
+        torch.save(states, f"{folder}/of_all.pth")  # expect: DL301
+
+
+def saves_for_first(model, path, local_rank=0):
+    # NeuralSpeech 8cf4fbc AdapterASR/utils.py:88: no call says which rank it is
+    if local_rank != 0:
+        return
+    torch.save(model.state_dict(), path)  # expect: DL301
+
+
+def never_says_who(model, folder):
+    dist.barrier()
+    saves_for_first(model, f"{folder}/of_nobody.pth")
+
+
+def saves_for_one(model, path, local_rank=0):
+    if local_rank != 0:
+        return
+    torch.save(model.state_dict(), path)
+
+
+def says_who(model, folder):
+    dist.barrier()
+    saves_for_one(model, f"{folder}/of_somebody.pth", local_rank=dist.get_rank())

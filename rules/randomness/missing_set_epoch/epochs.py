@@ -552,7 +552,7 @@ def _draws_without_sampler(function: Function, loop: EpochLoop) -> bool:
     """
     through = [each.iter for part in loop.body for each in walk(part) if isinstance(each, ast.For)]
     made = [
-        assignments(function).get(dotted_name(_gone_through(function, each))) for each in through
+        assignments(function).get(dotted_name(gone_through(function, each))) for each in through
     ]
     return bool(made) and all(
         len(values or ()) == 1
