@@ -153,6 +153,9 @@ class LaunchFiles:
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
+    loads_wrapped: Set[str] = frozenset()
+    """The Python files of the project that may load a state into a wrapped model."""
+
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes."""
         text = launch.script.text if launch.script is not None else None
