@@ -30,6 +30,7 @@ from distlint.analysis.questions.filesystem import (
     batch_names,
     counts_processes,
     handle_of,
+    mode_of,
     tolerated,
 )
 from distlint.analysis.questions.read_back import read_back
@@ -73,18 +74,11 @@ def harm_of(live: LiveProgram, found: FileCall) -> Harm | None:
 
 def _fails(_: LiveProgram, found: FileCall) -> Harm | None:
     """Calls that raise an error where the first rank has made what they make."""
-    if "x" in _mode(found) or (
+    if "x" in mode_of(found.site) or (
         found.site.name in sinks.FAIL_WHERE_THERE and not tolerated(found.site)
     ):
         return Harm("the first rank makes it and the others raise FileExistsError")
     return None
-
-
-def _mode(found: FileCall) -> str:
-    """The mode in which a call opens a file; "" for other calls, and where it is not known."""
-    row = sinks.OPENS.get(found.site.name)
-    mode = found.site.argument(row.mode, row.mode_keyword) if row is not None else None
-    return mode.const if mode is not None and isinstance(mode.const, str) else ""
 
 
 def _is_fetched(_: LiveProgram, found: FileCall) -> Harm | None:
@@ -192,7 +186,7 @@ def _is_measured(live: LiveProgram, node: ast.AST, site: CallSite) -> bool:
 
 
 def _is_read(live: LiveProgram, found: FileCall) -> Harm | None:
-    if "+" in _mode(found):
+    if "+" in mode_of(found.site):
         return Harm("each has read it before: what another has added meanwhile is lost")
     place = read_back(live, found)
     if place is None:

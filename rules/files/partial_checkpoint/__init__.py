@@ -243,7 +243,8 @@ def _read_by_another(model: Model, path: str) -> bool:
     folder = posixpath.dirname(path)
     others = {posixpath.dirname(each) for each in model.launch.loads_wrapped - own}
     return folder in others or any(
-        each and folder and posixpath.commonpath([each, folder]) in (each, folder) for each in others
+        each and folder and posixpath.commonpath([each, folder]) in (each, folder)
+        for each in others
     )
 
 

@@ -186,9 +186,32 @@ class Loops:
         names = {name for name, values in flows.items() if any(map(makes, values))}
         if not names:
             return True
-        while more := {n for n, values in flows.items() if _mention(values, names)} - names:
+        while (
+            more := {
+                name
+                for name, values in flows.items()
+                if any(_mention([v], names) and not self._collects(user, v, names) for v in values)
+            }
+            - names
+        ):
             names |= more
         return _mention([loop], names)
+
+    def _collects(self, user: Function, value: ast.expr, loaders: set[str]) -> bool:
+        """Whether an expression has gone through a loader once and keeps what came out: nobody draws from it any more.
+
+        modulus 878fd04 examples/cfd/external_aerodynamics/xaeronet/volume/train.py:122: `parallel_partitioning()` makes
+        lists of its batches, through which the epochs go.
+        """
+        match value:
+            case ast.ListComp(generators=[first, *_]):
+                return _mention([first.iter], loaders)
+            case ast.Call(func=ast.Name(id="list"), args=[given]):
+                return _mention([given], loaders)
+            case ast.Call(func=func):
+                called = list(self._meant(user, func, surely=True))
+                return len(called) == 1 and _goes_through_once(called[0], value, loaders)
+        return False
 
     def may_be_true(self, function: Function, node: ast.expr, depth: int = 3) -> bool:
         """Whether some call hands a flag to a function as True, written out there or in a list."""
@@ -394,6 +417,25 @@ def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
         isinstance(part, (ast.Name, ast.Attribute)) and dotted_name(part) in names
         for node in nodes
         for part in walk(node)
+    )
+
+
+def _goes_through_once(function: Function, call: ast.Call, loaders: set[str]) -> bool:
+    """Whether a function is handed a loader, goes through it, and returns something else."""
+    given = {
+        name
+        for name in function.parameters
+        if (value := argument_of(call, function, name)) is not None and _mention([value], loaders)
+    }
+    nodes = list(own_nodes(function))
+    returned = [n.value for n in nodes if isinstance(n, ast.Return) and n.value is not None]
+    return (
+        bool(returned)
+        and not function.is_generator
+        and any(isinstance(n, ast.For) and _mention([n.iter], given) for n in nodes)
+        and not _mention(
+            returned, {n for n, v in assignments(function).items() if _mention(v, given)} | given
+        )
     )
 
 
