@@ -47,6 +47,9 @@ _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE
 _ENGINES = frozenset({"deepspeed", "use_deepspeed", "deepspeed_config_file", "fsdp", "use_fsdp"})
 """Options of `accelerate launch` and of transformers' TrainingArguments that choose one."""
 
+_INSTALLED = frozenset({Kind.REQUIREMENTS, Kind.PROJECT, Kind.LOCK})
+"""Kinds of files by which pip, poetry and the like install packages."""
+
 _ENGINE_TYPES = frozenset({"DEEPSPEED", "FSDP"})
 
 
@@ -336,6 +339,17 @@ class LaunchFiles:
             bool(found)
             and all(each.newest < version for each in found)
             and not any(each.oldest >= version for each in wanted)
+        )
+
+    def pinned_before(self, name: str, version: tuple[int, ...], path: str) -> bool:
+        """Whether what pip installs beside `path` or above holds a package to an older version.
+
+        Not what a page tells of, or the environment of conda in which the authors worked: newer ones may do as well.
+        """
+        return self.older_than(name, version, path) and any(
+            each.newest
+            for each in near(self.requirements, name, path)
+            if not each.implied and kind_of(each.path) in _INSTALLED
         )
 
     @property

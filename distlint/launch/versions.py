@@ -45,10 +45,11 @@ _NUMBERS: Final = (
     r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
 )
 _PINNED: Final = re.compile(
-    rf"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t]*==[ \t]*(?P<versions>{_NUMBERS})",
+    rf"^[ \t]*[-*+][ \t]+[*`]*(?:py)?torch[*`]*[ \t]*==?[ \t]*(?P<versions>{_NUMBERS})",
     re.MULTILINE | re.IGNORECASE,
 )
-"""The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`."""
+"""The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`, or conda's one `=`: SoftTeacher
+0423bb2 README.md:84."""
 _OF_NVIDIA: Final = re.compile(r"\bnvcr\.io/nvidia/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
 _RELEASES: Final = {
     (20, 11): "1.8",

@@ -186,11 +186,18 @@ class Loops:
         names = {name for name, values in flows.items() if any(map(makes, values))}
         if not names:
             return True
+        counted = _gone_through_by_number(user)
+        kept = {id(v) for name in counted for v in flows.get(name, ()) if not makes(v)}
         while (
             more := {
                 name
                 for name, values in flows.items()
-                if any(_mention([v], names) and not self._collects(user, v, names) for v in values)
+                if any(
+                    _mention([v], names)
+                    and id(v) not in kept
+                    and not self._collects(user, v, names)
+                    for v in values
+                )
             }
             - names
         ):
@@ -418,6 +425,24 @@ def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
         for node in nodes
         for part in walk(node)
     )
+
+
+def _gone_through_by_number(function: Function) -> set[str]:
+    """The lists of a function whose elements a loop takes by number, `for i in range(len(data))`: a loader has none."""
+    return {
+        name
+        for node in own_nodes(function)
+        if isinstance(node, ast.For)
+        for part in walk(node.iter)
+        if isinstance(part, ast.Call) and last_name(part.func) == "len"
+        for name in map(dotted_name, part.args)
+        if any(
+            isinstance(each, ast.Subscript)
+            and dotted_name(each.value) == name
+            and _mention([each.slice], set(target_names(node.target)))
+            for each in walk(node)
+        )
+    }
 
 
 def _goes_through_once(function: Function, call: ast.Call, loaders: set[str]) -> bool:

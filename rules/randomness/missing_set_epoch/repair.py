@@ -133,6 +133,7 @@ def _test_of_the_choice(function: Function, call: ast.Call) -> str:
         node
         for node in own_nodes(function)
         if isinstance(node, ast.If | ast.IfExp) and any(part is call for part in walk(node))
+        if not any(isinstance(part, ast.Name) and part.id == "__name__" for part in walk(node.test))
     ]
     if len(choices) != 1 or any(isinstance(part, ast.Call) for part in walk(choices[0].test)):
         return ""
