@@ -22,7 +22,7 @@ from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, say
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
-from distlint.launch.versions import Requirement, near, required
+from distlint.launch.versions import Requirement, closest, near, required
 from distlint.launch.yaml_text import read_yaml
 
 _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
@@ -342,14 +342,15 @@ class LaunchFiles:
         )
 
     def pinned_before(self, name: str, version: tuple[int, ...], path: str) -> bool:
-        """Whether what pip installs beside `path` or above holds a package to an older version.
+        """Whether what pip installs for the folder of `path`, or the closest above of which that is said, pins a package below a version.
 
-        Not what a page tells of, or the environment of conda in which the authors worked: newer ones may do as well.
+        Not what a page tells of, or the environment of conda in which the authors worked: newer ones may do as well. CodeRL
+        ec3c526 has torch 1.9.1 in its requirements, and in a folder of its own a copy of transformers, which has others.
         """
+        installed = (each for each in self.requirements if kind_of(each.path) in _INSTALLED)
         return self.older_than(name, version, path) and any(
-            each.newest
-            for each in near(self.requirements, name, path)
-            if not each.implied and kind_of(each.path) in _INSTALLED
+            each.name == name and each.newest and not each.implied
+            for each in closest(installed, path)
         )
 
     @property

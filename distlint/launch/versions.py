@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -155,6 +155,15 @@ def near(requirements: Sequence[Requirement], name: str, path: str) -> list[Requ
         each for each in requirements if each.name == name and path.startswith(_about(each.path))
     ]
     return [each for each in found if each.locked] or found
+
+
+def closest(requirements: Iterable[Requirement], path: str) -> list[Requirement]:
+    """What is asked for in the folder of `path`, else in the closest above in which anything is."""
+    around = [
+        (len(about), each) for each in requirements if path.startswith(about := _about(each.path))
+    ]
+    deepest = max((length for length, _ in around), default=0)
+    return [each for length, each in around if length == deepest]
 
 
 def _about(path: str) -> str:

@@ -433,8 +433,7 @@ def _is_of_other_framework(module: Module) -> bool:
 
 def _is_run_alone(model: Model, module: Module) -> bool:
     """Whether scripts and pages start a file as one process: insightface 7fadd42 parsing/dml_csr/README.md:47."""
-    known = {each.source.path for each in model.program.modules.values()}
-    return only_starts_one(model.launch, module.path, known)
+    return only_starts_one(model.launch, module.path, frozenset())
 
 
 def _is_asked_for(model: Model, module: Module, declared: ast.Call) -> bool:
