@@ -716,7 +716,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         if entry.facts is not None and entry.facts.relevant
     ]
     named = [*found.launch, *notebooks]
-    if not named:
+    wrapped = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.loads_wrapped)
+    if not named and not wrapped:
         return Outcome(), _Launch()
     notes: list[str] = []
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
@@ -740,7 +741,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
-        return read_files(texts, frozenset(found.names), any_rank, clips, several)
+        files = read_files(texts, frozenset(found.names), any_rank, clips, several)
+        return replace(files, loads_wrapped=wrapped)
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -758,7 +760,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         [note for note in outcome.notes if note.partition(":")[0] in reported],
     )
     digests = [f"{entry.file.shown} {entry.facts.digest}" for entry in named if entry.facts]
-    return told, _Launch(read, f"{digests} {sorted(several)}")
+    return told, _Launch(read, f"{digests} {sorted(several)} {sorted(wrapped)}")
 
 
 def _of_launch_files(

@@ -168,16 +168,19 @@ class Model(LiveProgram):
         What it fetches, or finds missing and makes, is there when `fit` has started them. Not where a launcher starts
         all of them at once.
         """
-        above = self.answer(roots)[entry.module]
         return (
             isinstance(entry.node, ast.FunctionDef)
             and entry.node.name == "__init__"
             and "ightning" in entry.module.source.text
-            and bool(above)
-            and all(
-                starts_ranks_in_fit(self, each) and not self.launch.starting(each.source.path)
-                for each in above
-            )
+            and self.ranks_come_in_fit(entry.module)
+        )
+
+    def ranks_come_in_fit(self, module: Module) -> bool:
+        """Whether all scripts that lead to a file have `fit` of Lightning start their ranks, and no launcher is known."""
+        above = self.answer(roots)[module]
+        return bool(above) and all(
+            starts_ranks_in_fit(self, each) and not self.launch.starting(each.source.path)
+            for each in above
         )
 
     def is_before(self, package: str, version: tuple[int, ...], module: Module) -> bool:

@@ -197,6 +197,11 @@ def says_clipping(data: bytes) -> bool:
     return b"gradient_clipping" in data
 
 
+def loads_wrapped(data: bytes) -> bool:
+    """Whether a Python file wraps a model in DDP or DataParallel and loads a state, which then has the wrapper's prefix."""
+    return b".load_state_dict(" in data and (b"DataParallel(" in data or b"DDP(" in data)
+
+
 def says_launch(kind: Kind, data: bytes) -> bool:
     """Whether a file has the words of a launch, its configuration or its requirements."""
     return _WORDS[kind].search(data) is not None

@@ -22,7 +22,7 @@ from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, say
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
-from distlint.launch.versions import Requirement, near, required
+from distlint.launch.versions import Requirement, closest, near, required
 from distlint.launch.yaml_text import read_yaml
 
 _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
@@ -46,6 +46,9 @@ _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE
 
 _ENGINES = frozenset({"deepspeed", "use_deepspeed", "deepspeed_config_file", "fsdp", "use_fsdp"})
 """Options of `accelerate launch` and of transformers' TrainingArguments that choose one."""
+
+_INSTALLED = frozenset({Kind.REQUIREMENTS, Kind.PROJECT, Kind.LOCK})
+"""Kinds of files by which pip, poetry and the like install packages."""
 
 _ENGINE_TYPES = frozenset({"DEEPSPEED", "FSDP"})
 
@@ -152,6 +155,9 @@ class LaunchFiles:
 
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
+
+    loads_wrapped: Set[str] = frozenset()
+    """The Python files of the project that may load a state into a wrapped model."""
 
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes.
@@ -344,6 +350,18 @@ class LaunchFiles:
             bool(found)
             and all(each.newest < version for each in found)
             and not any(each.oldest >= version for each in wanted)
+        )
+
+    def pinned_before(self, name: str, version: tuple[int, ...], path: str) -> bool:
+        """Whether what pip installs for the folder of `path`, or the closest above of which that is said, pins a package below a version.
+
+        Not what a page tells of, or the environment of conda in which the authors worked: newer ones may do as well. CodeRL
+        ec3c526 has torch 1.9.1 in its requirements, and in a folder of its own a copy of transformers, which has others.
+        """
+        installed = (each for each in self.requirements if kind_of(each.path) in _INSTALLED)
+        return self.older_than(name, version, path) and any(
+            each.name == name and each.newest and not each.implied
+            for each in closest(installed, path)
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -45,10 +45,11 @@ _NUMBERS: Final = (
     r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
 )
 _PINNED: Final = re.compile(
-    rf"^[ \t]*[-*+][ \t]+\**(?:py)?torch\**[ \t]*==[ \t]*(?P<versions>{_NUMBERS})",
+    rf"^[ \t]*[-*+][ \t]+[*`]*(?:py)?torch[*`]*[ \t]*==?[ \t]*(?P<versions>{_NUMBERS})",
     re.MULTILINE | re.IGNORECASE,
 )
-"""The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`."""
+"""The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`, or conda's one `=`: SoftTeacher
+0423bb2 README.md:84."""
 _OF_NVIDIA: Final = re.compile(r"\bnvcr\.io/nvidia/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
 _RELEASES: Final = {
     (20, 11): "1.8",
@@ -154,6 +155,15 @@ def near(requirements: Sequence[Requirement], name: str, path: str) -> list[Requ
         each for each in requirements if each.name == name and path.startswith(_about(each.path))
     ]
     return [each for each in found if each.locked] or found
+
+
+def closest(requirements: Iterable[Requirement], path: str) -> list[Requirement]:
+    """What is asked for in the folder of `path`, else in the closest above in which anything is."""
+    around = [
+        (len(about), each) for each in requirements if path.startswith(about := _about(each.path))
+    ]
+    deepest = max((length for length, _ in around), default=0)
+    return [each for length, each in around if length == deepest]
 
 
 def _about(path: str) -> str:

@@ -78,7 +78,7 @@ class FileFacts:
 
     `relevant` says whether a literal of the prefilter is in it, `marked` whether a suppression of
     distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version,
-    `clips` whether it may tell DeepSpeed by how much to clip.
+    `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model.
     """
 
     digest: str
@@ -87,6 +87,7 @@ class FileFacts:
     readable: bool
     any_rank: bool = False
     clips: bool = False
+    loads_wrapped: bool = False
 
     @property
     def needed(self) -> bool:
@@ -126,7 +127,7 @@ class Cache:
             return {
                 path: (
                     (row[0], row[1], row[2], row[3]),
-                    FileFacts(row[4], *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16))),
+                    FileFacts(row[4], *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32))),
                 )
                 for path, row in document["files"].items()
             }
@@ -144,7 +145,8 @@ class Cache:
                 + 2 * fact.marked
                 + 4 * fact.readable
                 + 8 * fact.any_rank
-                + 16 * fact.clips,
+                + 16 * fact.clips
+                + 32 * fact.loads_wrapped,
             ]
             for path, (stamp, fact) in facts.items()
             if max(stamp[0], stamp[1]) < newest

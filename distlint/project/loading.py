@@ -14,6 +14,7 @@ from distlint.launch.kinds import (
     is_data,
     is_relevant,
     kind_of,
+    loads_wrapped,
     says_clipping,
     says_launch,
     takes_any_rank,
@@ -416,6 +417,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         readable=is_readable(data),
         any_rank=takes_any_rank(data),
         clips=says_clipping(data),
+        loads_wrapped=loads_wrapped(data),
     )
 
 

@@ -42,6 +42,8 @@ _OF_LIBRARIES: Final = re.compile(
     r"|neuronx_distributed|apex\.parallel|ray\.train)\."
 )
 """Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
+_JOIN: Final = ("monai.",)
+"""Libraries whose trainers go on in the group that there is: MONAI 1.5.1 monai/engines/workflow.py:160 asks `dist.is_initialized()`."""
 _TCP: Final = re.compile(r"default\s*=\s*[\"']tcp://")
 """The default of the option that says where the processes meet."""
 _NEEDS_GROUP: Final = frozenset(
@@ -302,4 +304,4 @@ def is_start(program: Program, module: Module, node: ast.expr) -> bool:
     if _MAKES_GROUP.search(last_name(node)):
         return True
     named = meaning if isinstance(meaning, str) else node.id if isinstance(node, ast.Name) else ""
-    return _OF_LIBRARIES.search(named) is not None
+    return _OF_LIBRARIES.search(named) is not None and not named.startswith(_JOIN)

@@ -287,9 +287,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     """What a call does to which path."""
     opens = sinks.OPENS.get(site.name)
     if opens is not None:
-        mode = site.argument(opens.mode, opens.mode_keyword)
-        text = opens.default if mode is None else mode.const
-        if isinstance(text, str) and sinks.APPENDING not in text:
+        text = mode_of(site)
+        if text and sinks.APPENDING not in text:
             # Logs of all ranks in one file: fairseq 0.12.2 (fairseq_cli/train.py), mosaicml 0.32.1
             # (composer/callbacks/mlperf.py), where the other ranks have nothing to log.
             writes = bool(set(text) & (sinks.CREATING_MODES if opens.maps else sinks.WRITING_MODES))
@@ -318,6 +317,20 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
                     yield Effect.WRITE, row, target
         elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def mode_of(site: CallSite) -> str:
+    """The letters of the mode in which a call opens a file; "" for other calls, and where it is not known.
+
+    What `tarfile.open` has behind a `:` or `|` is a compression: `r:xz` reads (catalyst e99f906
+    catalyst/contrib/datasets/misc.py:104).
+    """
+    row = sinks.OPENS.get(site.name)
+    if row is None:
+        return ""
+    mode = site.argument(row.mode, row.mode_keyword)
+    text = row.default if mode is None else mode.const
+    return re.split("[:|]", text)[0] if isinstance(text, str) else ""
 
 
 def appended(site: CallSite) -> ast.expr | None:

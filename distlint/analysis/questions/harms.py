@@ -35,6 +35,7 @@ from distlint.analysis.questions.filesystem import (
     batch_names,
     counts_processes,
     handle_of,
+    mode_of,
     tolerated,
 )
 from distlint.analysis.questions.read_back import read_back
@@ -80,18 +81,11 @@ def harm_of(live: LiveProgram, found: FileCall) -> Harm | None:
 
 def _fails(_: LiveProgram, found: FileCall) -> Harm | None:
     """Calls that raise an error where the first rank has made what they make."""
-    if "x" in _mode(found) or (
+    if "x" in mode_of(found.site) or (
         found.site.name in sinks.FAIL_WHERE_THERE and not tolerated(found.site)
     ):
         return Harm("the first rank makes it and the others raise FileExistsError")
     return None
-
-
-def _mode(found: FileCall) -> str:
-    """The mode in which a call opens a file; "" for other calls, and where it is not known."""
-    row = sinks.OPENS.get(found.site.name)
-    mode = found.site.argument(row.mode, row.mode_keyword) if row is not None else None
-    return mode.const if mode is not None and isinstance(mode.const, str) else ""
 
 
 def _is_fetched(_: LiveProgram, found: FileCall) -> Harm | None:
@@ -124,7 +118,7 @@ def _is_left_by_the_last_turn(live: LiveProgram, found: FileCall) -> bool:
     tools/extract_features.py:251: `save_results(results, path, …)` for each batch opens `VAE-….txt` with "w".
     """
     function, path = found.function, found.path
-    if function.is_module_body or path is None or "a" in _mode(found):
+    if function.is_module_body or path is None or "a" in mode_of(found.site):
         return False
     own = _names_in(path) - set(function.module.imports)
     calls = calls_of(live.program, function)
@@ -264,7 +258,7 @@ def _is_mapped(_: LiveProgram, found: FileCall) -> Harm | None:
 
 
 def _is_read(live: LiveProgram, found: FileCall) -> Harm | None:
-    if "+" in _mode(found):
+    if "+" in mode_of(found.site):
         return Harm("each has read it before: what another has added meanwhile is lost")
     place = read_back(live, found)
     if place is None:

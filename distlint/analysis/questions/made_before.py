@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
+from distlint.analysis.interpreter.ranks import NODE_MAIN
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_calls
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge.schema import Effect
+from distlint.nodes import last_name
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
 _MAX_CALLERS: Final = 3
+_FOLDER: Final = frozenset({"log_dir", "logdir"})
+_START: Final = frozenset({"fit", "validate", "test", "predict", "tune"})
+"""Methods of Lightning's Trainer that start the other processes, and leave them running."""
+_WRITERS: Final = (
+    "torch.utils.tensorboard.SummaryWriter",
+    "torch.utils.tensorboard.writer.SummaryWriter",
+    "tensorboardX.SummaryWriter",
+)
+"""What makes the folder of its first argument at once, and whatever is missing above it, whether it is there or not: torch 2.13.0
+torch/utils/tensorboard/writer.py, `SummaryWriter.__init__`; tensorboardX 2.6.4 event_file_writer.py, `directory_check`."""
 
 
 def made_before(live: LiveProgram, found: FileCall) -> bool:
@@ -70,6 +83,33 @@ def _leads_to(live: LiveProgram, cls: Class, name: str, function: Function) -> b
     )
 
 
+def made_before_fit(found: FileCall) -> bool:
+    """Whether a path is asked for in front of the `fit` of Lightning that shows the ranks.
+
+    Where that starts the others, by running the script again, or what follows in it alone, the first process has made by
+    then what they ask for. insightface 7fadd42 reconstruction/gaze/trainer_gaze.py:61.
+    """
+    entry = found.joint_entry
+    fit = entry.node if entry is not None else None
+    if entry is None or not isinstance(fit, ast.Call) or last_name(fit.func) != "fit":
+        return False
+    place = entry.call or found.site
+    started = min(
+        (
+            n.lineno
+            for n in own_nodes(place.function)
+            if isinstance(n, ast.Call) and last_name(n.func) in _START
+        ),
+        default=0,
+    )
+    return (
+        entry.module is place.module
+        and any(node is fit for node in own_nodes(place.function))
+        and place.node.lineno < started
+        and not place.loops
+    )
+
+
 def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: int) -> bool:
     makers = live.answer(_makers).get(site.function, ())
     if any(_makes_first(made, site, folder) for made in makers):
@@ -84,29 +124,44 @@ def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: in
     )
 
 
-def _makers(live: LiveProgram) -> dict[Function, list[FileCall]]:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A call by which every rank makes a folder, and the expression of that."""
+
+    site: CallSite
+    path: ast.expr
+
+
+def _makers(live: LiveProgram) -> dict[Function, list[_Made]]:
     """The calls that make a folder on every rank, by function: a rank that fails there gets no further.
 
     ParallelWaveGAN 8674037 parallel_wavegan/bin/train.py:145: `main()` has made `args.outdir`, and is told of it there.
     """
-    found: dict[Function, list[FileCall]] = {}
+    found: dict[Function, list[_Made]] = {}
     for call in live.answer(file_calls):
-        if call.effect is Effect.CREATE_DIR and call.by_several:
-            found.setdefault(call.function, []).append(call)
+        if call.effect is Effect.CREATE_DIR and call.by_several and call.path is not None:
+            found.setdefault(call.function, []).append(_Made(call.site, call.path))
+    for group in live.calls(*_WRITERS):
+        given = [
+            *group.site.node.args,
+            *(k.value for k in group.site.node.keywords if k.arg in _FOLDER),
+        ]
+        if given and len(group.classes - {NODE_MAIN}) > 1:
+            found.setdefault(group.site.function, []).append(_Made(group.site, given[0]))
     return found
 
 
-def _makes_first(made: FileCall, site: CallSite, folder: Parts) -> bool:
+def _makes_first(made: _Made, site: CallSite, folder: Parts) -> bool:
     """Whether a call that makes a folder, or one in it, stands before another on every way to that."""
-    assert made.path is not None
-    path = parts_of(made.path, made.function)
+    function = made.site.function
+    path = parts_of(made.path, function)
     passed = {id(guard.node) for guard in site.guards}
     return (
         made.site.node.lineno < site.node.lineno
         and set(made.site.loops) <= set(site.loops)
         and holds(folder, path)
         and all(
-            id(guard.node) in passed or _asks_for_it(guard, path, made.function)
+            id(guard.node) in passed or _asks_for_it(guard, path, function)
             for guard in made.site.guards
         )
     )

@@ -79,9 +79,23 @@ def _read_as(
             yield other.site.module, other.site.node
     if found.site.method == "save_pretrained":
         yield from _loads_again(function, parts)
-    else:
+    elif not _is_into_folder(live, found, parts):
         handed = _handed_on(live.program, path, function, writes)
         yield from ((function.module, node) for node in handed)
+
+
+def _is_into_folder(live: LiveProgram, found: FileCall, parts: Parts) -> bool:
+    """Whether a copy goes into a folder that its function has made: whoever is handed that need not look for the file.
+
+    CVPR2022-DaGAN 052ad35 run.py:124: `copy(opt.config, log_dir)`, and `train(…, log_dir)` writes its checkpoints there.
+    """
+    return found.site.name in sinks.COPIES and any(
+        other.effect is Effect.CREATE_DIR
+        and other.function is found.function
+        and other.path is not None
+        and parts_of(other.path, other.function) == parts
+        for other in live.answer(file_calls)
+    )
 
 
 def _reads_below(

@@ -50,7 +50,8 @@ found, and none where the program asks whether it was passed. Who starts process
 requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
 of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
 version passes (it declares both spellings, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
-which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), beside a torch 1 that is asked for.
+which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), beside a torch 1 that is asked for,
+and one beside whose requirements pin a torch without `torchrun`.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -78,6 +79,7 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
+from distlint.launch.engines import only_starts_one
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_first
@@ -115,6 +117,7 @@ _OF_TORCH_1 = re.compile(
 )
 """What mmcv 2.0.0 has no more (Vision-RWKV 0e0e38a classification/test.py:99), and timm 0.4.5. timm 0.3.4 has
 `from torch._six import container_abcs` (timm/models/layers/helpers.py:6), which torch 1.9.0 has no more."""
+_FRAMEWORKS = frozenset({"jittor", "mindspore", "oneflow", "paddle"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         group.sort(key=lambda each: not each[0].reported)
         (_, launch), *more = group
         # Nobody starts what is not there: what a vendored script was started with, nobody misses.
-        # With timm 0.3.2 the code runs with no torch that deprecates the launcher, and a torch that is pinned below 1.10
+        # With timm 0.3.2, or mmcv-full 1.4.2 (insightface 7fadd42 detection/scrfd/README.md:55), the code runs with no torch that deprecates the launcher, and a torch that is pinned below 1.10
         # (MapTR a6872d8 docs/install.md:15) has no `torchrun`: a later pin alone is lifted any day. One that goes on with
         # whatever is passed, or is passed nothing, is told of the deprecation at each start, and nothing is lost (MDT
         # 7d26c21 run.sh:12). Of what is started by a name that the environment completes nothing shows that it refuses anything.
@@ -171,6 +174,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             or files.takes_any_rank(*e)
             or "use_env" in e[1].options
             or files.older_than("timm", (0, 3, 3), e[0].path)
+            or files.older_than("mmcv-full", (1, 4, 3), e[0].path)
             or _is_older(files, *e, _INSTEAD[0].since)
             for e in group
         )
@@ -314,7 +318,11 @@ def check(model: Model) -> Iterator[Finding]:
                 and not is_overwritten(model, module)
                 and not any(_FILLED_IN.search(each.source.text) for each in model.modules)
                 and _is_for_several(model, module)
-                and (_is_asked_for(model, node) or _is_passed_somewhere(model))
+                and not _is_of_other_framework(module)
+                and (
+                    _is_asked_for(model, module, node)
+                    or (_is_passed_somewhere(model) and not _is_run_alone(model, module))
+                )
             ):
                 yield _misspelled(model, module, node, launched)
         elif (
@@ -415,9 +423,25 @@ def _is_for_several(model: Model, module: Module) -> bool:
     )
 
 
-def _is_asked_for(model: Model, declared: ast.Call) -> bool:
+def _is_of_other_framework(module: Module) -> bool:
+    """Whether a script trains without torch, which another launcher starts then.
+
+    insightface 7fadd42 recognition/arcface_oneflow/train.py:42, `python3 -m oneflow.distributed.launch` in train_ddp.sh.
+    """
+    tops = {name.partition(".")[0] for name in module.imports.values()}
+    return "torch" not in tops and not tops.isdisjoint(_FRAMEWORKS)
+
+
+def _is_run_alone(model: Model, module: Module) -> bool:
+    """Whether scripts and pages start a file as one process: insightface 7fadd42 parsing/dml_csr/README.md:47."""
+    return only_starts_one(model.launch, module.path, frozenset())
+
+
+def _is_asked_for(model: Model, module: Module, declared: ast.Call) -> bool:
     """Whether a script misses the argument where it is not passed: something reads it, or argparse wants it."""
-    return _is_read(model, declared) or any(each.arg == "required" for each in declared.keywords)
+    return _is_read(model, module, declared) or any(
+        each.arg == "required" for each in declared.keywords
+    )
 
 
 def _is_passed_somewhere(model: Model) -> bool:
@@ -512,18 +536,25 @@ def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
                         yield value, [value.value]
 
 
-def _is_read(model: Model, declared: ast.Call) -> bool:
+def _is_read(model: Model, module: Module, declared: ast.Call) -> bool:
     """Whether something in the program asks for the argument, beside what declares it.
 
     swav 06b1b7c main_deepclusterv2.py:93: "this argument is not used and should be ignored". Under another name
-    (`dest="rank"`, ColBERT colbert/utils/parser.py:21) it counts as read.
+    (`dest="rank"`, ColBERT colbert/utils/parser.py:21) it counts as read. A script that declares one itself reads its own
+    (insightface 7fadd42 parsing/dml_csr/train.py:192, of which test.py:65 has a left-over).
     """
     renamed = any(keyword.arg == "dest" for keyword in declared.keywords)
-    return renamed or any(_READ.search(module.source.text) for module in model.modules)
+    return renamed or any(
+        _READ.search(each.source.text)
+        for each in model.modules
+        if each is module
+        or each in imported_below(model.program, module)
+        or not (each.is_script and any(_declared(each)))
+    )
 
 
 def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[Launch]) -> Finding:
-    read = started or not isinstance(declared, ast.Call) or _is_read(model, declared)
+    read = started or not isinstance(declared, ast.Call) or _is_read(model, module, declared)
     if not read:
         text = (
             "Torch 2's old launcher spells this argument `--local-rank`, and a start with it ends with `unrecognized "
@@ -559,6 +590,7 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
         model.launch.older_than("timm", (0, 3, 3), module.path)
         or _needs_torch_1(model, module)
         or (old and of_torch_1)
+        or model.launch.pinned_before("torch", _INSTEAD[0].since, module.path)
     ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)

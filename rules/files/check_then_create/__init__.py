@@ -66,7 +66,7 @@ from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.ending import ends_with_error
 from distlint.analysis.questions.harms import harm_of
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
-from distlint.analysis.questions.made_before import made_before, prepared_before
+from distlint.analysis.questions.made_before import made_before, made_before_fit, prepared_before
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
@@ -142,6 +142,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or never_answered(model, found.site, joint_entry)
             or (guard is not None and after_main(model, found.site))
             or (guard is not None and model.fetched_by_first(joint_entry))
+            or (made_before_fit(found) and model.ranks_come_in_fit(joint_entry.module))
             or under_a_lock(found.site)
             or in_turn_by_lock(model, found.site)
             or made_by_child(model.program, joint_entry)

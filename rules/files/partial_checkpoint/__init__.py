@@ -37,8 +37,9 @@ Unsafe: the keys in the file change, and what loads it may count on the old ones
 repair is shown, since the guard around it has to go.
 
 ## Known limits
-Silent in files that take the prefix off again, or that load a state into a model that is still wrapped, and in those
-of the same package.
+Silent in files that take the prefix off again, or that load a state into a model that is still wrapped, in those
+of the same package, and where a program of which they are part reads files so; where a program of the same folder, of one in it or around
+it wraps a model and loads a state, too: what it loads, a configuration may say.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`
@@ -57,6 +58,7 @@ from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.edits import Replace
@@ -213,14 +215,36 @@ def _readers(model: Model) -> frozenset[Module]:
 
 
 def _symmetric(model: Model, module: Module) -> bool:
-    """Whether what is saved in a file is read as it is: by itself, or by a file of the same package or folder.
+    """Whether what is saved in a file is read as it is: by itself, a file of its package, folder or program, or another.
 
     Chinese-CLIP 31863c7 cn_clip/training/train.py:309: main.py beside it resumes into the model in DDP, eval/ and
-    deploy/ take `module.` off. jepa 51c59d5 app/vjepa/train.py:332: utils.py loads it into the same wrapper.
+    deploy/ take `module.` off. jepa 51c59d5 app/vjepa/train.py:332: utils.py loads it into the same wrapper. TransReID dec5504
+    processor/processor.py:96: model/make_model.py takes `module.` off, and train.py imports both.
     """
     package = _top(module)
-    return loads_into_wrapped(model) or any(
-        each is module or _top(each) == package for each in _readers(model)
+    return (
+        loads_into_wrapped(model)
+        or any(
+            _top(each) == package
+            or ("torch.load(" in each.source.text and each in linked(model.program, module))
+            for each in _readers(model)
+        )
+        or _read_by_another(model, module.path)
+    )
+
+
+def _read_by_another(model: Model, path: str) -> bool:
+    """Whether a program that shares no file with this one, but the folder or one around it, loads states into wrapped models.
+
+    FudanOCR dce7190 image-ids-CTR/train.py:44 loads what CCR-CLIP/main.py:39 saves, by a path of its configuration and with
+    `strict=False`: without the prefix it would go on with random weights.
+    """
+    own = {each.path for each in model.program.modules.values()}
+    folder = posixpath.dirname(path)
+    others = {posixpath.dirname(each) for each in model.launch.loads_wrapped - own}
+    return folder in others or any(
+        each and folder and posixpath.commonpath([each, folder]) in (each, folder)
+        for each in others
     )
 
 

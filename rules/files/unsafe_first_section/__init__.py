@@ -39,11 +39,13 @@ comes to as many as the others.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.joint_entry import BARRIERS, called, ranked
 from distlint.analysis.model import place_of, related
+from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.ordering import Traces
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -60,6 +62,7 @@ NAME = "unsafe-first-section"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 _OF_BARRIERS: Final = ("accelerate.", "transformers.")
+_LOADER: Final = re.compile(r"(?:data_?)?loaders?\b|DataLoader\(", re.IGNORECASE)
 LITERALS = (b"process_first", b"rank_zero_first", b"master_first")
 
 
@@ -145,6 +148,31 @@ def _waits(site: CallSite, anonymous: bool) -> bool:
         if row.effect is Effect.COLLECTIVE and not row.first and not row.implicit_group:
             group = site.argument(row.group, row.group_keyword)
             open_ = any(guard.value.truthiness() is None for guard in site.guards)
-            if (group is None or group.const is None) and not open_:
+            if (group is None or group.const is None) and not open_ and not _prepares_data(site):
                 return True
     return False
+
+
+def _prepares_data(site: CallSite) -> bool:
+    """Whether accelerate prepares nothing but loaders, which is no collective: only what draws from them asks the others.
+
+    catalyst e99f906 catalyst/core/runner.py:277: `self.engine.prepare(value)` for each of `loaders.items()`. accelerate
+    1.15.0 accelerate/data_loader.py: `prepare_data_loader` wraps; the broadcast stands in `DataLoaderShard.__iter__`.
+    """
+    arguments = site.node.args
+    return (
+        site.method == "prepare"
+        and bool(arguments)
+        and all(_LOADER.search(text) for text in (_drawn_from(site, each) for each in arguments))
+    )
+
+
+def _drawn_from(site: CallSite, argument: ast.expr) -> str:
+    """An argument as it is written; what a loop or comprehension goes through for it, if it is the variable of one."""
+    if isinstance(argument, ast.Name):
+        for node in own_nodes(site.function):
+            if isinstance(node, ast.For | ast.comprehension) and argument.id in target_names(
+                node.target
+            ):
+                return ast.unparse(node.iter)
+    return ast.unparse(argument)

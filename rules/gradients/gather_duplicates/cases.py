@@ -24,6 +24,29 @@ def metric_of_batches(model, data, metric):
     return metric.compute()
 
 
+def through_a_reshape(model, data, metric, choices):
+    # t-zero 7a699e3 examples/single_task_fine_tune.py:694: what one call is given keeps one length
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    for batch in loader:
+        predictions = choices.view(batch["labels"].size(0), -1).argmax(dim=-1)
+        metric.add_batch(
+            predictions=accelerator.gather(predictions),
+            references=accelerator.gather(batch["labels"]),  # expect: DL602
+        )
+    return metric.compute()
+
+
+def gathered_one_by_one(model, data, metric, choices):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data, batch_size=8))
+    for batch in loader:
+        predictions = accelerator.gather(choices.view(batch["labels"].size(0), -1))
+        labels = accelerator.gather(batch["labels"])  # expect: DL602
+        metric.add_batch(predictions=predictions, references=labels)
+    return metric.compute()
+
+
 class Trainer:
     def __init__(self, model, eval_loader):
         self.accelerator = Accelerator()

@@ -210,7 +210,21 @@ class Loops:
         names = {name for name, values in flows.items() if any(map(makes, values))}
         if not names:
             return True
-        while more := {n for n, values in flows.items() if _mention(values, names)} - names:
+        counted = _gone_through_by_number(user)
+        kept = {id(v) for name in counted for v in flows.get(name, ()) if not makes(v)}
+        while (
+            more := {
+                name
+                for name, values in flows.items()
+                if any(
+                    _mention([v], names)
+                    and id(v) not in kept
+                    and not self._collects(user, v, names)
+                    for v in values
+                )
+            }
+            - names
+        ):
             names |= more
         return _mention([loop], names)
 
@@ -243,6 +257,22 @@ class Loops:
             for node in own_nodes(caller)
             if isinstance(node, ast.Call) and function in self._reached(caller, [node], surely=True)
         }
+
+    def _collects(self, user: Function, value: ast.expr, loaders: set[str]) -> bool:
+        """Whether an expression has gone through a loader once and keeps what came out: nobody draws from it any more.
+
+        modulus 878fd04 examples/cfd/external_aerodynamics/xaeronet/volume/train.py:122: `parallel_partitioning()` makes
+        lists of its batches, through which the epochs go.
+        """
+        match value:
+            case ast.ListComp(generators=[first, *_]):
+                return _mention([first.iter], loaders)
+            case ast.Call(func=ast.Name(id="list"), args=[given]):
+                return _mention([given], loaders)
+            case ast.Call(func=func):
+                called = list(self._meant(user, func, surely=True))
+                return len(called) == 1 and _goes_through_once(called[0], value, loaders)
+        return False
 
     def may_be_true(self, function: Function, node: ast.expr, depth: int = 3) -> bool:
         """Whether some call hands a flag to a function as True, written out there or in a list."""
@@ -448,6 +478,43 @@ def _mention(nodes: Iterable[ast.AST], names: set[str]) -> bool:
         isinstance(part, (ast.Name, ast.Attribute)) and dotted_name(part) in names
         for node in nodes
         for part in walk(node)
+    )
+
+
+def _gone_through_by_number(function: Function) -> set[str]:
+    """The lists of a function whose elements a loop takes by number, `for i in range(len(data))`: a loader has none."""
+    return {
+        name
+        for node in own_nodes(function)
+        if isinstance(node, ast.For)
+        for part in walk(node.iter)
+        if isinstance(part, ast.Call) and last_name(part.func) == "len"
+        for name in map(dotted_name, part.args)
+        if any(
+            isinstance(each, ast.Subscript)
+            and dotted_name(each.value) == name
+            and _mention([each.slice], set(target_names(node.target)))
+            for each in walk(node)
+        )
+    }
+
+
+def _goes_through_once(function: Function, call: ast.Call, loaders: set[str]) -> bool:
+    """Whether a function is handed a loader, goes through it, and returns something else."""
+    given = {
+        name
+        for name in function.parameters
+        if (value := argument_of(call, function, name)) is not None and _mention([value], loaders)
+    }
+    nodes = list(own_nodes(function))
+    returned = [n.value for n in nodes if isinstance(n, ast.Return) and n.value is not None]
+    return (
+        bool(returned)
+        and not function.is_generator
+        and any(isinstance(n, ast.For) and _mention([n.iter], given) for n in nodes)
+        and not _mention(
+            returned, {n for n, v in assignments(function).items() if _mention(v, given)} | given
+        )
     )
 
 

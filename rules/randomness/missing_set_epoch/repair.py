@@ -8,7 +8,7 @@ from typing import Final
 from distlint.analysis.model import Model, source_of, span_of
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.environment import statements
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.edits import Insert
 from distlint.findings import Applicability, Fix
 from distlint.knowledge.randomness import LOADER_MAKERS, LoaderMaker
@@ -66,18 +66,19 @@ def repaired(
         None,
     )
     named = Search(model, function, call).in_loop(user, loop)
+    asked = _test_of_the_choice(function, call)
     if target is None or user is not function:
-        return _told(named, epoch, loop, advice)
+        return _told(named, epoch, loop, advice, asked if _is_global(function, user, asked) else "")
     code = f"{target}.set_epoch({epoch})"
     if holder is None or not any(s is holder for s in function.body):
         others = _other_values(function, target, call)
         inline = _in_loader(function, call)
-        if inline is None and not others:
+        if inline is None and not others and not (asked and holder is not None):
             return _told(named, epoch, loop, advice)
         if inline is not None:
             code = f"{target}.sampler.set_epoch({epoch})"
         else:
-            asked = _test_of_the_choice(function, call) or f'hasattr({target}, "set_epoch")'
+            asked = asked or f'hasattr({target}, "set_epoch")'
             code = f"if {asked}:\n    {code}"
     return Fix(
         Applicability.UNSAFE,
@@ -86,19 +87,44 @@ def repaired(
     )
 
 
-def _told(named: tuple[str, bool] | None, epoch: str, loop: EpochLoop, advice: str) -> Fix:
-    """The fix where a loop reaches the sampler by what it has; else the advice."""
+def _is_global(function: Function, user: Function, test: str) -> bool:
+    """Whether a test reads nothing but what a file assigns once at its top: it comes out alike in all of its functions.
+
+    cascade-stereo 2ae7da6 CasMVSNet/train.py:63: `is_distributed = num_gpus > 1`.
+    """
+    if not test or user.module is not function.module:
+        return False
+    tree = ast.parse(test, mode="eval")
+    read = {n.id for n in walk(tree) if isinstance(n, ast.Name)}
+    written = assignments(user.module.body)
+    own = [
+        {*each.parameters, *assignments(each)}
+        for each in (user, function)
+        if not each.is_module_body
+    ]
+    return (
+        not any(isinstance(n, ast.Attribute) for n in walk(tree))
+        and all(len(written.get(name, ())) == 1 for name in read)
+        and all(read.isdisjoint(names) for names in own)
+    )
+
+
+def _told(
+    named: tuple[str, bool] | None, epoch: str, loop: EpochLoop, advice: str, asked: str = ""
+) -> Fix:
+    """The fix where a loop reaches the sampler by what it has, where `asked` holds if there is such a test; else the advice."""
     if named is None or not isinstance(loop, ast.For | ast.While):
         return Fix(Applicability.DISPLAY, advice)
     target, sure = named
     code = f"{target}.set_epoch({epoch})"
+    asked = asked or f'hasattr({target}, "set_epoch")'
     return Fix(
         Applicability.UNSAFE,
         f"Call `{code}` at the start of each epoch",
         (
             Insert(
                 span_of(loop.body[0]),
-                code if sure else f'if hasattr({target}, "set_epoch"):\n    {code}',
+                code if sure else f"if {asked}:\n    {code}",
             ),
         ),
     )
@@ -122,6 +148,7 @@ def _test_of_the_choice(function: Function, call: ast.Call) -> str:
         node
         for node in own_nodes(function)
         if isinstance(node, ast.If | ast.IfExp) and any(part is call for part in walk(node))
+        if not any(isinstance(part, ast.Name) and part.id == "__name__" for part in walk(node.test))
     ]
     if len(choices) != 1 or any(isinstance(part, ast.Call) for part in walk(choices[0].test)):
         return ""

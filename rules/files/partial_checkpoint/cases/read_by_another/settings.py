@@ -1,0 +1,1 @@
+config = {"features": "pretraining/features.pth"}
