@@ -106,9 +106,7 @@ def _before(model: Model, function: Function, line: int, seen: frozenset[Functio
     if function in seen:
         return Group.MADE  # a recursive call: the other ways decide
     seen |= {function}
-    here = GroupFlow(model, lambda user, call: _made_by(model, user, call, frozenset())).at(
-        function, line
-    )
+    here = _above(model, function, line)
     if here is Group.MADE:
         return here
     ways = [_before(model, way.function, way.line, seen) for way in _callers(model, function)]
@@ -122,6 +120,15 @@ def _before(model: Model, function: Function, line: int, seen: frozenset[Functio
     if known is Group.MADE and _is_called_besides(model, function):
         return Group.UNKNOWN
     return known
+
+
+def _above(model: Model, function: Function, line: int) -> Group:
+    """What is known in front of a line by what stands above it in the function: asked for each fix below a caller."""
+    known = model.answer(_Known).above
+    if (function, line) not in known:
+        flow = GroupFlow(model, lambda user, call: _made_by(model, user, call, frozenset()))
+        known[function, line] = flow.at(function, line)
+    return known[function, line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +266,7 @@ def _left_by(model: Model, function: Function, seen: frozenset[Function]) -> Gro
     """What is known of the group where a function has come back."""
     if function in seen or function.is_generator:
         return Group.UNKNOWN
-    known = model.answer(_LeftBehind).groups
+    known = model.answer(_Known).behind
     if function not in known:
         inside = seen | {function}
         flow = GroupFlow(model, lambda user, call: _made_by(model, user, call, inside))
@@ -268,11 +275,12 @@ def _left_by(model: Model, function: Function, seen: frozenset[Function]) -> Gro
 
 
 @dataclass(slots=True)
-class _LeftBehind:
-    """What is known of the group behind a call of each function, as far as it was asked."""
+class _Known:
+    """What is known of the group as far as it was asked: in front of lines, and behind a call of each function."""
 
     live: LiveProgram
-    groups: dict[Function, Group] = field(default_factory=dict)
+    above: dict[tuple[Function, int], Group] = field(default_factory=dict)
+    behind: dict[Function, Group] = field(default_factory=dict)
 
 
 def _sites_by_node(live: LiveProgram) -> dict[int, list[CallSite]]:

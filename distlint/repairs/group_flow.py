@@ -58,7 +58,7 @@ class _State:
 
     def with_call(self, made: Group, *, surely: bool) -> _State:
         made = made if surely else min(made, Group.MAYBE)
-        return replace(self, group=max(self.group, made))
+        return self if made <= self.group else replace(self, group=made)
 
     def where(self, said: Conditions) -> _State:
         """The same under further tests."""
@@ -68,8 +68,13 @@ class _State:
 
     def without(self, names: Iterable[str]) -> _State:
         """The same where some names and attributes have got another value."""
-        gone = [re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)") for name in names]
-        if not gone or not (self.holds or self.under):
+        said = self.holds.union(*self.under)
+        gone = [
+            re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+            for name in names
+            if any(name in each for each in said)
+        ]
+        if not gone:
             return self
 
         def lasts(said: str) -> bool:

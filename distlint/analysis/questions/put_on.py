@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.inherited import called_on_self_alone, reached, reaching
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.taken_off import is_taken_off
@@ -118,6 +119,7 @@ def _constructed(live: LiveProgram, cls: Class) -> list[Function]:
     return found
 
 
+@remembered
 def _kept_as(writer: Function, wrap: ast.AST) -> frozenset[str]:
     """The attributes of the method's object that an assignment gives what a call wraps."""
     return frozenset(

@@ -120,20 +120,13 @@ def used_early(live: LiveProgram) -> Iterator[Early]:
     """Each listing or removal of a folder that nothing makes wait for the ranks that write into it."""
     acts = live.answer(_acts)
     found: dict[int, Early] = {}
-    for summaries in live.functions():
-        if has_no_ranks(summaries.function.module):
-            continue
-        for _, group in groups_of(summaries):
-            runs = dict(group)
-            if MAIN not in runs or OTHER not in runs:
-                continue
-            theirs = acts.of(runs[OTHER])
-            written = {id(act.node): act for act in theirs if act.does is Does.WRITE}
-            for run in (runs[MAIN], runs[OTHER]):
-                for early in _early(acts.of(run), written):
-                    known = found.get(id(early.used.node))
-                    if known is None or _far(early) < _far(known):
-                        found[id(early.used.node)] = early
+    for first, other in _of_first_and_others(live):
+        written = {id(act.node): act for act in acts.of(other) if act.does is Does.WRITE}
+        for run in (first, other):
+            for early in _early(acts.of(run), written):
+                known = found.get(id(early.used.node))
+                if known is None or _far(early) < _far(known):
+                    found[id(early.used.node)] = early
     yield from found.values()
 
 
@@ -143,20 +136,27 @@ def removed_late(live: LiveProgram) -> Iterator[Early]:
     AVT b082c99 func/train.py:355: rank 0 is late, since it has saved a checkpoint, and removes the results of the others.
     """
     acts = live.answer(_acts)
+    pairs = list(_of_first_and_others(live))
+    if not any(first in acts.removing for first, _ in pairs):
+        return  # to follow all acts of all runs is dear
     found: dict[int, Early] = {}
-    for summaries in live.functions():
-        if has_no_ranks(summaries.function.module):
-            continue
-        for _, group in groups_of(summaries):
-            runs = dict(group)
-            if MAIN not in runs or OTHER not in runs:
-                continue
-            theirs = {id(act.node) for act in acts.of(runs[OTHER])}
-            for late in _late(acts.of(runs[MAIN]), theirs):
-                known = found.get(id(late.used.node))
-                if known is None or _far(late) < _far(known):
-                    found[id(late.used.node)] = late
+    for first, other in pairs:
+        theirs = {id(act.node) for act in acts.of(other)}
+        for late in _late(acts.of(first), theirs):
+            known = found.get(id(late.used.node))
+            if known is None or _far(late) < _far(known):
+                found[id(late.used.node)] = late
     yield from found.values()
+
+
+def _of_first_and_others(live: LiveProgram) -> Iterator[tuple[Summary, Summary]]:
+    """The runs of functions that rank 0 and other ranks enter with the same arguments."""
+    for summaries in live.functions():
+        if not has_no_ranks(summaries.function.module):
+            for _, group in groups_of(summaries):
+                runs = dict(group)
+                if MAIN in runs and OTHER in runs:
+                    yield runs[MAIN], runs[OTHER]
 
 
 def _late(acts: list[Act], theirs: set[int]) -> Iterator[Early]:
@@ -234,12 +234,17 @@ class _Acts:
         self._known: dict[Summary, list[Act]] = {}
         self._own: dict[CallSite, tuple[Act, ...]] = {}
         self._leading = ComingTo(self._has_acts)
+        self.removing = ComingTo(self._removes_again)
+        """The runs that come to a removal which takes it that another rank was there before."""
 
     def _has_acts(self, summary: Summary) -> bool:
         return any(
             self._own_of(site) or (site.callee is not None and _plain(site.callee))
             for site in summary.calls
         )
+
+    def _removes_again(self, summary: Summary) -> bool:
+        return any(act.again for site in summary.calls for act in self._own_of(site))
 
     def _own_of(self, site: CallSite) -> tuple[Act, ...]:
         found = self._own.get(site)
@@ -312,13 +317,22 @@ def _kept(path: Parts, function: Function) -> Parts:
     """A path through an attribute that the function itself keeps a parameter in: `self.root = Path(root)`."""
     match path:
         case (("expression", _, str(dump)), *rest):
-            for name, given in assignments(function).items():
-                values = [v for v in given if not _is_none(v)]
-                if name.startswith("self.") and len(values) == 1 and f"'{name[5:]}'" in dump:
-                    read = ast.parse(name, mode="eval").body
-                    if ast.dump(read) == dump:
-                        return (*parts_of(values[0], function), *rest)
+            value = _attributes_kept(function).get(dump)
+            if value is not None:
+                return (*parts_of(value, function), *rest)
     return path
+
+
+@remembered
+def _attributes_kept(function: Function) -> dict[str, ast.expr]:
+    """What a function assigns to attributes of its object, where that is one value, by how they are read."""
+    found: dict[str, ast.expr] = {}
+    for name, given in assignments(function).items():
+        attr = name.removeprefix("self.")
+        values = [v for v in given if not _is_none(v)] if attr != name else []
+        if len(values) == 1 and attr.isidentifier():
+            found[ast.dump(ast.parse(name, mode="eval").body)] = values[0]
+    return found
 
 
 def _is_none(node: ast.expr) -> bool:

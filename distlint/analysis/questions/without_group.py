@@ -131,16 +131,25 @@ def _holds(function: Function, test: ast.expr, given: frozenset[str]) -> bool | 
 @remembered
 def _makers(program: Program, entry: Module) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls that make the process group in what an entry point leads to, each with its function."""
-    parts: dict[Module, set[ast.AST]] = {}
+    parts: dict[Module, list[ast.AST]] = {}
     for module, part in led_to(program, entry):
-        parts.setdefault(module, set()).update(walk(part))
+        if _makers_in(program, module):
+            parts.setdefault(module, []).append(part)
+    found: list[tuple[Function, ast.Call]] = []
+    for module, led in parts.items():
+        nodes = {node for part in led for node in walk(part)}
+        found += (maker for maker in _makers_in(program, module) if maker[1] in nodes)
+    return tuple(found)
+
+
+@remembered
+def _makers_in(program: Program, module: Module) -> tuple[tuple[Function, ast.Call], ...]:
+    """The calls of a file that make the process group, each with its function."""
     return tuple(
         (function, node)
-        for module, nodes in parts.items()
         for function in module.all_functions
         for node in own_nodes(function)
         if isinstance(node, ast.Call)
-        and node in nodes
         and is_start(program, module, node.func)
         and not lacks_rank(module, node)
     )

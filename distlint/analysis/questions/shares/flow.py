@@ -590,11 +590,10 @@ def _forgotten(before: dict[str, Held], ways: list[dict[str, Held]]) -> dict[str
     `for name in meters: meters[name].reduce()`: of `meters["loss"]` is known what is known of all meters.
     """
     found = met(ways)
-    return {
-        name: held
-        for name, held in found.items()
-        if name not in before or all(name in way for way in ways)
-    }
+    for way in ways:
+        for name in before.keys() - way.keys():
+            found.pop(name, None)
+    return found
 
 
 def _leaves_others(test: ast.expr) -> bool:

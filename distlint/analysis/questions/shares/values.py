@@ -289,5 +289,6 @@ def met(ways: list[dict[str, Held]]) -> dict[str, Held]:
     for other in others:
         for name, value in other.items():
             known = found.get(name)
-            found[name] = value if known is None else join(known, value)
+            if known is not value:
+                found[name] = value if known is None else join(known, value)
     return found
