@@ -553,9 +553,15 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_TRACES}/compare.py",
-        "case EventNode(), EventNode() if left.event.op == right.event.op:",
-        "case EventNode(), EventNode():",
+        "left.event.op == right.event.op\n",
+        "left.event is not None\n",
         "different collectives meet each other",
+    ),
+    Fault(
+        f"{_TRACES}/fronts.py",
+        "if fails(node):",
+        "if False:",
+        "what may fail on one side alone is an end of that side",
     ),
     Fault(
         f"{_TRACES}/compare.py",

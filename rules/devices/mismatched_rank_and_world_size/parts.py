@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.interpreter.values import Origin, Value
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Class, Module
 
@@ -152,11 +153,11 @@ def _is_by_name(place: Value) -> bool:
     return place.origin is None or isinstance(place.origin.node, ast.Name | ast.arg)
 
 
-def _ranks_of_groups(model: Model) -> frozenset[int]:
+def _ranks_of_groups(live: LiveProgram) -> frozenset[int]:
     """Where the numbers are asked for that process groups of the program are given for a rank, by the `id` of the node."""
     given = (
         site.argument(4, "rank")
-        for call in model.calls("torch.distributed.init_process_group")
+        for call in live.calls("torch.distributed.init_process_group")
         for _, site in call.sites
     )
     return frozenset(
