@@ -75,6 +75,7 @@ class Loops:
             self._by_name.setdefault(function.name, []).append(function)
         self._callers: dict[Function, set[Function]] = {}
         self._handed_over: set[Function] = set()
+        self._leading: dict[Function, list[tuple[ast.Call, set[Function]]]] = {}
         for function in self._functions:
             for callee in self._called(function, own_nodes(function), surely=True):
                 self._callers.setdefault(callee, set()).add(function)
