@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import target_names
-from distlint.analysis.questions.seeding import Seed, draws_by_syntax, draws_from
+from distlint.analysis.questions.seeding import Seed, draws_by_syntax, draws_from, seeds
 from distlint.nodes import last_name, walk
 
 from .object_draws import made_below, named_in
@@ -100,10 +100,12 @@ def shuffles_for_all(model: Model, function: Function) -> tuple[Module, ast.Call
     """
     work = made_below(model, reached(model, function))
     found = set(work)
+    # `decorrelate()` sets all streams, also those that other calls have seeded alike.
+    common = [s for s in seeds(model, function.module) if s.site.function is function]
     for current in work:
         for meaning in named_in(model, current):
             if isinstance(meaning, Class):
-                drawn = _orders(model, meaning) if _is_sampler(model, meaning) else None
+                drawn = _orders(model, meaning, common) if _is_sampler(model, meaning) else None
                 if drawn is not None:
                     return meaning.module, drawn
             elif "sampler" in meaning.name.lower() and meaning not in found:
@@ -112,15 +114,16 @@ def shuffles_for_all(model: Model, function: Function) -> tuple[Module, ast.Call
     return None
 
 
-def _orders(model: Model, sampler: Class) -> ast.Call | None:
-    """What a sampler draws from a common stream in use, all of which `decorrelate()` sets; not where it seeds itself."""
+def _orders(model: Model, sampler: Class, common: list[Seed]) -> ast.Call | None:
+    """What a sampler draws from a common stream in use; not where it seeds for each epoch itself."""
     for name, method in sampler.methods.items():
         calls = [node for node in walk(method.node) if isinstance(node, ast.Call)]
         if name == "__init__" or any("seed" in last_name(call.func) for call in calls):
             continue
         for each in (method, *_asked(model, calls)):
-            for node, _ in draws_by_syntax(model, each):
-                return node
+            for node, draw in draws_by_syntax(model, each):
+                if any(draws_from(draw, seed) for seed in common):
+                    return node
     return None
 
 
