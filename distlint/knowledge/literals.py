@@ -36,6 +36,7 @@ PREFILTER: tuple[bytes, ...] = (
     b"from accelerate import notebook_launcher",
     b"from accelerate import debug_launcher",
     b"import dist",
+    b"mmcv.runner",
     # Generated documentation names the classes in back quotes.
     *(
         b"DataParallel" + end

@@ -404,10 +404,6 @@ def _looped_over(function: Function) -> frozenset[str]:
     )
 
 
-def _names_in(node: ast.expr) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
-
-
 @remembered
 def _counters(function: Function) -> frozenset[str]:
     """The names of which a function takes the remainder: they count, and are no part of anybody's data.

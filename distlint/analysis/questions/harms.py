@@ -70,6 +70,8 @@ _RUNS_MODEL: Final = re.compile(
 """Last names of calls that take long, and as long as the rank's own data want."""
 _COUNTS: Final = re.compile(r"range\(|epoch", re.IGNORECASE)
 """What a loop runs through that counts how often all of the data is gone through."""
+_ON_MAIN: Final = re.compile(r"on_(?:main|master)|rank_?zero|rank_?0|(?:main|master)_only")
+"""Names of functions that rank 0 alone does something in: `save_on_master`, not NSVF's `_main(args, file)`."""
 _LOGS: Final = re.compile(r"(?i)handler$|^add_sink$")
 """What writes into an open file as long as the process runs."""
 
@@ -303,7 +305,7 @@ def _is_left_to_main(node: ast.AST) -> bool:
         case ast.If(test=test, orelse=[]):
             return mentions_rank(test)
         case ast.Call(func=called):
-            return mentions_rank(called)
+            return _ON_MAIN.search(last_name(called)) is not None
     return False
 
 
