@@ -274,3 +274,21 @@ def test_files_of_ranks_in_storage_of_all_machines(
     """X-VLM cb4fff1 dataset/utils.py:117."""
     files = {"train.py": COLLECTS.format(storage=storage)}
     assert severities_in("DL310", tmp_path, files, capsys) == severities
+
+
+@pytest.mark.parametrize(("mode", "found"), [("r:xz", False), ("r|*", False), ("x:gz", True)])
+def test_modes_of_archives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str, found: bool
+) -> None:
+    text = f"""
+import tarfile
+import torch.distributed as dist
+
+
+def unpack(path):
+    dist.barrier()
+    with tarfile.open(path, "{mode}") as archive:
+        print(archive)
+"""
+    severities = severities_in("DL301", tmp_path, {"unpack.py": text}, capsys)
+    assert bool(severities) is found
