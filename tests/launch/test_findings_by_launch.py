@@ -378,7 +378,10 @@ dist.init_process_group("nccl")
         # Newer ones may do as well as that of a page, or of those who wrote it.
         ({"README.md": "- Pytorch == 1.1.0\n"}, "warning"),
         # CodeRL ec3c526: the copy of a library asks for what it needs itself.
-        ({"requirements.txt": "torch==1.9.1\n", "net/requirements.txt": "transformers\n"}, "warning"),
+        (
+            {"requirements.txt": "torch==1.9.1\n", "net/requirements.txt": "transformers\n"},
+            "warning",
+        ),
     ],
 )
 def test_a_pin_of_a_torch_without_torchrun(
