@@ -355,3 +355,44 @@ def test_a_key_that_deepspeed_read_before_its_models(
     arguments = ["check", "--no-cache", "--select", "DL802", "--output-format", "json"]
     found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
     assert [each["severity"] for each in found] == severity
+
+
+OLD = """
+import argparse
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
+dist.init_process_group("nccl")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"requirements.txt": "torch==1.1.0\n"}, "info"),
+        ({"requirements.txt": "torch==1.11.0\n"}, "warning"),
+        # Newer ones may do as well as that of a page, or of those who wrote it.
+        ({"README.md": "- Pytorch == 1.1.0\n"}, "warning"),
+        # CodeRL ec3c526: the copy of a library asks for what it needs itself.
+        (
+            {"requirements.txt": "torch==1.9.1\n", "net/requirements.txt": "transformers\n"},
+            "warning",
+        ),
+    ],
+)
+def test_a_pin_of_a_torch_without_torchrun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], severity: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net").mkdir()
+    launch = "python -m torch.distributed.launch --nproc_per_node=8 train.py\n"
+    for name, text in {**files, "net/train.py": OLD, "net/run.sh": launch}.items():
+        (tmp_path / name).write_text(text)
+    arguments = ["check", "--no-cache", "--select", "DL805", "--output-format", "json", "."]
+    document = json.loads(CliRunner().invoke(main, arguments).stdout)
+    found = {Path(each["path"]).name: each["severity"] for each in document["findings"]}
+    assert found["train.py"] == severity

@@ -314,3 +314,21 @@ def test_what_each_turn_of_a_loop_writes_over(
     """PixArt-alpha cac2fd3 tools/extract_features.py:251: one process leaves the last batch, too."""
     files = {"extract.py": EACH_BATCH.format(each=each, last=last)}
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(("mode", "found"), [("r:xz", False), ("r|*", False), ("x:gz", True)])
+def test_modes_of_archives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str, found: bool
+) -> None:
+    text = f"""
+import tarfile
+import torch.distributed as dist
+
+
+def unpack(path):
+    dist.barrier()
+    with tarfile.open(path, "{mode}") as archive:
+        print(archive)
+"""
+    severities = severities_in("DL301", tmp_path, {"unpack.py": text}, capsys)
+    assert bool(severities) is found

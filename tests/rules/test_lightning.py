@@ -520,3 +520,38 @@ def test_what_the_first_process_fetches_in_front_of_fit(
     assert findings_in("DL301,DL305", tmp_path, files, capsys) == [
         ("train.py", line) for line in lines
     ]
+
+
+ASKED_FIRST = """
+import os
+import pytorch_lightning as pl
+
+
+def main(args, model, loader):
+    if not os.path.exists("work"):
+        os.makedirs("work")
+    trainer = pl.Trainer(accelerator="gpu", devices=args.gpus, strategy="ddp")
+    trainer.fit(model, loader)
+    if not os.path.exists("results"):
+        os.makedirs("results")
+
+
+if __name__ == "__main__":
+    main(*map(eval, ["args", "model", "loader"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (ASKED_FIRST, [12]),
+        # All ranks begin at the top where a launcher starts them.
+        (ASKED_FIRST.replace("import os\n", "import os  # torchrun\n"), [8, 12]),
+        (ASKED_FIRST.replace('strategy="ddp"', 'strategy="ddp", num_nodes=args.nodes'), [8, 12]),
+    ],
+)
+def test_what_is_made_in_front_of_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, lines: list[int]
+) -> None:
+    found = findings_in("DL305", tmp_path, {"train.py": text}, capsys)
+    assert sorted(line for _, line in found) == lines

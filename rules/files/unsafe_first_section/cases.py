@@ -84,3 +84,9 @@ def clears_once(accelerator: Accelerator, cache):
 def tolerant(accelerator: Accelerator, cache):
     with accelerator.main_process_first():
         shutil.rmtree(cache, ignore_errors=True)
+
+
+def prepares_loaders(accelerator: Accelerator, loaders):
+    # catalyst e99f906 catalyst/core/runner.py:277: only who draws from a prepared loader meets the others
+    with accelerator.main_process_first():
+        return {name: accelerator.prepare(each) for name, each in loaders.items()}

@@ -345,6 +345,20 @@ def until_enough_steps_behind_a_bar(model, data, kind, steps):
             step += 1
 
 
+def chosen_by_a_flag(model, data, epochs, env):
+    # modulus 878fd04 examples/molecular_dynamics/lennard_jones/lennard_jones_system.py:103
+    if env.distributed:
+        sampler = DistributedSampler(data)  # expect: DL403
+        loader = DataLoader(data, sampler=sampler)
+    else:
+        loader = DataLoader(data, shuffle=True)
+    for epoch in range(epochs):
+        if env.distributed:
+            sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch)
+
+
 class KeepsByAnyName:
     # ProphetNet 5cf70eb AR-diffusion/train_utils/trainer.py:146
     def __init__(self, model, data):
@@ -383,6 +397,30 @@ def counted_by_a_kept_bar(model, data, args):
 
 
 # Correct
+
+
+def collected_once(model, data, epochs):
+    # modulus 878fd04 examples/cfd/external_aerodynamics/xaeronet/volume/train.py:122: nobody draws from the sampler again
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    batches = collected(loader)
+    for epoch in range(epochs):
+        for batch in batches:
+            model(batch)
+
+
+def collected(loader):
+    found = []
+    for batch in loader:
+        found.append(batch.cpu())
+    return found
+
+
+def collected_elsewhere(model, data, epochs, partition):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    batches, sizes = partition(loader)
+    for epoch in range(epochs):
+        for i in range(len(batches)):
+            model(batches[i], sizes[i])
 
 
 def only_counted(data, epochs):
