@@ -480,3 +480,27 @@ SAMPLERS: dict[str, Sampler] = {
     )
 }
 """Samplers by qualified name."""
+
+
+class DividingLoader(NamedTuple):
+    """A loader that makes a distributed sampler of its own where it is told to."""
+
+    name: str
+    source: str
+    divides_keyword: str
+    shuffle_keyword: str = "shuffle"
+    """False where it is not given, as of any loader."""
+
+
+DIVIDING_LOADERS: dict[str, DividingLoader] = {
+    row.name: row
+    for row in (
+        # Its loaders of nodes and edges draw anew in each pass, and have no `set_epoch` (DDPTensorizedDataset.shuffle).
+        DividingLoader(
+            "dgl.dataloading.GraphDataLoader",
+            "dgl 2.1.0 dgl/dataloading/dataloader.py (`_create_dist_sampler`, `GraphDataLoader.set_epoch`)",
+            "use_ddp",
+        ),
+    )
+}
+"""Such loaders by qualified name."""

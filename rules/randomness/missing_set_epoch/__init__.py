@@ -10,7 +10,8 @@ class has no such method, on what is called a data set, criterion, optimizer or 
 turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
-that sets the epoch itself: a sampler in a `WebLoader`, which hides it.
+that sets the epoch itself: a sampler in a `WebLoader`, which hides it. A loader that makes such a sampler of its own
+(DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`) has `set_epoch` itself.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -67,21 +68,23 @@ from distlint.analysis.questions.keywords import keyword_values
 from distlint.analysis.questions.never import contradicts, never_run
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
+from distlint.knowledge.randomness import DividingLoader
 from distlint.nodes import walk
 from distlint.rule import Status
 
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
 from .frameworks import hidden_by_loaders, tells_epochs
 from .prepared import hidden_samplers
-from .repair import holder_of, repaired
+from .repair import dividing_loader, holder_of, repaired
 
 CODE = "DL403"
 NAME = "missing-set-epoch"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b"DistributedSampler", b"set_epoch")
+LITERALS = (b"DistributedSampler", b"set_epoch", b"GraphDataLoader")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
+_NAMED = ("Sampler", "GraphDataLoader")
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
 
@@ -91,7 +94,7 @@ def check(model: Model) -> Iterator[Finding]:
     known: dict[frozenset[Module], Loops] = {}
     done: set[EpochLoop] = set()
     for module in model.modules:
-        if "Sampler" not in module.source.text:
+        if not any(word in module.source.text for word in _NAMED):
             continue
         yield from _behind_prepare(model, module)
         yield from _behind_pipeline(model, module)
@@ -202,6 +205,8 @@ def _shuffle_of(
     A sampler of the project's own counts where it can be told the epoch and shuffles by it.
     """
     meaning = model.resolve(module, call.func)
+    if isinstance(meaning, str) and meaning in randomness.DIVIDING_LOADERS:
+        return randomness.DIVIDING_LOADERS[meaning].shuffle_keyword, None
     if meaning == _SAMPLER or (function is not None and _chosen(model, function, call.func)):
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not isinstance(meaning, Class):
@@ -235,6 +240,9 @@ def _shuffles(
     given = keyword_values(loops.model.program, function, call, name)
     if given is None:  # what is handed on may hold it
         return False
+    loader = dividing_loader(call)
+    if loader is not None and not (given and _divides(loops, function, call, loader)):
+        return False
     if not given and position is not None:
         given = call.args[position : position + 1]
     # An argument (`shuffle=args.shuffle`) may be anything: silent unless some caller turns it on.
@@ -242,6 +250,17 @@ def _shuffles(
         not given
         or any(loops.may_be_true(function, each) for each in given)
         or _trains_as_set(function, call, given[0])
+    )
+
+
+def _divides(
+    loops: Loops, function: Function, call: ast.Call, loader: DividingLoader
+) -> bool:
+    """Whether a loader is told to divide: by a test, by True, or by a parameter that some call sets."""
+    given = keyword_values(loops.model.program, function, call, loader.divides_keyword)
+    return any(
+        isinstance(each, ast.Compare | ast.Attribute) or loops.may_be_true(function, each)
+        for each in given or ()
     )
 
 
@@ -366,7 +385,7 @@ def _finding(
         CODE,
         NAME,
         SEVERITY,
-        "no one tells this sampler the epoch: every rank sees its samples in the same order in each "
+        f"no one tells this {'sampler' if dividing_loader(call) is None else 'loader'} the epoch: every rank sees its samples in the same order in each "
         f"epoch. {fix.message}.",
         place_of(module, call),
         (related(where, loop, "the epochs"), *_never_told(loops.model, user)),

@@ -11,10 +11,14 @@ from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Insert
 from distlint.findings import Applicability, Fix
-from distlint.nodes import walk
+from distlint.knowledge.randomness import DIVIDING_LOADERS, DividingLoader
+from distlint.nodes import last_name, walk
 
 from .epochs import EpochLoop, epoch_of, told_in_vain
 from .reaching import Search
+
+
+_DIVIDING: Final = {name.rpartition(".")[2]: row for name, row in DIVIDING_LOADERS.items()}
 
 
 def holder_of(function: Function, node: ast.AST) -> str | None:
@@ -25,11 +29,20 @@ def holder_of(function: Function, node: ast.AST) -> str | None:
     return None
 
 
+def dividing_loader(call: ast.Call) -> DividingLoader | None:
+    """The row of a loader that makes its sampler itself, and is told the epoch in its stead."""
+    return _DIVIDING.get(last_name(call.func))
+
+
 def repaired(
     model: Model, function: Function, call: ast.Call, user: Function, loop: EpochLoop
 ) -> Fix:
     """The fix: an edit where the loop can name the sampler, by itself or by the loader it runs through, else advice."""
     epoch = epoch_of(user, loop)
+    if dividing_loader(call) is not None:
+        # Without `use_ddp` it raises: DGL's "set_epoch is only available when use_ddp is True".
+        advice = f"Call `set_epoch({epoch or 'epoch'})` of the loader at the start of each epoch, where it divides"
+        return Fix(Applicability.DISPLAY, advice)
     if told_in_vain(user):
         advice = "Call `set_epoch()` of the new sampler, behind the line that makes it"
         return Fix(Applicability.DISPLAY, advice)
