@@ -24,6 +24,20 @@ NAMED_RANKS: Final[dict[str, Kind]] = {
 }
 """Kind by the name of a parameter or an undefined global."""
 
+RANK_PROPERTIES: Final[dict[str, Kind]] = {
+    "rank": "rank",
+    "global_rank": "rank",
+    "world_rank": "rank",
+    "local_rank": "local_rank",
+    "world_size": "world_size",
+}
+"""Kind by the name of a property of a class that reads it from the launcher or makes the process group."""
+
+READS_RANKS: Final = re.compile(
+    r"""init_process_group|environ[\w.]*[\[(]\s*["']\w*(?:RANK|PROCID)["']|getenv\(\s*["']\w*RANK["']"""
+)
+"""What a class has that makes a process group, or reads this process's rank from the launcher's environment."""
+
 PER_MACHINE: Final = re.compile(
     r"(?i)(?:gpus?|procs?|process(?:es)?|devices?|workers|tasks|ranks|size|n)_?per_?(?:node|machine|host)|"
     r"local_(?:world_)?size|nproc|num_proc|(?:n|num|n_|num_)gpus?$|device_count|\bgpus$"

@@ -600,15 +600,16 @@ def forward(
 
 
 def _keeps_buffers(model: Value) -> bool:
-    """Whether DDP was told not to broadcast buffers: then a forward without gradients stays local.
+    """Whether DDP is told not to broadcast buffers, or may be: then a forward without gradients stays local.
 
     With buffers, the first forward after a step with gradients broadcasts them, in evaluation as well
-    (torch 2.13.0 torch/nn/parallel/distributed.py:1781, :2382).
+    (torch 2.13.0 torch/nn/parallel/distributed.py:1781, :2382). modulus 878fd04
+    examples/cfd/external_aerodynamics/xaeronet/surface/train.py:157: `broadcast_buffers=dist.broadcast_buffers`, a
+    property that is False unless a script sets it.
     """
     return any(
         keyword.arg == "broadcast_buffers"
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value is False
+        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True)
         for wrap in model.wraps
         if wrap.kind == "ddp" and isinstance(wrap.node, ast.Call)
         for keyword in wrap.node.keywords
