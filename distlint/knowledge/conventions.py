@@ -179,6 +179,8 @@ STARTS_RANKS: Final = DEVICES | {"strategy", "accelerator", "num_nodes", "distri
 PARTS: Final[dict[str, str]] = {
     # numpy 2.4.6 numpy/lib/_shape_base_impl.py: the first parts may have one element more.
     "array_split": "parts",
+    # monai 1.5.1 monai/data/utils.py: `partition_dataset`, the first parts of which may have one element more.
+    "partition_dataset": "parts",
     # python 3.11 itertools: every n-th element.
     "islice": "local-length",
     # datasets 5.2.0 datasets/arrow_dataset.py: the first shards may have one row more.
@@ -186,6 +188,11 @@ PARTS: Final[dict[str, str]] = {
 }
 """Functions and methods that cut something into parts which may differ by an element, where the number of ranks
 (and this rank's number) is among their arguments: the tag of the part, or of the list of parts."""
+
+FILLED_UP: Final = "even_divisible"
+"""The argument by which all parts get as many elements: their tag is then that of such (monai 1.5.1 monai/data/utils.py)."""
+
+EVEN_PARTS: Final = "even-parts"
 
 SAME_LENGTH: Final = frozenset({"copy", "reset_index", "to_dict", "to_list", "tolist"})
 """Methods of a list or table that give as many elements as it has."""

@@ -407,6 +407,9 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         # `np.array_split(names, world_size)[rank]`
         tags = (tags - {"parts"}) | {"local-length"}
         frame.note_cut(node.slice, node.slice, index, base)
+    elif index.variance is Variance.RANK_DEPENDENT and conventions.EVEN_PARTS in tags:
+        tags = tags - {conventions.EVEN_PARTS}
+        frame.note_cut(node.slice, node.slice, index, base)
     tags = of_another_length(tags)
     if isinstance(node.slice, ast.Slice) and not (node.slice.lower or node.slice.step):
         tags = tags | (index.tags & {MULTIPLE})  # `x[: len(x) - len(x) % ranks]`

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.analysis.questions.launched import groups_made, on_one_machine, refuses_machines
@@ -17,7 +19,7 @@ from distlint.nodes import walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.ranks import RankClass
-    from distlint.analysis.interpreter.values import Origin, Value
+    from distlint.analysis.interpreter.values import Origin
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Class, Module
 
@@ -41,6 +43,9 @@ _CALLS: Final[dict[str, _Dealt]] = {
     "shard": _Dealt((1, "index"), (0, "num_shards")),
 }
 """Python 3.11; torch 2.13.0 torch/utils/data/distributed.py:77; datasets 4.4 distributed.py:15, arrow_dataset.py: `shard`."""
+_COUNTED_ITSELF: Final = frozenset({"torch.utils.data.DistributedSampler"})
+"""Calls that ask the process group for the number of parts where nobody gives it."""
+_ALL: Final = Value(("world_size",), tags=frozenset({"world_size", "kind:world_size"}))
 _KEYWORDS: Final = (
     ("shard_id", "num_shards"),
     ("cur_shard", "shard_count"),
@@ -112,6 +117,8 @@ def _given(site: CallSite) -> Iterator[tuple[Value, Value]]:
         ]
     for pair in pairs:
         place, counted = site.argument(*pair.place), site.argument(*pair.size)
+        if counted is None and site.name in _COUNTED_ITSELF:
+            counted = _ALL
         if place is not None and counted is not None:
             yield place, counted
             return
@@ -160,8 +167,22 @@ def _ranks_a_group(model: Model, module: Module, origin: Origin) -> bool:
         for each in linked(model.program, module)
         for function, call in groups_made(each)
         for rank in (k.value for k in call.keywords if k.arg == "rank")
-        for value in (rank, *assignments(function).get(ast.unparse(rank), ()))
+        for value in _values(model, function, rank)
     )
+
+
+def _values(model: Model, function: Function, rank: ast.expr) -> Iterator[ast.expr]:
+    """An expression, what its variable is given, and what the calls of the function pass for it.
+
+    MONAI tutorials b3c6c99 generation/maisi/scripts/utils.py:205: `setup_ddp(rank, world_size)`.
+    """
+    name = ast.unparse(rank)
+    yield from (rank, *assignments(function).get(name, ()))
+    if name in function.parameters:
+        for user, call in callers_by_name(model.program, function):
+            given = argument_of(call, function, name)
+            if given is not None:
+                yield from (given, *assignments(user).get(ast.unparse(given), ()))
 
 
 def _is_raised(model: Model, module: Module, origin: Origin) -> bool:
