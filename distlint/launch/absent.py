@@ -49,7 +49,9 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
             yield name, place
 
 
-def missing_beside(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tuple[str, Place]]:
+def missing_beside(
+    files: LaunchFiles, script: Script, launch: Launch
+) -> Iterator[tuple[str, Place]]:
     """The configuration of accelerate that a launch names without a folder, where its program is beside the script, as
     another configuration is, and this one is not.
 
@@ -59,7 +61,9 @@ def missing_beside(files: LaunchFiles, script: Script, launch: Launch) -> Iterat
     folder = posixpath.dirname(script.path)
     if option is None or not option.value or not option.sure or program is None or not program.text:
         return
-    others = [each for each in files.of(Format.ACCELERATE) if posixpath.dirname(each.path) == folder]
+    others = [
+        each for each in files.of(Format.ACCELERATE) if posixpath.dirname(each.path) == folder
+    ]
     if (
         others
         and "/" not in option.value

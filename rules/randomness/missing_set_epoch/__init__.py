@@ -253,9 +253,7 @@ def _shuffles(
     )
 
 
-def _divides(
-    loops: Loops, function: Function, call: ast.Call, loader: DividingLoader
-) -> bool:
+def _divides(loops: Loops, function: Function, call: ast.Call, loader: DividingLoader) -> bool:
     """Whether a loader is told to divide: by a test, by True, or by a parameter that some call sets."""
     given = keyword_values(loops.model.program, function, call, loader.divides_keyword)
     return any(

@@ -17,7 +17,6 @@ from distlint.nodes import last_name, walk
 from .epochs import EpochLoop, epoch_of, told_in_vain
 from .reaching import Search
 
-
 _DIVIDING: Final = {name.rpartition(".")[2]: row for name, row in DIVIDING_LOADERS.items()}
 
 
