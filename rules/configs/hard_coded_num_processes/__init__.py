@@ -74,8 +74,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield from _configuration(configuration)
     for script, launch in files.launches():
         yield from _launch(files, script, launch)
-    for script, launch in files.launches(told=True):
-        yield from _one_by_default(script, launch)
+    for _, launch in files.launches(told=True):
+        yield from _one_by_default(launch)
 
 
 def _configuration(configuration: Configuration) -> Iterator[Finding]:
@@ -165,7 +165,7 @@ def _too_few(processes: int, gpus: int, saw: str) -> str:
     )
 
 
-def _one_by_default(script: Script, launch: Launch) -> Iterator[Finding]:
+def _one_by_default(launch: Launch) -> Iterator[Finding]:
     """A launch by torch that is given several GPUs, and starts the one process that nobody asked for otherwise.
 
     CVPR2022-DaGAN 052ad35 README.md:97: eight GPUs in `CUDA_VISIBLE_DEVICES`, and no `--nproc_per_node`.

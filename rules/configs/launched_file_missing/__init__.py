@@ -144,6 +144,7 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
             program is not None
             and program.sure
             and program.text in _INTERPRETERS
+            and _is_followed(script)
             and launch.launcher is not Launcher.DEEPSPEED
             and not _is_of_option(script, launch)
             and launch.options.keys().isdisjoint({"no_python", "run_path", "m", "module"})
@@ -158,6 +159,11 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
             )
 
 
+def _is_followed(script: Script) -> bool:
+    """Whether commands are of this project: other pages than a README may tell of another."""
+    return not script.told or posixpath.basename(script.path).upper().startswith("README")
+
+
 def _is_of_option(script: Script, launch: Launch) -> bool:
     """Whether another word in front may be the program, or the value of an option that is not known to be a flag."""
     return not launch.options_known and "<" not in script.command_at(launch.place.line)
@@ -165,8 +171,7 @@ def _is_of_option(script: Script, launch: Launch) -> bool:
 
 def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script, launch in files.launches(told=True):
-        page = posixpath.basename(script.path)
-        if not script.told or page.upper().startswith("README"):
+        if _is_followed(script):
             for name, place in missing(files, script, launch):
                 yield _Missing(name, place, script.reported and not script.told)
         if not script.told:
