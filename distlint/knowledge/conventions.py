@@ -24,6 +24,20 @@ NAMED_RANKS: Final[dict[str, Kind]] = {
 }
 """Kind by the name of a parameter or an undefined global."""
 
+RANK_PROPERTIES: Final[dict[str, Kind]] = {
+    "rank": "rank",
+    "global_rank": "rank",
+    "world_rank": "rank",
+    "local_rank": "local_rank",
+    "world_size": "world_size",
+}
+"""Kind by the name of a property of a class that reads it from the launcher or makes the process group."""
+
+READS_RANKS: Final = re.compile(
+    r"""init_process_group|environ[\w.]*[\[(]\s*["']\w*(?:RANK|PROCID)["']|getenv\(\s*["']\w*RANK["']"""
+)
+"""What a class has that makes a process group, or reads this process's rank from the launcher's environment."""
+
 PER_MACHINE: Final = re.compile(
     r"(?i)(?:gpus?|procs?|process(?:es)?|devices?|workers|tasks|ranks|size|n)_?per_?(?:node|machine|host)|"
     r"local_(?:world_)?size|nproc|num_proc|(?:n|num|n_|num_)gpus?$|device_count|\bgpus$"
@@ -165,6 +179,8 @@ STARTS_RANKS: Final = DEVICES | {"strategy", "accelerator", "num_nodes", "distri
 PARTS: Final[dict[str, str]] = {
     # numpy 2.4.6 numpy/lib/_shape_base_impl.py: the first parts may have one element more.
     "array_split": "parts",
+    # monai 1.5.1 monai/data/utils.py: `partition_dataset`, the first parts of which may have one element more.
+    "partition_dataset": "parts",
     # python 3.11 itertools: every n-th element.
     "islice": "local-length",
     # datasets 5.2.0 datasets/arrow_dataset.py: the first shards may have one row more.
@@ -172,6 +188,11 @@ PARTS: Final[dict[str, str]] = {
 }
 """Functions and methods that cut something into parts which may differ by an element, where the number of ranks
 (and this rank's number) is among their arguments: the tag of the part, or of the list of parts."""
+
+FILLED_UP: Final = "even_divisible"
+"""The argument by which all parts get as many elements: their tag is then that of such (monai 1.5.1 monai/data/utils.py)."""
+
+EVEN_PARTS: Final = "even-parts"
 
 SAME_LENGTH: Final = frozenset({"copy", "reset_index", "to_dict", "to_list", "tolist"})
 """Methods of a list or table that give as many elements as it has."""

@@ -487,9 +487,13 @@ class LoaderMaker(NamedTuple):
 
     name: str
     source: str
-    given: tuple[str, ...]
     sampler: str
-    """What the sampler is called in the loader."""
+    """What the sampler is called in the loader; empty where the loader itself is told the epoch."""
+    given: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    """Keywords that have to be true."""
+    shuffles: bool = True
+    """Whether it shuffles where `shuffle` is not given."""
 
 
 LOADER_MAKERS: Final[dict[str, LoaderMaker]] = {
@@ -498,14 +502,22 @@ LOADER_MAKERS: Final[dict[str, LoaderMaker]] = {
         LoaderMaker(
             "deepspeed.initialize",
             "deepspeed 0.18.2 deepspeed/runtime/dataloader.py:71",
-            ("training_data",),
             "data_sampler",
+            given=("training_data",),
         ),
         LoaderMaker(
             "timm.data.create_loader",
             "timm 1.0.20 timm/data/loader.py:331",
-            ("is_training", "distributed"),
             "sampler",
+            flags=("is_training", "distributed"),
+        ),
+        # Its loaders of nodes and edges draw anew in each pass, and have no `set_epoch` (DDPTensorizedDataset.shuffle).
+        LoaderMaker(
+            "dgl.dataloading.GraphDataLoader",
+            "dgl 2.1.0 dgl/dataloading/dataloader.py (`_create_dist_sampler`, `GraphDataLoader.set_epoch`)",
+            "",
+            flags=("use_ddp",),
+            shuffles=False,
         ),
     )
 }

@@ -49,6 +49,33 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
             yield name, place
 
 
+def missing_beside(
+    files: LaunchFiles, script: Script, launch: Launch
+) -> Iterator[tuple[str, Place]]:
+    """The configuration of accelerate that a launch names without a folder, where its program is beside the script, as
+    another configuration is, and this one is not.
+
+    MOSS-RLHF 4865d82 train_rm.sh:11: `--config_file config.yaml`, and the file is accelerate_config.yaml.
+    """
+    option, program = launch.options.get("config_file"), launch.script
+    folder = posixpath.dirname(script.path)
+    if option is None or not option.value or not option.sure or program is None or not program.text:
+        return
+    others = [
+        each for each in files.of(Format.ACCELERATE) if posixpath.dirname(each.path) == folder
+    ]
+    if (
+        others
+        and "/" not in option.value
+        and option.value.endswith((".yaml", ".yml"))
+        and posixpath.join(folder, program.text) in files.names
+        and not _makes_files(script)
+        and not any(enters(script))
+        and _is_nowhere(files, option.value, script)
+    ):
+        yield option.value, option.place
+
+
 def missing_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
     """The modules that a script has Python run as a launcher (`python -m launch --nproc_per_node 8`), and nobody has.
 

@@ -112,7 +112,9 @@ def external(
             if last in conventions.SAME_LENGTH and receiver is not None:
                 result.tags = result.tags | (receiver.tags & {MULTIPLE})
             if last in conventions.PARTS and _counts_ranks(name, args, keywords):
-                result.tags = result.tags | {conventions.PARTS[last]}
+                filled = keywords.get(conventions.FILLED_UP)
+                even = filled is not None and filled.truthiness() is True
+                result.tags |= {conventions.EVEN_PARTS if even else conventions.PARTS[last]}
                 if name == "itertools.islice" and len(args) == 4:
                     frame.note_cut(node, node.args[1], args[1], args[3])
             if name.startswith("numpy.") and result.variance is Variance.UNIFORM:
@@ -248,7 +250,8 @@ def _counts_ranks(name: str, args: list[Value], keywords: dict[str, Value]) -> b
     given = [*(args if name.startswith(".") else args[1:]), *keywords.values()]
     size = any("world_size" in value.tags for value in given)
     rank = any(v.variance is Variance.RANK_DEPENDENT and "world_size" not in v.tags for v in given)
-    return size and (rank or name == "numpy.array_split")
+    parts = conventions.PARTS[name.rpartition(".")[2]] == "parts" and not name.startswith(".")
+    return size and (rank or parts)
 
 
 def _makes_loss(node: ast.AST, tags: frozenset[str]) -> bool:
@@ -600,15 +603,16 @@ def forward(
 
 
 def _keeps_buffers(model: Value) -> bool:
-    """Whether DDP was told not to broadcast buffers: then a forward without gradients stays local.
+    """Whether DDP is told not to broadcast buffers, or may be: then a forward without gradients stays local.
 
     With buffers, the first forward after a step with gradients broadcasts them, in evaluation as well
-    (torch 2.13.0 torch/nn/parallel/distributed.py:1781, :2382).
+    (torch 2.13.0 torch/nn/parallel/distributed.py:1781, :2382). modulus 878fd04
+    examples/cfd/external_aerodynamics/xaeronet/surface/train.py:157: `broadcast_buffers=dist.broadcast_buffers`, a
+    property that is False unless a script sets it.
     """
     return any(
         keyword.arg == "broadcast_buffers"
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value is False
+        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True)
         for wrap in model.wraps
         if wrap.kind == "ddp" and isinstance(wrap.node, ast.Call)
         for keyword in wrap.node.keywords

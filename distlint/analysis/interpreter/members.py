@@ -310,6 +310,9 @@ def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value
         if method is not None:
             if method.has_decorator("property", "cached_property"):
                 result = frame.call(Closure(method, {}, base), [], {}, node, None)
+                told = _rank_property(method)
+                if told is not None and not result.known:
+                    return frame.rank_value(told, node, f"`{dotted_name(node) or attr}`")
                 return result if result.type == "generator" else result.replace(receiver=base)
             if method.has_decorator("staticmethod"):
                 return Value(("method", id(method), base.key), target=Closure(method, {}))
@@ -327,6 +330,24 @@ def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value
         if value is not None:
             return value
     return None
+
+
+@remembered
+def _rank_property(method: Function) -> str | None:
+    """The kind of rank that a property gives, by its name, of a class that keeps what the launcher says.
+
+    modulus 878fd04 physicsnemo/distributed/manager.py:133: `return self._rank`, which static methods of the class read
+    from the environment and set on an object that they make.
+    """
+    kind = conventions.RANK_PROPERTIES.get(method.name)
+    if kind is None or method.cls is None:
+        return None
+    kept = any(
+        isinstance(node, ast.Return) and isinstance(node.value, ast.Attribute | ast.Subscript)
+        for node in own_nodes(method)
+    )
+    text = ast.get_source_segment(method.module.source.text, method.cls.node) or ""
+    return kind if kept and conventions.READS_RANKS.search(text) else None
 
 
 def subscript(frame: Frame, node: ast.Subscript) -> Value:
@@ -385,6 +406,9 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     elif index.variance is Variance.RANK_DEPENDENT and "parts" in tags:
         # `np.array_split(names, world_size)[rank]`
         tags = (tags - {"parts"}) | {"local-length"}
+        frame.note_cut(node.slice, node.slice, index, base)
+    elif index.variance is Variance.RANK_DEPENDENT and conventions.EVEN_PARTS in tags:
+        tags = tags - {conventions.EVEN_PARTS}
         frame.note_cut(node.slice, node.slice, index, base)
     tags = of_another_length(tags)
     if isinstance(node.slice, ast.Slice) and not (node.slice.lower or node.slice.step):

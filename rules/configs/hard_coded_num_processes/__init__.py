@@ -3,7 +3,8 @@
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
 `CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
-of the launcher, the `distributed_type`. What the machine at hand has is for `distlint doctor`. With
+of the launcher, the `distributed_type`. Also a launch by torch that names several GPUs and no number of processes, of
+which it starts one. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
 
 ## Why it is bad
@@ -73,6 +74,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield from _configuration(configuration)
     for script, launch in files.launches():
         yield from _launch(files, script, launch)
+    for _, launch in files.launches(told=True):
+        yield from _one_by_default(launch)
 
 
 def _configuration(configuration: Configuration) -> Iterator[Finding]:
@@ -160,6 +163,34 @@ def _too_few(processes: int, gpus: int, saw: str) -> str:
         f"{'GPU' if gpus == 1 else 'GPUs'}: local rank {gpus} finds no device of its own. "
         f"Start {gpus}, or give {processes} GPUs."
     )
+
+
+def _one_by_default(launch: Launch) -> Iterator[Finding]:
+    """A launch by torch that is given several GPUs, and starts the one process that nobody asked for otherwise.
+
+    CVPR2022-DaGAN 052ad35 README.md:97: eight GPUs in `CUDA_VISIBLE_DEVICES`, and no `--nproc_per_node`.
+    """
+    visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
+    if (
+        launch.launcher not in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
+        or any(name in launch.options for name in launch.row.processes)
+        or launch.row.machines in launch.options
+        or not launch.options_known
+        or launch.script is None
+        or "PET_NPROC_PER_NODE" in launch.environment
+        or "CUDA_VISIBLE_DEVICES" in launch.tested
+        or visible is None
+        or not visible.sure
+        or visible.place.line != launch.place.line
+    ):
+        return
+    count = _devices(visible.text or "")
+    if count is not None and count > 1:
+        text = (
+            f"This launch starts one process, as nothing says how many, and `CUDA_VISIBLE_DEVICES` names {count} GPUs: the "
+            f"others stay idle. Say `--nproc_per_node={count}`."
+        )
+        yield _finding(text, launch.place, (visible.place, "the GPUs"))
 
 
 def _machines(script: Script, launch: Launch) -> Iterator[Finding]:

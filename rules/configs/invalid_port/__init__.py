@@ -2,7 +2,7 @@
 
 ## What it does
 Finds ports below 0 or above 65535, and text that is no number, where ranks meet: `MASTER_PORT`, `--master_port`,
-`main_process_port`, `init_method="tcp://…"`, in shell scripts, configurations, and code.
+`main_process_port`, `init_method="tcp://…"`, in shell scripts, configurations, and code; numbers that are too large in the commands of pages as well.
 
 ## Why it is bad
 Every rank raises before it has met another one: rank 0 cannot listen on such a port. A number of six digits is
@@ -72,18 +72,19 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if port is not None and not (isinstance(port, int) and 0 <= port <= 65535):
             yield _finding(str(port), configuration.place(("main_process_port",)))
     told: set[tuple[str, int]] = set()
-    for script, launch in files.launches():
+    for script, launch in files.launches(told=True):
+        is_port = _may_be_port if script.told else _is_port
         # poolformer a075575 detection/dist_train.sh:8: 66667, with torch 1.8.0.
         wraps = files.older_than("torch", _REFUSED_SINCE, script.path, launch.conda)
         for name in PORTS & launch.options.keys():
             option = launch.options[name]
-            if option.value is not None and option.sure and not _is_port(option.value):
+            if option.value is not None and option.sure and not is_port(option.value):
                 told.add((option.value, option.place.line))
                 yield _finding(option.value, option.place, wraps=wraps)
         for name in PORT_VARIABLES & launch.environment.keys():
             word = launch.environment[name]
             said = (word.text or "", word.place.line)
-            if word.text and word.sure and not _is_port(word.text) and said not in told:
+            if word.text and word.sure and not is_port(word.text) and said not in told:
                 told.add(said)
                 yield _finding(word.text, word.place, wraps=wraps)
 
@@ -151,6 +152,11 @@ def _is_port(text: str) -> bool:
     if _PLACEHOLDER.fullmatch(text.strip()):
         return True
     return text.strip().isdecimal() and int(text) <= 65535
+
+
+def _may_be_port(text: str) -> bool:
+    """Whether what a page says for a port is one, or no number: `...`, which the reader fills in."""
+    return not text.strip().isdecimal() or _is_port(text)
 
 
 def _finding(port: str, place: Place, *, wraps: bool = False) -> Finding:

@@ -4,7 +4,8 @@
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
 `--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
 in is there and holds files of the kind; shell scripts that a page starts, and that are not beside the script of launches
-in the same folder that it starts as well; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); launches by `torchrun` that name no program,
+in the same folder that it starts as well; `python` in the program's place (`torchrun python train.py`); a bare
+`--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); launches by `torchrun` that name no program,
 as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
@@ -52,8 +53,15 @@ from dataclasses import dataclass
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
-from distlint.launch.absent import is_written_out, missing, missing_modules, missing_scripts
-from distlint.launch.project import Format, LaunchFiles
+from distlint.launch.absent import (
+    is_written_out,
+    missing,
+    missing_beside,
+    missing_modules,
+    missing_scripts,
+)
+from distlint.launch.commands import Launch
+from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
 
 CODE = "DL812"
@@ -65,6 +73,7 @@ LITERALS = ()
 _SHOWN = 5
 
 
+_INTERPRETERS = frozenset({"python", "python3"})
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
 _MODULE = "The project has no module `{}`: Python ends, and no rank starts"
@@ -81,6 +90,7 @@ class _Missing:
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """One finding for each file that launches miss, and for each launch of nothing."""
     yield from _without_program(files)
+    yield from _python_for_program(files)
     groups: dict[str, list[_Missing]] = {}
     for each in (*_of_launches(files), *_of_accelerate(files)):
         groups.setdefault(posixpath.normpath(each.name), []).append(each)
@@ -123,12 +133,50 @@ def _without_program(files: LaunchFiles) -> Iterator[Finding]:
             yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), fix)
 
 
+def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
+    """Launches whose program is called `python`: their launchers put Python in front of what they are given.
+
+    modulus 878fd04 examples/weather/graphcast/README.md:73: `torchrun … python train_graphcast.py`.
+    """
+    for script, launch in files.launches(told=True):
+        program = launch.script
+        if (
+            program is not None
+            and program.sure
+            and program.text in _INTERPRETERS
+            and _is_followed(script)
+            and launch.launcher is not Launcher.DEEPSPEED
+            and not _is_of_option(script, launch)
+            and launch.options.keys().isdisjoint({"no_python", "run_path", "m", "module"})
+        ):
+            advice = f"Leave `{program.text}` out"
+            text = (
+                f"The launcher has Python run a file called `{program.text}`, which is not there: every rank ends as it "
+                f"starts. {advice}."
+            )
+            yield Finding(
+                CODE, NAME, SEVERITY, text, program.place, (), Fix(Applicability.DISPLAY, advice)
+            )
+
+
+def _is_followed(script: Script) -> bool:
+    """Whether commands are of this project: other pages than a README may tell of another."""
+    return not script.told or posixpath.basename(script.path).upper().startswith("README")
+
+
+def _is_of_option(script: Script, launch: Launch) -> bool:
+    """Whether another word in front may be the program, or the value of an option that is not known to be a flag."""
+    return not launch.options_known and "<" not in script.command_at(launch.place.line)
+
+
 def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script, launch in files.launches(told=True):
-        page = posixpath.basename(script.path)
-        if not script.told or page.upper().startswith("README"):
+        if _is_followed(script):
             for name, place in missing(files, script, launch):
                 yield _Missing(name, place, script.reported and not script.told)
+        if not script.told:
+            for name, place in missing_beside(files, script, launch):
+                yield _Missing(name, place, script.reported)
     for script in files.scripts:
         if script.told:
             for name, place in missing_scripts(files, script):

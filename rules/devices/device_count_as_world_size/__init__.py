@@ -3,7 +3,7 @@
 ## What it does
 Finds `if torch.cuda.device_count() > 1:` around what is meant for one process with several GPUs
 (`DataParallel`, `model.is_parallelizable = True`, a second device), and `world_size=device_count()` handed
-to `init_process_group`, in programs that several ranks run.
+to `init_process_group`, or `num_replicas=device_count()` to a `DistributedSampler`, in programs that several ranks run.
 
 ## Why it is bad
 Under a launcher every rank sees all GPUs of its machine. Each then spreads its model over the GPUs of the
@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.environment import statements
-from distlint.analysis.questions.launched import roots, says_no_launcher
+from distlint.analysis.questions.launched import on_one_machine, roots, says_no_launcher
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
@@ -66,6 +66,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
 
+_SAMPLER = "torch.utils.data.DistributedSampler"
 _LAUNCH = (
     "ddp", "distributed", "world", "rank", "launch", "initialized", "nproc", "deepspeed", "fsdp",
     "local", "parallel_mode", "num_processes", "multi_gpu", "data_parallel",
@@ -96,6 +97,7 @@ def check(model: Model) -> Iterator[Finding]:
                 lone = says_no_launcher(statement.test, True, _function_of(module, above))
                 if what and not lone and not any(_asks_launch(test) for test in tests):
                     yield _branch(module, statement, what)
+        yield from _parts(model, module)
         for call in model.calls("torch.distributed.init_process_group", module=module):
             node = call.site.argument_node(None, "world_size")
             if isinstance(node, ast.Call) and model.resolve(module, node.func) in devices.COUNTS:
@@ -110,6 +112,29 @@ def check(model: Model) -> Iterator[Finding]:
                     (),
                     Fix(Applicability.DISPLAY, "Leave `world_size` to the launcher"),
                 )
+
+
+def _parts(model: Model, module: Module) -> Iterator[Finding]:
+    """The samplers that are told as many parts as this machine has GPUs.
+
+    gmflow b512343 main.py:341: `DistributedSampler(data, num_replicas=torch.cuda.device_count(), rank=args.local_rank)`.
+    """
+    if on_one_machine(model, module):
+        return
+    for call in model.calls(_SAMPLER, module=module):
+        node = call.site.argument_node(1, "num_replicas")
+        if isinstance(node, ast.Call) and model.resolve(module, node.func) in devices.COUNTS:
+            advice = "Leave `num_replicas` and `rank` out: the sampler asks the process group"
+            yield Finding(
+                CODE,
+                NAME,
+                SEVERITY,
+                "the data is cut into as many parts as this machine has GPUs: on two machines each goes through the same "
+                f"parts, and with fewer ranks than GPUs some are read by nobody. {advice}.",
+                place_of(module, node),
+                (),
+                Fix(Applicability.DISPLAY, advice),
+            )
 
 
 def _function_of(module: Module, above: Sequence[ast.AST]) -> Function:

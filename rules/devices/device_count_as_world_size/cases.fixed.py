@@ -5,6 +5,7 @@ import torch.distributed as dist
 from distlint.runtime import rank_info
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DistributedSampler
 from transformers import Trainer
 
 # Bugs
@@ -37,7 +38,20 @@ def group():
     dist.init_process_group("nccl", world_size=torch.cuda.device_count())  # expect: DL508
 
 
+def parts(data, local_rank):
+    # gmflow b512343 main.py:341
+    return DistributedSampler(
+        data,
+        num_replicas=torch.cuda.device_count(),  # expect: DL508
+        rank=local_rank,
+    )
+
+
 # Correct
+
+
+def parts_of_all(data):
+    return DistributedSampler(data, num_replicas=dist.get_world_size(), rank=dist.get_rank())
 
 
 def asked(model, ddp):

@@ -6,7 +6,8 @@ path takes the world size from anywhere but the default of an option; and those 
 beside the number of all processes (`LOCAL_RANK` with `WORLD_SIZE`, the index that `mp.spawn` passes with
 nodes times GPUs). Also where a rank takes its part of the data by its local rank out of as many parts as there are
 ranks, or by its global rank out of as many as there are on one machine: `data[local_rank::world_size]`,
-`dataset.shard(world_size, local_rank)`, samplers and readers, and classes that tell lm_eval their rank.
+`dataset.shard(world_size, local_rank)`, samplers (which count the ranks where nobody says how many parts there are), MONAI's
+`partition_dataset` and readers, and classes that tell lm_eval their rank.
 
 ## Why it is bad
 Under a plain `srun` every rank but 0 is then beyond the world size of 1: gloo says so, with NCCL the ranks

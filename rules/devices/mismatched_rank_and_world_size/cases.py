@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from lm_eval.api.model import LM
+from monai.data import partition_dataset
 from nvidia.dali import fn
 from torch.utils.data import DistributedSampler
 
@@ -43,6 +44,20 @@ def under_mpi(cfg):
     else:
         cfg.rank, cfg.ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo", "env://", None, cfg.ranks, cfg.rank)
+
+
+def sampler_that_counts(data):
+    # doctr 8a88fea references/detection/train.py:438
+    rank = int(os.environ.get("LOCAL_RANK", 0))
+    return DistributedSampler(data, rank=rank, shuffle=True)  # expect: DL511
+
+
+def partitions(files):
+    # MONAI tutorials b3c6c99 generation/maisi/scripts/compute_fid_2-5d_ct.py:545, deepedit/ignite/train.py:171
+    local_rank, world_size = int(os.environ["LOCAL_RANK"]), dist.get_world_size()
+    uneven = partition_dataset(data=files, num_partitions=world_size)[local_rank]  # expect: DL511
+    even = partition_dataset(files, num_partitions=world_size, even_divisible=True)
+    return uneven, even[local_rank]  # expect: DL511
 
 
 def environment():
@@ -378,3 +393,20 @@ def handed_to_both(data):
     local, size = int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"])
     set_up_with(local, size)
     return sampler_of(data, local, size)
+
+
+def sampler_that_is_told_nothing(data):
+    return DistributedSampler(data, shuffle=True)
+
+
+def sampler_that_counts_by_the_rank(data):
+    return DistributedSampler(data, rank=int(os.environ["RANK"]))
+
+
+def partitions_by_the_rank(files):
+    parts = partition_dataset(data=files, num_partitions=dist.get_world_size())
+    return parts[dist.get_rank()]
+
+
+def training_and_validation(files):
+    return partition_dataset(files, ratios=[0.9, 0.1])[int(os.environ["LOCAL_RANK"]) % 2]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes, target_names
@@ -17,7 +18,7 @@ from distlint.nodes import walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.ranks import RankClass
-    from distlint.analysis.interpreter.values import Origin, Value
+    from distlint.analysis.interpreter.values import Origin
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Class, Module
@@ -42,6 +43,9 @@ _CALLS: Final[dict[str, _Dealt]] = {
     "shard": _Dealt((1, "index"), (0, "num_shards")),
 }
 """Python 3.11; torch 2.13.0 torch/utils/data/distributed.py:77; datasets 4.4 distributed.py:15, arrow_dataset.py: `shard`."""
+_COUNTED_ITSELF: Final = frozenset({"torch.utils.data.DistributedSampler"})
+"""Calls that ask the process group for the number of parts where nobody gives it."""
+_ALL: Final = Value(("world_size",), tags=frozenset({"world_size", "kind:world_size"}))
 _KEYWORDS: Final = (
     ("shard_id", "num_shards"),
     ("cur_shard", "shard_count"),
@@ -116,6 +120,8 @@ def _given(site: CallSite) -> Iterator[tuple[Value, Value]]:
         ]
     for pair in pairs:
         place, counted = site.argument(*pair.place), site.argument(*pair.size)
+        if counted is None and site.name in _COUNTED_ITSELF:
+            counted = _ALL
         if place is not None and counted is not None:
             yield place, counted
             return

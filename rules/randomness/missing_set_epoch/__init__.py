@@ -11,7 +11,8 @@ turn of the loop replaces before anything draws from it. Where nothing calls `se
 loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
 that sets the epoch itself: a sampler in a `WebLoader`, which hides it, and one in a loader that a Trainer's own
-`get_train_dataloader` does not prepare. Also `deepspeed.initialize(training_data=…)` and timm's `create_loader(distributed=…)`, which make such a sampler.
+`get_train_dataloader` does not prepare. Also what makes such a sampler by itself: `deepspeed.initialize(training_data=…)`,
+timm's `create_loader(distributed=…)`, and DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`, which has `set_epoch` itself.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -69,6 +70,7 @@ from distlint.analysis.questions.keywords import keyword_values
 from distlint.analysis.questions.never import contradicts, never_run
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
+from distlint.knowledge.randomness import LoaderMaker
 from distlint.nodes import walk
 from distlint.rule import Status
 
@@ -81,10 +83,10 @@ CODE = "DL403"
 NAME = "missing-set-epoch"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b"DistributedSampler", b"set_epoch")
+LITERALS = (b"DistributedSampler", b"set_epoch", b"GraphDataLoader")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
-_MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader")
+_MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader")
 """Words of files in which samplers are made."""
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
@@ -262,6 +264,11 @@ def _shuffles(
     given = keyword_values(loops.model.program, function, call, name)
     if given is None:  # what is handed on may hold it
         return False
+    maker = makes_sampler(loops.model, function.module, call)
+    if maker is not None and not (
+        (given or maker.shuffles) and _divides(loops, function, call, maker)
+    ):
+        return False
     if not given and position is not None:
         given = call.args[position : position + 1]
     # An argument (`shuffle=args.shuffle`) may be anything: silent unless some caller turns it on.
@@ -269,6 +276,17 @@ def _shuffles(
         not given
         or any(loops.may_be_true(function, each) for each in given)
         or _trains_as_set(function, call, given[0])
+    )
+
+
+def _divides(loops: Loops, function: Function, call: ast.Call, maker: LoaderMaker) -> bool:
+    """Whether a loader is told to divide: by a test, by True, or by a parameter that some call sets."""
+    return all(
+        any(
+            isinstance(each, ast.Compare | ast.Attribute) or loops.may_be_true(function, each)
+            for each in keyword_values(loops.model.program, function, call, flag) or ()
+        )
+        for flag in maker.flags
     )
 
 
@@ -365,6 +383,13 @@ def _never_told(model: Model, user: Function) -> Iterator[Related]:
         yield related(user.module, node, "this sampler is replaced before anything draws from it")
 
 
+def _who(model: Model, module: Module, call: ast.Call) -> str:
+    maker = makes_sampler(model, module, call)
+    if maker is None:
+        return "this sampler"
+    return "the sampler of its loader" if maker.sampler else "this loader"
+
+
 def _finding(
     loops: Loops,
     function: Function,
@@ -393,8 +418,8 @@ def _finding(
         CODE,
         NAME,
         SEVERITY,
-        f"no one tells {'the sampler of its loader' if makes_sampler(loops.model, module, call) else 'this sampler'} the epoch: every rank sees "
-        f"its samples in the same order in each epoch. {fix.message}.",
+        f"no one tells {_who(loops.model, module, call)} the epoch: every rank sees its samples in the same order in each "
+        f"epoch. {fix.message}.",
         place_of(module, call),
         (related(where, loop, "the epochs"), *_never_told(loops.model, user)),
         fix,

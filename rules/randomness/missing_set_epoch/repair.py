@@ -33,7 +33,7 @@ def makes_sampler(model: Model, module: Module, call: ast.Call) -> LoaderMaker |
     if maker is None:
         return None
     given = {k.arg for k in call.keywords if getattr(k.value, "value", True) not in (None, False)}
-    return maker if given.issuperset(maker.given) else None
+    return maker if given.issuperset((*maker.given, *maker.flags)) else None
 
 
 def repaired(
@@ -43,7 +43,8 @@ def repaired(
     epoch = epoch_of(user, loop)
     maker = makes_sampler(model, function.module, call)
     if maker is not None:
-        advice = f"Call `{maker.sampler}.set_epoch(epoch)` of the loader at the start of each epoch"
+        told = f"{maker.sampler}.set_epoch" if maker.sampler else "set_epoch"
+        advice = f"Call `{told}({epoch or 'epoch'})` of the loader at the start of each epoch"
         return Fix(Applicability.DISPLAY, advice)
     if told_in_vain(user):
         advice = "Call `set_epoch()` of the new sampler, behind the line that makes it"

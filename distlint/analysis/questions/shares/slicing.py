@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Class, dotted_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.shares.reading import where_distributed
 from distlint.knowledge import facts
@@ -16,10 +17,14 @@ from distlint.nodes import last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import Cut
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Class, Function
+    from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.program import Program
 
 _DEPTH: Final = 3
+_CUTS: Final = frozenset({"array_split", "tensor_split"})
+"""Functions that cut into parts, of which somebody takes one."""
+_GIVES_DATA: Final = frozenset({"__iter__", "__getitem__", "__call__"})
+"""Methods of what hands out elements, whatever its class is called; a pipeline calls its source."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -105,20 +110,32 @@ def slicing_classes(live: LiveProgram) -> list[Class]:
     ]
 
 
+@remembered
 def slicing_parameters(program: Program, cls: Class) -> frozenset[str]:
     """The parameters of a data set's constructor that say which elements an object takes.
 
     TinyLlama bf12224 lit_gpt/packed_dataset.py:48: `__iter__` slices by what `__init__` kept of the rank. llm.c
-    train_gpt2.py:359: a loader begins at `self.process_rank * self.B * self.T`.
+    train_gpt2.py:359: a loader begins at `self.process_rank * self.B * self.T`. modulus 878fd04
+    physicsnemo/datapipes/cae/mesh_datapipe.py:228: the source of a pipeline is told for whom it is, and takes
+    `np.array_split(indices, world_size)[process_rank]`.
     """
+    return _slicing_parameters(program, cls, _DEPTH)
+
+
+def _slicing_parameters(program: Program, cls: Class, depth: int) -> frozenset[str]:
     own, libraries = program.mro(cls)
     names = (*(each.name for each in own), *libraries)
     init = program.find_method(cls, "__init__")
-    if init is None or not any("Dataset" in n or n.endswith("Loader") for n in names):
+    if init is None or not (
+        any("Dataset" in n or n.endswith("Loader") for n in names)
+        or any(each.methods.keys() & _GIVES_DATA for each in own)
+    ):
         return _NONE
     methods = [method for each in own for method in each.methods.values()]
     asked = {name for method in methods for name in _starts(method)}
     asked |= {name for method in methods for name in _offsets(method, methods)}
+    if depth:
+        asked |= {name for method in methods for name in _handed_on(program, method, depth - 1)}
     kept = assignments(init)
     asked |= {
         name
@@ -143,6 +160,21 @@ def _starts(method: Function) -> Iterator[str]:
                 yield from _sources(method, lower, _DEPTH)
             case ast.Call(args=[_, lower, _, _]) if last_name(node) == "islice":
                 yield from _sources(method, lower, _DEPTH)
+            case ast.Subscript(value=ast.Call(func=func), slice=part) if last_name(func) in _CUTS:
+                yield from _sources(method, part, _DEPTH)
+
+
+def _handed_on(program: Program, method: Function, depth: int) -> Iterator[str]:
+    """What tells another data set of the program, which a method makes, which elements to take."""
+    for node in own_nodes(method):
+        if not (isinstance(node, ast.Call) and node.keywords and dotted_name(node.func)):
+            continue
+        made = program.resolve_dotted(method.module, dotted_name(node.func))
+        if isinstance(made, Class) and made is not method.cls:
+            parameters = _slicing_parameters(program, made, depth)
+            for keyword in node.keywords:
+                if keyword.arg in parameters:
+                    yield from _sources(method, keyword.value, _DEPTH)
 
 
 def _offsets(method: Function, methods: list[Function]) -> Iterator[str]:
