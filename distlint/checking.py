@@ -878,17 +878,29 @@ def _run_rules(
         for each in _run_rule(request, rule, model, sources, problems, style):
             place = each.place.path
             finding = _as_in_a_test(each) if in_test(place) else _on_trial(rule, each)
-            if finding.severity is not Severity.INFO and any(
-                model.is_left_over(needed.path, needed.line)
-                or (rule.needs_ranks and model.is_of_one_process(needed.path, needed.line))
-                for needed in _needed(finding)
-            ):
-                finding = replace(finding, severity=Severity.INFO)
+            try:
+                if finding.severity is not Severity.INFO and _is_never_met(model, rule, finding):
+                    finding = replace(finding, severity=Severity.INFO)
+            except Exception as error:
+                problems.append(_failure(place, rule, error))
             if place in shown and request.selection.reports(finding.code, finding.severity):
                 kept.append(finding)
     found.given_up = list(model.problems)
     found.asked = launch.asked
     return found
+
+
+def _is_never_met(model: Model, rule: Rule, finding: Finding) -> bool:
+    """Whether no program comes to a place of a finding, or only one that does not start several processes."""
+    return any(
+        model.is_left_over(needed.path, needed.line)
+        or (rule.needs_ranks and model.is_of_one_process(needed.path, needed.line))
+        for needed in _needed(finding)
+    )
+
+
+def _failure(path: str, rule: Rule, error: Exception) -> Problem:
+    return Problem(path, f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}")
 
 
 def _needed(finding: Finding) -> Iterator[Place]:
@@ -942,10 +954,7 @@ def _run_rule(
     except BrokenRules:
         raise
     except Exception as error:
-        path = _crashing_file(rule, model.knowledge, sources)
-        problems.append(
-            Problem(path, f"rule {rule.code} ({rule.name}) failed: {crash_text(error)}")
-        )
+        problems.append(_failure(_crashing_file(rule, model.knowledge, sources), rule, error))
     return findings
 
 

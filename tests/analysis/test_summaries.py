@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from python_runs import said, said_lines
@@ -55,6 +56,48 @@ def test_the_order_of_definitions_changes_nothing(functions: list[str]) -> None:
     said_of = [said("\n\n".join(order)) for order in orders]
     assume(not any(problems for _, problems in said_of))  # a recursion without end is told
     assert len({tuple(lines) for lines, _ in said_of}) == 1, "\n\n".join(functions)
+
+
+METHODS = (
+    """\
+    def train(self, steps):
+        self.model = prepare(self.args)
+        self.first = dist.get_rank() == 0
+        self.step(steps)
+""",
+    """\
+    def step(self, steps):
+        self.saved = self.model
+        self.log(steps)
+        if steps:
+            self.train(steps - 1)
+""",
+    """\
+    def log(self, steps):
+        if self.first and steps:
+            dist.barrier()  # of the first alone
+        self.evaluate(steps)
+""",
+    """\
+    def evaluate(self, steps):
+        self.seen = self.saved
+        if steps:
+            self.step(steps - 1)
+""",
+)
+"""A trainer whose methods lead to each other and keep what the others read, as that of transformers 4.27."""
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(METHODS))[::5])
+def test_what_methods_of_a_recursion_assign_is_known_in_any_order(order: tuple[str, ...]) -> None:
+    text = (
+        "import torch.distributed as dist\nfrom models import prepare\n\n\nclass Trainer:\n"
+        + "\n".join(order)
+        + "\n\ndef main(steps):\n    Trainer().train(steps)\n\n\nmain(2)\n"
+    )
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    lines = {text.splitlines()[d.event.node.lineno - 1].strip() for d in model.divergences()}  # type: ignore[attr-defined]
+    assert lines == {"dist.barrier()  # of the first alone"}
 
 
 def test_beyond_the_kinds_of_arguments_that_are_followed_nothing_is_made_up() -> None:

@@ -511,6 +511,39 @@ def test_an_error_in_every_python_is_a_syntax_error(
 # Nothing to do
 
 
+OF_ITSELF = """\
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def main(tools, distributed, sharded, model, first):
+    tools = tools or []
+    sharded = sharded and distributed
+    first = second
+    second = first
+    if distributed and tools:
+        raise ValueError("no tools on several processes")
+    if sharded:
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    print(model.config)
+    torch.save(model.state_dict(), first)
+    model.load_state_dict(torch.load(first))
+    if dist.get_rank() == 0:
+        dist.barrier()
+"""
+
+
+def test_a_variable_that_is_assigned_of_itself_is_looked_up_once(
+    in_process: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(OF_ITSELF)
+    done = in_process("check", "--preview", "--select", "ALL", "--output-format", "json")
+    assert (done.code, done.err) == (1, "")
+    assert "DL101" in [row["code"] for row in rows(done.out)]
+
+
 def test_no_python_file_is_said(distlint: Program, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("")
     empty = distlint("check")

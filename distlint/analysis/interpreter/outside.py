@@ -36,6 +36,10 @@ class Runs(Protocol):
         """The run of a function on a class of ranks, whatever its arguments."""
         ...
 
+    def note_cut_short(self, method: Function, rank: RankClass) -> None:
+        """A run that was made to know what a method assigns was cut short by one that is under way."""
+        ...
+
 
 class Outside:
     """What the functions of one program share through modules, classes and instances."""
@@ -177,7 +181,9 @@ class Outside:
                 continue
             summary = self._runs.summary(method, rank)
             value = summary.self_attributes.get(attr)
-            complete = complete and summary.arguments is None
+            if summary.arguments is not None:
+                complete = False
+                self._runs.note_cut_short(method, rank)
             if value is None:
                 continue
             if value.variance is not Variance.UNIFORM:

@@ -74,19 +74,25 @@ def without_launcher(guards: Iterable[Guard], function: Function) -> bool:
     return any(says_no_launcher(guard.node, guard.taken, function) for guard in guards)
 
 
-def says_no_launcher(test: ast.expr, taken: bool, function: Function) -> bool:
+def says_no_launcher(
+    test: ast.expr, taken: bool, function: Function, above: frozenset[str] = frozenset()
+) -> bool:
     """Whether a condition says that a process has no number: `args.rank == -1`, `args.gpu is None`.
 
     A flag of the function is what it was assigned: YOLOv6 e86a483 yolov6/core/engine.py:458,
     `dp_mode = device.type != "cpu" and args.rank == -1`. Under `mp.spawn` the index of the process is never
     None; without, one process has the machine (moco-v3 c349e6e main_moco.py:240).
+
+    `above` are the flags that led here: trl 1.16.0 trl/trainer/grpo_trainer.py:657 has `tools = tools or []`.
     """
     for part, holds in literals(test, taken):
         match part:
-            case ast.Name(id=name):
+            case ast.Name(id=name) if name not in above:
                 given = assignments(function).get(name, ())
                 flags = [v for v in given if isinstance(v, ast.BoolOp | ast.Compare)]
-                if len(given) == len(flags) == 1 and says_no_launcher(flags[0], holds, function):
+                if len(given) == len(flags) == 1 and says_no_launcher(
+                    flags[0], holds, function, above | {name}
+                ):
                     return True
             case ast.Compare(left=left, ops=[op], comparators=[right]) if (
                 last_name(left) in _INDICES and asks_if_missing(op, right) is holds

@@ -21,6 +21,8 @@ HOST_STATE: Final = re.compile(
 """Names of what has no tensors on a GPU in its state: numbers, settings, orders of samples."""
 _ON_HOST: Final = frozenset({"cpu", "numpy", "tolist", "item", "from_numpy"})
 _DEPTH: Final = 3
+_MAX_NAMES: Final = 8
+"""Variables that stand for each other on the way to a path."""
 _DEVICE: Final = re.compile(r"cuda|\bdevice\b|\.to\(")
 
 
@@ -36,7 +38,7 @@ def saved_on_host(live: LiveProgram) -> frozenset[str]:
     return frozenset(name for name, on_host in saved.items() if name and on_host)
 
 
-def file_name(function: Function, path: ast.expr | None) -> str:
+def file_name(function: Function, path: ast.expr | None, depth: int = _MAX_NAMES) -> str:
     """The name of a file as its path ends, where that is written out; else empty.
 
     Args:
@@ -46,7 +48,8 @@ def file_name(function: Function, path: ast.expr | None) -> str:
     match path:
         case ast.Name(id=name):
             values = assignments(function).get(name, [])
-            return "" if len(values) != 1 or values == [path] else file_name(function, values[0])
+            looked_up = depth > 0 and len(values) == 1
+            return file_name(function, values[0], depth - 1) if looked_up else ""
         case ast.Constant(value=str(text)):
             return text.rpartition("/")[2]
         case (

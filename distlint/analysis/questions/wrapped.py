@@ -305,15 +305,22 @@ def _chosen_for_engine(site: AttributeSite) -> bool:
     )
 
 
-def _asks_for_engine(test: ast.expr, function: Function) -> bool:
-    """Whether a condition holds in FSDP, DeepSpeed or model parallelism alone; a variable stands for what it is."""
+def _asks_for_engine(
+    test: ast.expr, function: Function, above: frozenset[str] = frozenset()
+) -> bool:
+    """Whether a condition holds in FSDP, DeepSpeed or model parallelism alone; a variable stands for what it is.
+
+    `above` are the variables that led here: a parameter may be assigned a condition of itself.
+    """
     match test:
         case ast.BoolOp(op=ast.Or(), values=values):
-            return all(_asks_for_engine(value, function) for value in values)
+            return all(_asks_for_engine(value, function, above) for value in values)
         case ast.BoolOp(values=values):
-            return any(_asks_for_engine(value, function) for value in values)
-        case ast.Name(id=name) if len(values := assignments(function).get(name, [])) == 1:
-            return _asks_for_engine(values[0], function)
+            return any(_asks_for_engine(value, function, above) for value in values)
+        case ast.Name(id=name) if (
+            name not in above and len(values := assignments(function).get(name, [])) == 1
+        ):
+            return _asks_for_engine(values[0], function, above | {name})
         case ast.Compare(ops=[ast.Eq() | ast.Is() | ast.In()], comparators=[asked]):
             # lmms-eval 75571cf lmms_eval/models/simple/illume_plus.py:236: `distributed_type == DistributedType.FSDP`.
             kinds = asked.elts if isinstance(asked, ast.Tuple | ast.List | ast.Set) else [asked]
