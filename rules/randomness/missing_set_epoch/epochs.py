@@ -619,12 +619,17 @@ def _draws_without_sampler(function: Function, loop: EpochLoop) -> bool:
     shuffles anew in each epoch.
     """
     through = [each.iter for part in loop.body for each in walk(part) if isinstance(each, ast.For)]
+<<<<<<< HEAD
     made = [
         assignments(function).get(dotted_name(gone_through(function, each))) for each in through
     ]
+=======
+    flows = assignments(function)
+    made = [flows.get(dotted_name(_gone_through(function, each)), []) for each in through]
+>>>>>>> truth31
     return bool(made) and all(
-        len(values or ()) == 1
-        and isinstance(call := (values or [None])[0], ast.Call)
+        len(values) == 1
+        and isinstance(call := values[0], ast.Call)
         and last_name(call.func) == "DataLoader"
         and len(call.args) <= _PLACE_OF_SAMPLER
         and not any(k.arg in ("sampler", "batch_sampler", None) for k in call.keywords)
