@@ -619,14 +619,8 @@ def _draws_without_sampler(function: Function, loop: EpochLoop) -> bool:
     shuffles anew in each epoch.
     """
     through = [each.iter for part in loop.body for each in walk(part) if isinstance(each, ast.For)]
-<<<<<<< HEAD
-    made = [
-        assignments(function).get(dotted_name(gone_through(function, each))) for each in through
-    ]
-=======
     flows = assignments(function)
-    made = [flows.get(dotted_name(_gone_through(function, each)), []) for each in through]
->>>>>>> truth31
+    made = [flows.get(dotted_name(gone_through(function, each)), []) for each in through]
     return bool(made) and all(
         len(values) == 1
         and isinstance(call := values[0], ast.Call)
