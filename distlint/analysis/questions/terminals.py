@@ -25,6 +25,8 @@ def without_terminal(live: LiveProgram, entry: JointEntry) -> bool:
 
     CPython 3.11 Lib/multiprocessing/process.py:308, `util._close_stdin()`. MedSAM d71e8a1 train_multi_gpus.py:261.
     """
+    if isinstance(entry.node, ast.Call) and last_name(entry.node.func) in _STARTERS:
+        return True
     line = getattr(entry.node, "lineno", 0)
     around = [
         f
