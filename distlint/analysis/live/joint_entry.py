@@ -798,41 +798,26 @@ def _asks_for_first_gpu(test: ast.expr) -> bool:
 
 
 def _left_at_default(guard: Guard, function: Function) -> bool:
-    """Whether what sounds like a test of the rank is of parameters that let all ranks through, by their defaults.
+    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
 
     contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
     """
-    parts = [(part, holds) for part, holds in literals(guard.node, guard.taken)]
-    asked = [(part, holds) for part, holds in parts if mentions_rank(part)]
+    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
+    asked = [part for part in parts if mentions_rank(part)]
     return (
         bool(asked)
         and "rank" not in guard.value.tags
-        and all(_lets_all_through(guard, function, part, holds) for part, holds in asked)
-    )
-
-
-def _lets_all_through(guard: Guard, function: Function, part: ast.expr, holds: bool) -> bool:
-    """Whether a part of a condition is so by a parameter's default: `is_main`, which is True, or `local_rank == 0`.
-
-    NeuralSpeech 8cf4fbc AdapterASR/utils.py:88: `def torch_save(path, trainer, …, local_rank=0)`, of which no call says more.
-    """
-    match part:
-        case ast.Name(id=name) if holds:
-            wanted: object = True
-        case ast.Compare(
-            left=ast.Name(id=name),
-            ops=[ast.Eq() | ast.NotEq() as op],
-            comparators=[ast.Constant(value=0)],
-        ) if holds is isinstance(op, ast.Eq):
-            wanted = 0
-        case _:
-            return False
-    default = default_of(function, name)
-    return (
-        name not in assignments(function)
-        and isinstance(default, ast.Constant)
-        and default.value is wanted
-        and not _holds_name(guard.value.key, name)
+        and all(
+            isinstance(part, ast.Name)
+            and part.id not in assignments(function)
+            and isinstance(default := default_of(function, part.id), ast.Constant)
+            and default.value is True
+            and not _holds_name(guard.value.key, part.id)
+            for part in asked
+        )
+        and not any(
+            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
+        )
     )
 
 

@@ -1632,26 +1632,3 @@ def of_the_first_device(device, states, folder):
         torch.save(states, f"{folder}/of_the_first.pth")
     if device != "cpu":
         save(states, f"{folder}/of_all.pth")  # expect: DL301
-
-
-def saves_for_first(model, path, local_rank=0):
-    # NeuralSpeech 8cf4fbc AdapterASR/utils.py:88: no call says which rank it is
-    if local_rank != 0:
-        return
-    save(model.state_dict(), path)  # expect: DL301
-
-
-def never_says_who(model, folder):
-    dist.barrier()
-    saves_for_first(model, f"{folder}/of_nobody.pth")
-
-
-def saves_for_one(model, path, local_rank=0):
-    if local_rank != 0:
-        return
-    torch.save(model.state_dict(), path)
-
-
-def says_who(model, folder):
-    dist.barrier()
-    saves_for_one(model, f"{folder}/of_somebody.pth", local_rank=dist.get_rank())
