@@ -831,6 +831,43 @@ def moves_all_alike(args, model, loader):
         model(batch).mean().backward()
 
 
+class PositionsFromReset(torch.nn.Module):
+    # perception_models 3e352cc core/vision_encoder/pe.py:390: first weights, alike on all ranks
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.renew()
+
+    def renew(self):
+        self.positions = torch.nn.Parameter(self.width**-0.5 * torch.randn(self.width))
+
+    def forward(self, batch):
+        return batch + self.positions
+
+
+def trains_positions(args, loader):
+    torch.manual_seed(args.seed)
+    model = DDP(PositionsFromReset(args.width))
+    model.module.renew()
+    for batch in loader:
+        model(batch).mean().backward()
+
+
+class PositionsInSteps(torch.nn.Module):
+    def renew(self, batch):
+        return torch.randn_like(batch)
+
+    def forward(self, batch):
+        return batch + self.renew(batch)
+
+
+def trains_moving_positions(args, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(PositionsInSteps())
+    for batch in loader:
+        model(batch).mean().backward()
+
+
 class Matching(torch.nn.Module):
     # SLAM-LLM a68e78f examples/s2s/utils/third_party/Matcha-TTS/matcha/models/components/flow_matching.py:51
     @torch.inference_mode()
