@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import walk
 
@@ -82,9 +84,11 @@ def _on_host(function: Function, what: ast.expr, depth: int = _DEPTH) -> bool:
             return True
         case ast.Call(func=ast.Attribute(attr="state_dict", value=owner)):
             # Open-Sora opensora/utils/ckpt.py: `torch.save(sampler.state_dict(step), …)`, integers
-            return HOST_STATE.search(last_name(owner)) is not None
+            return HOST_STATE.search(last_name(owner)) is not None or _moved(function, owner, what)
         case ast.Call(func=func):
             return last_name(func) in _ON_HOST
+        case ast.IfExp(body=one, orelse=other):
+            return all(_on_host(function, part, depth) for part in (one, other))
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
             return all(_on_host(function, part, depth) for part in parts)
         case ast.DictComp(value=part):
@@ -100,6 +104,48 @@ def _on_host(function: Function, what: ast.expr, depth: int = _DEPTH) -> bool:
                 for part in walk(value)
             )
             return bool(found) and (len(found) == len(values) or made_of_itself)
+    return False
+
+
+def _moved(function: Function, owner: ast.expr, state: ast.expr) -> bool:
+    """Whether a model has moved itself to the host before its state is taken, and nothing has moved or replaced it since.
+
+    BiSeNet 6b4b67a old/train.py:168: `net.cpu()`, then `net.module.state_dict()`: it moves in place, also under a wrapper.
+    """
+    root = dotted_name(owner)
+    names = {root, root.removesuffix(".module")}
+    for block in blocks(function.body):
+        above = list(takewhile(lambda each: each.lineno <= state.lineno, block))
+        if above and any(part is state for part in walk(above[-1])):
+            changes = [each for each in above[:-1] if any(_changes(n, names) for n in walk(each))]
+            if changes and _moves_to_host(changes[-1], names):
+                return True
+            if changes:
+                return False
+    return False
+
+
+def _changes(node: ast.AST, names: set[str]) -> bool:
+    """Whether a model of one of the names is moved, or another one put in its place."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="cpu" | "to" | "cuda", value=moved)):
+            return dotted_name(moved) in names
+        case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+            return dotted_name(node) in names
+    return False
+
+
+def _moves_to_host(statement: ast.stmt, names: set[str]) -> bool:
+    match statement:
+        case (
+            ast.Expr(value=ast.Call(func=ast.Attribute(attr="cpu", value=moved)))
+            | ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(attr="to", value=moved), args=[ast.Constant(value="cpu")]
+                )
+            )
+        ):
+            return dotted_name(moved) in names
     return False
 
 

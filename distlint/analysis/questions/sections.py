@@ -69,11 +69,14 @@ def first_sections(live: LiveProgram) -> list[Section]:
 
 
 def in_turn(live: LiveProgram, site: CallSite) -> bool:
-    """Whether a call is made in such a section, here or where all that call the function stand."""
-    return _in_turn(live, site, _MAX_CALLERS)
+    """Whether a call is made in such a section, here or where all that call the function stand, at any depth.
+
+    yolov10 453c6e3 ultralytics/models/yolo/detect/train.py:48: seven calls lead from there to what writes the labels.
+    """
+    return _in_turn(live, site, frozenset())
 
 
-def _in_turn(live: LiveProgram, site: CallSite, depth: int) -> bool:
+def _in_turn(live: LiveProgram, site: CallSite, below: frozenset[Function]) -> bool:
     if any(section.holds(site) for section in live.answer(first_sections)):
         return True
     callers = live.callers.get(site.function, ())
@@ -81,9 +84,9 @@ def _in_turn(live: LiveProgram, site: CallSite, depth: int) -> bool:
     # yolov5 5081342 segment/train.py:163 has its data set checked in turn, and val.py by itself.
     entered = live.answer(_entered)
     callers = [each for each in callers if each.function in entered] or callers
-    return bool(depth and callers) and all(
-        caller.function is not site.function and _in_turn(live, caller, depth - 1)
-        for caller in callers
+    below |= {site.function}
+    return bool(callers) and all(
+        caller.function not in below and _in_turn(live, caller, below) for caller in callers
     )
 
 

@@ -154,9 +154,10 @@ def samples_alone(function: Function, draw: ast.AST) -> bool:
 
 
 def moves_weights(function: Function, draw: ast.AST) -> bool:
-    """Whether what is drawn is added to parameters themselves: each rank has to move its copy alike.
+    """Whether what is drawn is added to parameters themselves, or makes them: each rank has to have its copy alike.
 
-    MeZO 552cb1b medium_models/src/trainer.py:245: `z = torch.normal(…)`, `param.data = param.data + scale * z`.
+    perception_models 3e352cc core/vision_encoder/pe.py:390: `nn.Parameter(init_scale * torch.randn(self.width))`, in a
+    method that the constructor calls, and again what loads a checkpoint. MeZO 552cb1b medium_models/src/trainer.py:245: `z = torch.normal(…)`, `param.data = param.data + scale * z`.
     """
     names = {
         ast.unparse(target)
@@ -173,6 +174,10 @@ def moves_weights(function: Function, draw: ast.AST) -> bool:
                     func=ast.Attribute(
                         attr="add_" | "sub_" | "mul_", value=ast.Attribute(attr="data")
                     ),
+                    args=[value, *_],
+                )
+                | ast.Call(
+                    func=ast.Name(id="Parameter") | ast.Attribute(attr="Parameter"),
                     args=[value, *_],
                 )
             ):

@@ -152,6 +152,57 @@ class Features(torch.utils.data.Dataset):
         return torch.load(name + ".state.pt")  # a sample
 
 
+def write_from_host(net, folder):
+    # BiSeNet 6b4b67a old/train.py:168: the wrapper moves its module, in place
+    path = os.path.join(folder, "model_at_home.pth")
+    net.cpu()
+    state = net.module.state_dict() if hasattr(net, "module") else net.state_dict()
+    if dist.get_rank() == 0:
+        torch.save(state, path)
+
+
+def read_from_host(net, folder="./res"):
+    dist.barrier()
+    net.load_state_dict(torch.load(os.path.join(folder, "model_at_home.pth")))
+
+
+def write_after_return(net, folder):
+    net.cpu()
+    net.export(folder)
+    net.to("cuda")
+    torch.save(net.state_dict(), os.path.join(folder, "model_returned.pth"))
+
+
+def read_after_return(net, folder):
+    dist.barrier()
+    net.load_state_dict(torch.load(os.path.join(folder, "model_returned.pth"), map_location="cpu"))  # expect: DL505
+
+
+def write_another(net, ema, folder, small):
+    ema.cpu()
+    if small:
+        net.cpu()
+    torch.save(net.state_dict(), os.path.join(folder, "model_another.pth"))
+
+
+def read_another(net, folder):
+    dist.barrier()
+    net.load_state_dict(torch.load(os.path.join(folder, "model_another.pth"), map_location="cpu"))  # expect: DL505
+
+
+def write_copy(net, folder):
+    net = net.copy()
+    at_home = net.cpu
+    net = net.cuda()
+    torch.save(net.state_dict(), os.path.join(folder, "model_copy.pth"))
+    return at_home
+
+
+def read_copy(net, folder):
+    dist.barrier()
+    net.load_state_dict(torch.load(os.path.join(folder, "model_copy.pth"), map_location="cpu"))  # expect: DL505
+
+
 def write_embedding(encoder, audio, stem):
     target = stem + ".model_embedding.pt"
     embedding = encoder(audio)

@@ -39,13 +39,13 @@ for epoch in range(epochs):
 
 ## Fix safety
 Unsafe: the order of the samples changes. Where another function makes the sampler, it is told through the loader that
-the loop runs through (`train_loader.sampler`), also in another file. Shown only where the loop has neither.
+the loop runs through (`train_loader.sampler`), also in another file; where each epoch makes a sampler, behind that line. Shown only where the loop has neither.
 
 ## Known limits
 Silent with `shuffle=False`, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
-that calls `set_epoch` on it in a loop, of loops through loaders that their function makes without a sampler, of those
+that calls `set_epoch` on it in a loop, where the loop over epochs makes and shuffles the data set anew, of loops through loaders that their function makes without a sampler, of those
 that are done before the sampler is made, and where the loop, or anything that it may call by name, calls `set_epoch`
 on whatever object. Of what accelerate prepares, only batch samplers of the project's own are looked at, which its
 wrapper does not tell the epoch. A sampler class of the project counts
@@ -74,6 +74,7 @@ from distlint.knowledge.randomness import LoaderMaker
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .anew import shuffled_anew
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
 from .frameworks import hidden_by_loaders, kept_from_trainer, tells_epochs
 from .prepared import hidden_samplers
@@ -113,6 +114,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not _kept_elsewhere(model, function, call)
             and not _told_by_callee(model, function, call)
             and not _gives_way(function, call)
+            and not shuffled_anew(model, function, call)
             and all(node is not call for _, node in never_run(model.program, function))
         ]
         if not made or tells_epochs(model.program, module):

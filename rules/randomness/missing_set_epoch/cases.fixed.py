@@ -608,3 +608,56 @@ def sampler_that_is_never_made(model, data, args):
     loader = DataLoader(data, sampler=sampler)
     for epoch in range(args.epochs):
         train_one_epoch(model, loader)
+
+
+# The data set is made and shuffled anew in each epoch, or is not.
+
+
+def texts_of(base, length, shuffle=False):
+    dataset = base.map(lambda text: text[:length])
+    if shuffle:
+        dataset = dataset.shuffle()
+    return dataset
+
+
+def texts_by_seed(base, length, shuffle=False):
+    dataset = base.map(lambda text: text[:length])
+    if shuffle:
+        dataset = dataset.shuffle(seed=1)
+    return dataset
+
+
+def shuffled_in_each_epoch(base, model, epochs):
+    # coconut 27273cb run.py:259
+    for epoch in range(epochs):
+        texts = texts_of(base, epoch // 4, shuffle=True)
+        loader = DataLoader(texts, sampler=DistributedSampler(texts, shuffle=True))
+        for batch in loader:
+            model(batch)
+
+
+def shuffled_by_one_seed(base, model, epochs):
+    for epoch in range(epochs):
+        texts = texts_by_seed(base, epoch // 4, shuffle=True)
+        loader = DataLoader(texts, sampler=DistributedSampler(texts))  # expect: DL403
+        loader.sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch)
+
+
+def made_in_each_epoch(base, model, epochs):
+    for epoch in range(epochs):
+        texts = texts_of(base, epoch // 4)
+        sampler = DistributedSampler(texts)  # expect: DL403
+        sampler.set_epoch(epoch)
+        for batch in DataLoader(texts, sampler=sampler):
+            model(batch)
+
+
+def shuffled_once(base, model, epochs):
+    texts = texts_of(base, 4, shuffle=True)
+    for epoch in range(epochs):
+        loader = DataLoader(texts, sampler=DistributedSampler(texts))  # expect: DL403
+        loader.sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch)

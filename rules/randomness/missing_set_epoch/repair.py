@@ -70,17 +70,24 @@ def repaired(
     asked = _test_of_the_choice(function, call)
     if target is None or user is not function:
         return _told(named, epoch, loop, advice, asked if _is_global(function, user, asked) else "")
-    code = f"{target}.set_epoch({epoch})"
-    if holder is None or not any(s is holder for s in function.body):
+    inline = _in_loader(function, call)
+    told = target if inline is None else f"{target}.sampler"
+    code = f"{told}.set_epoch({epoch})"
+    if any(node is call for node in walk(loop)):
+        made = inline or holder
+        if made is None:
+            return Fix(Applicability.DISPLAY, advice)
+        return Fix(
+            Applicability.UNSAFE,
+            f"Call `{code}` behind the line that makes it",
+            (Insert(span_of(made), code, after=True),),
+        )
+    if not any(s is (inline or holder) for s in function.body):
         others = _other_values(function, target, call)
-        inline = _in_loader(function, call)
         if inline is None and not others and not (asked and holder is not None):
             return _told(named, epoch, loop, advice)
-        if inline is not None:
-            code = f"{target}.sampler.set_epoch({epoch})"
-        else:
-            asked = asked or f'hasattr({target}, "set_epoch")'
-            code = f"if {asked}:\n    {code}"
+        asked = asked or f'hasattr({told}, "set_epoch")'
+        code = f"if {asked}:\n    {code}"
     return Fix(
         Applicability.UNSAFE,
         f"Call `{code.rpartition(chr(10))[2].strip()}` at the start of each epoch",
@@ -186,11 +193,11 @@ def _other_values(function: Function, target: str, call: ast.Call) -> bool:
     )
 
 
-def _in_loader(function: Function, call: ast.Call) -> ast.Call | None:
-    """The loader that is built around the sampler in the same expression, in every run."""
-    for statement in function.body:
+def _in_loader(function: Function, call: ast.Call) -> ast.Assign | None:
+    """What assigns a loader that is built around the sampler in the same expression."""
+    for statement in own_nodes(function):
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
             for keyword in statement.value.keywords:
                 if keyword.arg == "sampler" and keyword.value is call:
-                    return statement.value
+                    return statement
     return None

@@ -2,6 +2,7 @@
 
 import os
 import random
+from dataclasses import dataclass
 
 import numpy as np
 import timm.utils
@@ -828,6 +829,104 @@ def moves_all_alike(args, model, loader):
         for parameter in model.parameters():
             step = torch.randn_like(parameter)
             parameter.data = parameter.data + args.scale * step
+        model(batch).mean().backward()
+
+
+class PositionsFromReset(torch.nn.Module):
+    # perception_models 3e352cc core/vision_encoder/pe.py:390: first weights, alike on all ranks
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.renew()
+
+    def renew(self):
+        self.positions = torch.nn.Parameter(self.width**-0.5 * torch.randn(self.width))
+
+    def forward(self, batch):
+        return batch + self.positions
+
+
+def trains_positions(args, loader):
+    torch.manual_seed(args.seed)
+    model = DDP(PositionsFromReset(args.width))
+    model.module.renew()
+    for batch in loader:
+        model(batch).mean().backward()
+
+
+class PositionsInSteps(torch.nn.Module):
+    def renew(self, batch):
+        return torch.randn_like(batch)
+
+    def forward(self, batch):
+        return batch + self.renew(batch)
+
+
+def trains_moving_positions(args, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(PositionsInSteps())
+    for batch in loader:
+        model(batch).mean().backward()
+
+
+class LeavesOutPatches(torch.nn.Module):
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, batch):
+        return batch * (torch.rand(len(batch), 1, device="cuda") > self.rate)
+
+
+class NoisyTokens(torch.nn.Module):
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, batch):
+        return batch + self.rate * torch.randn_like(batch)
+
+
+@dataclass
+class TowerSettings:
+    left_out_rate: float = 0.0
+    token_noise: float = 0.0
+
+
+class TowerThatLeavesNothingOut(torch.nn.Module):
+    # DiffBIR 3f8b530 diffbir/model/open_clip/transformer.py:382
+    def __init__(self, left_out_rate=0.0):
+        super().__init__()
+        self.left_out_rate = LeavesOutPatches(left_out_rate) if left_out_rate > 0.0 else torch.nn.Identity()
+
+    def forward(self, batch):
+        return self.left_out_rate(batch)
+
+
+def trains_all_patches(args, settings: TowerSettings, loader):
+    torch.manual_seed(args.seed)
+    model = DDP(TowerThatLeavesNothingOut(left_out_rate=settings.left_out_rate))
+    for batch in loader:
+        model(batch).mean().backward()
+
+
+class TowerWithNoise(torch.nn.Module):
+    def __init__(self, token_noise=0.0):
+        super().__init__()
+        self.noise = NoisyTokens(token_noise) if token_noise > 0.0 else torch.nn.Identity()
+
+    def forward(self, batch):
+        return self.noise(batch)
+
+
+def settings_with_noise():
+    return TowerSettings(token_noise=0.1)
+
+
+def trains_with_noise(args, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(TowerWithNoise(token_noise=settings_with_noise().token_noise))
+    for batch in loader:
         model(batch).mean().backward()
 
 

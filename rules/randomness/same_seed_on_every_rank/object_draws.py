@@ -27,6 +27,7 @@ from distlint.analysis.questions.seeding import (
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
+from .left_off import left_off
 from .sample_draws import (
     chooses_sample,
     depends_on_sample,
@@ -150,8 +151,9 @@ def _attributes_read(function: Function) -> frozenset[str]:
 def named_in(model: Model, function: Function) -> tuple[Function | Class, ...]:
     """The functions of the program that a function calls, and the classes of what it makes, in order."""
     found: dict[Function | Class, None] = {}
+    left = left_off(model, function)
     for node in walk(function.node):
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and node not in left:
             meaning = model.resolve(function.module, node.func)
             known = isinstance(meaning, (Function, Class))
             made = _made_by_its_class(model, function, node)

@@ -1,0 +1,67 @@
+"""Data sets that each turn of a loop over epochs makes and shuffles anew, under a sampler with one order."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.syntax import own_nodes
+from distlint.nodes import last_name, walk
+
+from .epochs import epoch_loops
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+
+_SHUFFLES: Final = frozenset({"shuffle", "randperm", "permutation"})
+
+
+def shuffled_anew(model: Model, function: Function, sampler: ast.Call) -> bool:
+    """Whether the samples come in another order in each epoch, though the sampler's is one: their data set is shuffled there.
+
+    coconut 27273cb run.py:259: `dataset_train = get_cot_latent_dataset(…, shuffle=True)` in the loop over epochs.
+    """
+    data = [*sampler.args[:1], *(k.value for k in sampler.keywords if k.arg == "dataset")]
+    named = {ast.unparse(each) for each in data}
+    return any(
+        isinstance(node, ast.Assign)
+        and ast.unparse(node.targets[0]) in named
+        and node.lineno < sampler.lineno
+        and _shuffles(model, function, node.value)
+        for loop in epoch_loops(function)
+        if any(part is sampler for part in walk(loop)) and not any(map(_seeds, walk(loop)))
+        for node in walk(loop)
+    )
+
+
+def _shuffles(model: Model, function: Function, value: ast.expr) -> bool:
+    """Whether a value is put into an order that is drawn, in the expression or in a function that is told to."""
+    for call in (node for node in walk(value) if isinstance(node, ast.Call)):
+        if _draws_order(call):
+            return True
+        maker = model.resolve(function.module, call.func)
+        told = [k.value for k in call.keywords if k.arg == "shuffle"]
+        if (
+            isinstance(maker, Function)
+            and any(getattr(each, "value", False) is True for each in told)
+            and any(isinstance(n, ast.Call) and _draws_order(n) for n in own_nodes(maker))
+            and not any(map(_seeds, own_nodes(maker)))
+        ):
+            return True
+    return False
+
+
+def _seeds(node: ast.AST) -> bool:
+    """Whether a call begins a stream anew: what is drawn behind it is drawn again in each epoch."""
+    return isinstance(node, ast.Call) and "seed" in last_name(node.func).lower()
+
+
+def _draws_order(call: ast.Call) -> bool:
+    """Whether a call draws an order from a stream that goes on: by a seed or a generator of its own it may draw one again."""
+    given = {keyword.arg for keyword in call.keywords}
+    return (
+        last_name(call.func) in _SHUFFLES
+        and given.isdisjoint({"seed", "generator"})
+        and not any(isinstance(each, ast.Constant) for each in call.args)
+    )
