@@ -63,7 +63,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
-from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.analysis.program.syntax import asks_if_missing, mentions_rank, own_nodes
 from distlint.analysis.questions.computed import is_computed_from
 from distlint.analysis.questions.ending import ends_the_job, fails
 from distlint.analysis.questions.evaluation_forwards import first_alone_waits
@@ -267,12 +267,30 @@ def _arm_of_some(model: Model, test: ast.expr) -> ast.expr | None:
             for group in groups
             if group is not None
             for guard in group.site.guards
-            if not guard.exits
-            and guard.value.variance is not Variance.UNIFORM
-            and mentions_rank(guard.node)
+            if not guard.exits and any(map(_tells_ranks_apart, _terms(guard.node)))
         ),
         None,
     )
+
+
+def _terms(test: ast.expr) -> Iterator[ast.expr]:
+    """What a condition is put together of by `and`, `or` and `not`."""
+    match test:
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _terms(value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _terms(operand)
+        case _:
+            yield test
+
+
+def _tells_ranks_apart(test: ast.expr) -> bool:
+    """Whether a test is of the rank's number: `local_rank != -1` holds on all ranks of a launch."""
+    match test:
+        case ast.Compare(ops=[op], comparators=[right]) if asks_if_missing(op, right) is not None:
+            return False
+    return mentions_rank(test)
 
 
 def _asks_for_all(test: ast.expr, empty: bool) -> bool:

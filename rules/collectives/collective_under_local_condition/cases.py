@@ -352,13 +352,13 @@ def asked_by_some(model, loader, optimizer, args):
     return 0
 
 
-def asked_by_all(model, loader, optimizer):
+def asked_by_all(model, loader, optimizer, args):
     model = DistributedDataParallel(model)
     for batch in loader:
         loss = model(batch).mean()
         loss.backward()
         optimizer.step()
-        if dist.get_world_size() > 1:
+        if args.local_rank != -1:
             if math.isnan(loss.item()):  # expect: DL103
                 return -1
     return 0
