@@ -164,6 +164,7 @@ class SaveAdapter(TrainerCallback):
 
 
 def with_a_hook(accelerator: Accelerator, model):
+    # Under DDP the hook is handed the bare models (accelerate 1.15.0 accelerator.py:1811, run on two ranks): it writes.
     def save_model_hook(models, weights, output_dir):
         for m in models:
             m.save_pretrained(os.path.join(output_dir, "unet"))  # expect: DL301
