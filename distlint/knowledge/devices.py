@@ -25,6 +25,16 @@ SPREAD_MODELS: frozenset[str] = frozenset(
 none of them."""
 
 
+MAKE_CURRENT: dict[str, str] = {
+    # `PartialState.__init__` calls `set_device()`, where a launcher says that there are several processes.
+    "accelerate.PartialState": "accelerate 1.15.0 accelerate/state.py:309, :819",
+    "accelerate.Accelerator": "accelerate 1.15.0 accelerate/state.py:309, :819",
+    # `__post_init__` reads `self.device`, which makes a `PartialState`: when the arguments are made, not when they are read.
+    "transformers.TrainingArguments": "transformers 5.23.0 transformers/training_args.py:1661, :1901",
+}
+"""What makes the GPU of a process, by its local rank, the current one when it is constructed, with its source."""
+
+
 class DeviceCall(NamedTuple):
     """A call that takes or chooses a device."""
 

@@ -827,15 +827,17 @@ OF_ENGINES: frozenset[str] = _ENGINE - _names(
 _NOT_TRAINING = (
     "add_", "delete_", "detokeniz", "disable_", "enable_", "from_", "generate", "get_", "gradient_checkpointing_",
     "init_", "is_", "load", "merge_", "num_", "prepare_inputs_for_generation", "print_", "push_", "reorder_cache",
-    "resize_", "sample", "save", "set_", "tie_", "tokeniz", "unload", "unmerge_", "update_model_kwargs_for_generation",
+    "resize_", "sample", "save", "set_", "tie_", "tokeniz", "unload", "unmerge_", "update_and_allocate",
+    "update_model_kwargs_for_generation",
 )  # fmt: skip
 
 
 def trains_nothing(method: str) -> bool:
     """Whether a method's name says that no gradient flows through its result: `save_pretrained`,
     `generate`, `resize_token_embeddings`, `get_input_embeddings` (transformers 5.23.0
-    transformers/modeling_utils.py, transformers/generation/utils.py; peft 0.21.2 peft/peft_model.py), and
-    what every module has but `forward`."""
+    transformers/modeling_utils.py, transformers/generation/utils.py; peft 0.21.2 peft/peft_model.py),
+    `update_and_allocate`, which masks weights by gradients that are there (peft 0.21.2
+    peft/tuners/adalora/model.py:328), and what every module has but `forward`."""
     of_module = method in MODULE_ATTRIBUTES and method != "forward"
     return of_module or method.lstrip("_").startswith(_NOT_TRAINING)
 

@@ -215,11 +215,12 @@ def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict
     """
     fixes = [finding.fix for _, finding in together if finding.fix is not None]
     sites = [site for site, _ in together]
-    if len(sites) < _SEVERAL:
+    if len(sites) < _SEVERAL and not _of_one_statement(sites):
         return {}
     function = sites[0].function
     receiver = ast.unparse(sites[0].node.value).removesuffix(".module")
-    name = f"unwrapped_{receiver.rpartition('.')[2]}"
+    last, text = receiver.rpartition(".")[2], function.module.source.text
+    name = next((n for n in (f"unwrapped_{last}", f"inner_{last}") if n not in text), "")
     loaded = _loaded_beside(function, receiver)
     statements = [site.statement for site in sites] + [
         next(s for s in _innermost_first(function) if _holds(s, each)) for each in loaded
@@ -228,7 +229,7 @@ def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict
     if (
         first is None
         or not receiver.replace(".", "").isidentifier()
-        or name in function.module.source.text
+        or not name
         or _changes(function, {receiver}, _line_above(first))
         or _may_be_none(function, receiver)
     ):
@@ -246,6 +247,11 @@ def _shared(model: Model, together: list[tuple[AttributeSite, Finding]]) -> dict
         edits,
     )
     return {id(finding): fix for _, finding in together}
+
+
+def _of_one_statement(sites: list[AttributeSite]) -> bool:
+    """Whether all of several reads stand in one expression: `model.resize(model.peft_config["default"].sizes)`."""
+    return len({site.node.lineno for site in sites}) == 1 < len({id(site.node) for site in sites})
 
 
 def _innermost_first(function: Function) -> list[ast.stmt]:

@@ -195,7 +195,17 @@ RANK = dist.get_rank() if dist.is_initialized() else 0
 """
 
 
-@pytest.mark.parametrize(("before", "reported"), [("", False), ("!torchrun train.py\n", True)])
+@pytest.mark.parametrize(
+    ("before", "reported"),
+    [
+        ("", False),
+        ("!torchrun train.py\n", True),
+        # Alpaca-CoT bd46c44 peft/examples/int8_training/peft_bnb_whisper_large_v2_training.ipynb
+        ("import gradio as gr\ngr.Interface(run).launch(share=True)\n", False),
+        ("import gradio as gr\njobs.launch(run, 2)\n", True),
+        ("jobs.launch()\n", True),
+    ],
+)
 def test_the_kernel_of_a_notebook_has_one_rank(
     before: str, reported: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,6 +57,8 @@ _STARTED_IN_NOTEBOOK: Final = re.compile(
     r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
 )
 """What starts several processes from a notebook, names them in it, or makes a module of it (nbdev)."""
+_SHOWS_PAGE: Final = re.compile(r"\.launch\(\s*(?:\)|\w+\s*=)")
+"""`launch()` of a page of gradio's, which is handed no function that processes would run."""
 _LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 _PLAIN: Final = frozenset({"int", "str", "getattr", "vars", "get"})
 """Calls that give back what they are given, or an option of it."""
@@ -176,9 +178,15 @@ def is_one_kernel(module: Module) -> bool:
     """Whether a file is a notebook that starts no processes beside its own, whatever the libraries can do that it uses.
 
     audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel. maskrcnn-benchmark
-    57eec25 demo/shapes_pruning.ipynb: `import torch.distributed as dist`, in functions that ask for ranks.
+    57eec25 demo/shapes_pruning.ipynb: `import torch.distributed as dist`, in functions that ask for ranks. Alpaca-CoT
+    bd46c44 peft/examples/int8_training/peft_bnb_whisper_large_v2_training.ipynb: `iface.launch(share=True)` at its end.
     """
-    return module.path.endswith(_NOTEBOOK) and not _STARTED_IN_NOTEBOOK.search(module.source.text)
+    if not module.path.endswith(_NOTEBOOK):
+        return False
+    text = module.source.text
+    if "gradio" in text:
+        text = _SHOWS_PAGE.sub("", text)
+    return not _STARTED_IN_NOTEBOOK.search(text)
 
 
 def says_nothing(program: Program, guard: Guard) -> bool:

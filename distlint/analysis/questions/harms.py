@@ -78,7 +78,8 @@ _LOGS: Final = re.compile(r"(?i)handler$|^add_sink$")
 
 def harm_of(live: LiveProgram, found: FileCall) -> Harm | None:
     """What shows that several ranks which write a file do harm; None where nothing does."""
-    return next((harm for each in _WITNESSES if (harm := each(live, found)) is not None), None)
+    witnesses = _OF_MAIN if _parts_of_main(found) else _WITNESSES
+    return next((harm for each in witnesses if (harm := each(live, found)) is not None), None)
 
 
 def _fails(_: LiveProgram, found: FileCall) -> Harm | None:
@@ -276,30 +277,48 @@ def _is_emptied(_: LiveProgram, found: FileCall) -> Harm | None:
     """A file that each rank opens, and empties, though rank 0 alone writes into it.
 
     d2go f4ac156 projects_oss/detr/main.py:342: `with PathManager.open(path, "wb") as f:`, and `if args.gpu == 0 and …:`
-    around the save.
+    around the save. Not where a model answers in between: who comes that late has not run it.
+    TencentPretrain ed79843 scripts/generate_lm_deepspeed.py:67: a text is generated behind `open(…, "w")`.
     """
-    site = found.site
-    handle = handle_of(site)
-    if site.name not in sinks.OPENS or handle is None:
-        return None
-    uses = {
-        id(node)
-        for node in while_open(site)
-        if isinstance(node, ast.Name) and node.id == handle and isinstance(node.ctx, ast.Load)
-    }
-    left = {
-        id(part)
-        for node in while_open(site)
-        if _is_left_to_main(node)
-        for part in walk(node)
-        if id(part) in uses
-    }
-    if not uses or left != uses:
+    parts = _parts_of_main(found)
+    if not parts or _runs_model_above(found.site, min(part.lineno for part in parts)):
         return None
     return Harm("one that opens it a little later empties what rank 0 has written by then")
 
 
-def _is_left_to_main(node: ast.AST) -> bool:
+def _runs_model_above(site: CallSite, line: int) -> bool:
+    """Whether a loop in front of a line runs a model while a file is open."""
+    return any(
+        isinstance(node, ast.Call) and _RUNS_MODEL.search(last_name(node.func))
+        for loop in while_open(site)
+        if isinstance(loop, ast.For | ast.While)
+        and site.node.lineno < loop.lineno <= (loop.end_lineno or loop.lineno) < line
+        for node in walk(loop)
+    )
+
+
+def _parts_of_main(found: FileCall) -> list[ast.If | ast.Call]:
+    """What rank 0 alone does with a file that all open; nothing where the others do anything with it, too."""
+    site = found.site
+    handle = handle_of(site)
+    if site.name not in sinks.OPENS or handle is None:
+        return []
+    nodes = list(while_open(site))
+    uses = {
+        id(node)
+        for node in nodes
+        if isinstance(node, ast.Name) and node.id == handle and isinstance(node.ctx, ast.Load)
+    }
+    held = {
+        part: {id(inner) for inner in walk(part)} & uses
+        for part in nodes
+        if isinstance(part, ast.If | ast.Call) and _is_left_to_main(part)
+    }
+    left = {use for inside in held.values() for use in inside}
+    return [part for part, inside in held.items() if inside] if left == uses else []
+
+
+def _is_left_to_main(node: ast.If | ast.Call) -> bool:
     """Whether a statement or a call does something on rank 0 alone: `if rank == 0:`, `save_on_master(…)`."""
     match node:
         case ast.If(test=test, orelse=[]):
@@ -402,3 +421,5 @@ _WITNESSES: Final[tuple[Callable[[LiveProgram, FileCall], Harm | None], ...]] = 
     _is_large,
 )
 """What shows a harm, what tells most about it first."""
+_OF_MAIN: Final = (_fails, _is_fetched, _is_a_share, _is_emptied, _is_read)
+"""What shows a harm where the other ranks only open the file: nothing of theirs is in it."""

@@ -47,7 +47,8 @@ where the ranks cannot be shown to part in this way alone: other collectives or 
 ## Known limits
 Preview: only failures of known calls count, those of the network and of processes also below the call in
 the `try`. A handler that raises again on all ranks is right, and silent, and so is a `finally` that takes
-the rank that failed through the collective. A forward counts where the program shows what
+the rank that failed through the collective, and a flag set by the handler, for which the rank makes up for the collective
+behind the `try`. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
 sharded model counts where the program or its launch files speak of FSDP or DeepSpeed. Information where the call only looks
 into a folder (`os.listdir`), which is there for all ranks of a machine or for none.
@@ -80,6 +81,7 @@ from distlint.knowledge.failures import LOOKS_AT_FOLDERS
 from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
+from .catching_up import catches_up
 from .making_good import makes_good
 from .repeating import fails_again, is_installed_or_raised
 
@@ -109,7 +111,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if is_installed_or_raised(divergence.function, node):
             continue
-        if makes_good(model, divergence.function, node):
+        if makes_good(model, divergence.function, node) or catches_up(model, divergence):
             continue
         # Ranks of which one does not load go on apart in every mode.
         loads = divergence.event.op in _LOADS

@@ -155,6 +155,34 @@ def by_its_text(model, loader, optimizer):
             optimizer.zero_grad()
 
 
+def batch_noted(model, loader, optimizer):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        failed = False
+        try:
+            model(batch).sum().backward()
+        except torch.cuda.OutOfMemoryError:  # expect: DL105
+            failed = True
+        if failed:
+            optimizer.zero_grad()
+        optimizer.step()
+
+
+def caught_up_on_the_other_arm(model, loader, optimizer, kept):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        failed = False
+        try:
+            model(batch).sum().backward()
+        except torch.cuda.OutOfMemoryError:  # expect: DL105
+            failed = True
+        if failed:
+            optimizer.zero_grad()
+        else:
+            makes_up(model, kept)
+        optimizer.step()
+
+
 def raises_on_main(archive, folder):
     if dist.get_rank() == 0:
         try:
@@ -384,6 +412,26 @@ def out_of_memory_ends_it(model, batch):
     except torch.cuda.OutOfMemoryError:
         logger.error("out of memory: take a smaller batch")
         raise
+
+
+def caught_up(model, loader, optimizer, kept):
+    # ParlAI a29567f parlai/core/torch_generator_agent.py:806
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        try:
+            model(batch).sum().backward()
+            failed = False
+        except RuntimeError as error:
+            if "out of memory" not in str(error):
+                raise
+            failed = True
+        if failed:
+            makes_up(model, kept)
+        optimizer.step()
+
+
+def makes_up(model, kept):
+    (0 * model(kept).sum()).backward()
 
 
 def out_of_memory_on_one_process(model, batches):

@@ -40,7 +40,8 @@ every rank can (`all_ranks`).
 
 ## Fix safety
 Unsafe: ranks now take the branch together, which is another behaviour, and every evaluation of the
-condition is one small collective. It is only shown where ranks may not all come to the condition.
+condition is one small collective. It is only shown where ranks may not all come to the condition; under a test of the
+rank the advice names the line in front of which all can be asked.
 
 ## Known limits
 A batch counts as the rank's own only where its values or its length show: an attribute or an argument of
@@ -62,7 +63,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, source_of, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import asks_if_missing, mentions_rank, own_nodes
 from distlint.analysis.questions.computed import is_computed_from
 from distlint.analysis.questions.ending import ends_the_job, fails
 from distlint.analysis.questions.evaluation_forwards import first_alone_waits
@@ -231,6 +232,13 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
         return Fix(Applicability.DISPLAY, "Count the rounds in a variable that all ranks have")
     empty = origin is not None and origin.kind == TENSOR_SIZE
     name = "all_ranks" if _asks_for_all(test, empty) else "any_rank"
+    if (arm := _arm_of_some(model, test)) is not None:
+        # bts 5e3406b pytorch/bts_main.py:462: the others would wait for nobody, or nobody for them.
+        return Fix(
+            Applicability.DISPLAY,
+            f"Ask all ranks in front of `if {text_of(arm)}` (line {arm.lineno}), under which some alone come here: "
+            f"`{name}(condition)`",
+        )
     text = source_of(divergence.module, test)
     site = divergence.event.site
     split = site is None or any(
@@ -248,6 +256,41 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
             # (trl 1.16.0 trl/experimental/sdpo/sdpo_trainer.py:1204: an empty mask).
             advice += ", by which all ranks leave here where one does"
     return Fix(Applicability.UNSAFE, advice, (edit,))
+
+
+def _arm_of_some(model: Model, test: ast.expr) -> ast.expr | None:
+    """The first test of the rank in force where a condition is asked: what needs all ranks would hang under it."""
+    groups = [model.call_at(node) for node in walk(test) if isinstance(node, ast.Call)]
+    return next(
+        (
+            guard.node
+            for group in groups
+            if group is not None
+            for guard in group.site.guards
+            if not guard.exits and any(map(_tells_ranks_apart, _terms(guard.node)))
+        ),
+        None,
+    )
+
+
+def _terms(test: ast.expr) -> Iterator[ast.expr]:
+    """What a condition is put together of by `and`, `or` and `not`."""
+    match test:
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _terms(value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _terms(operand)
+        case _:
+            yield test
+
+
+def _tells_ranks_apart(test: ast.expr) -> bool:
+    """Whether a test is of the rank's number: `local_rank != -1` holds on all ranks of a launch."""
+    match test:
+        case ast.Compare(ops=[op], comparators=[right]) if asks_if_missing(op, right) is not None:
+            return False
+    return mentions_rank(test)
 
 
 def _asks_for_all(test: ast.expr, empty: bool) -> bool:

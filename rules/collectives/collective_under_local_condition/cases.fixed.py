@@ -339,6 +339,32 @@ def after_a_time_in_a_tensor(batches, limit, start):
         dist.all_reduce(batch)
 
 
+def asked_by_some(model, loader, optimizer, args):
+    # bts 5e3406b pytorch/bts_main.py:464: advice alone, since the others do not come to the question
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        if not args.several or args.rank % args.per_machine == 0:
+            print(loss)
+            if math.isnan(loss.item()):  # expect: DL103
+                return -1
+    return 0
+
+
+def asked_by_all(model, loader, optimizer, args):
+    model = DistributedDataParallel(model)
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        if args.local_rank != -1:
+            if any_rank(math.isnan(loss.item())):  # expect: DL103
+                return -1
+    return 0
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,8 @@ model, optimizer = accelerator.prepare(model, optimizer)
 or no `device_map` at all, where the model is not quantised.
 
 ## Fix safety
-Unsafe: on one process the model no longer spreads over several GPUs.
+Unsafe: on one process the model no longer spreads over several GPUs. Where the function makes an `Accelerator`, or asks where
+the parts of the model are (`hf_device_map`), one process keeps the map.
 
 ## Known limits
 The model has to be loaded in the function, or at the top level of the file, where it is prepared; a Trainer's
@@ -70,6 +71,7 @@ LITERALS = ()
 
 _DISTRIBUTES = frozenset({"ddp", "fsdp1", "fsdp2", "accelerate", "deepspeed", "fabric"})
 _TRAINER = "transformers.Trainer"
+_ACCELERATOR = "accelerate.Accelerator"
 _COUNTS = re.compile(r"(num_processes|world_size|get_world_size\(\)) > 1")
 
 
@@ -179,18 +181,38 @@ def _fix(site: CallSite, calls: list[CallSite]) -> Fix:
     accelerators = [
         name
         for name, values in assignments(site.function).items()
-        for made in calls
-        if made.name == "accelerate.Accelerator"
-        and len(values) == 1
-        and values[0] is made.node
-        and made.node.lineno < site.node.lineno
+        if len(values) == 1
+        and values[0].lineno < site.node.lineno
+        and all(
+            any(arm is made.node for made in calls if made.name == _ACCELERATOR)
+            for arm in _arms(values[0])
+        )
     ]
     several = _as_elsewhere(site)
     if accelerators and not several:
         name = accelerators[0]
         # Otter 1e7eb9a pipeline/train/pretraining_cc3m.py:339: one process keeps the model on all of its GPUs.
         several = f'{{"": {name}.local_process_index}} if {name}.num_processes > 1'
+    if not several and _takes_parts(site):
+        several = '{"": $rank_info().local_rank} if $rank_info().world_size > 1'
     return _fix_of(site.node, several)
+
+
+def _arms(value: ast.expr) -> list[ast.expr]:
+    """What an expression may give: `Accelerator(log_with="wandb") if tracked else Accelerator()`."""
+    return [*_arms(value.body), *_arms(value.orelse)] if isinstance(value, ast.IfExp) else [value]
+
+
+def _takes_parts(site: CallSite) -> bool:
+    """Whether a function also works on one process that has spread the model: it asks where the parts are.
+
+    Alpaca-CoT bd46c44 peft/examples/int8_training/peft_adalora_whisper_large_training.py:548:
+    `if len(set(model.hf_device_map.values())) > 1:`, in front of `prepare()`.
+    """
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in devices.SPREAD_MODELS
+        for node in own_nodes(site.function)
+    )
 
 
 def _as_elsewhere(site: CallSite) -> str:

@@ -47,6 +47,22 @@ def beside_one_that_asks(name, optimizer):
     return accelerator.prepare(model, optimizer)
 
 
+def spread_by_one_process(name, optimizer, tracked):
+    # Alpaca-CoT bd46c44 peft/examples/int8_training/peft_adalora_whisper_large_training.py:541
+    accelerator = Accelerator(log_with="wandb") if tracked else Accelerator()
+    model = AutoModelForCausalLM.from_pretrained(name, device_map={"": accelerator.local_process_index} if accelerator.num_processes > 1 else "auto")  # expect: DL507
+    if len(set(model.hf_device_map.values())) > 1:
+        print("several parts")
+    return accelerator.prepare(model, optimizer)
+
+
+def spread_or_wrapped(name):
+    model = AutoModelForCausalLM.from_pretrained(name, device_map={"": rank_info().local_rank} if rank_info().world_size > 1 else "auto")  # expect: DL507
+    if len(set(model.hf_device_map.values())) > 1:
+        return model
+    return DDP(model)
+
+
 # Correct
 
 
@@ -64,6 +80,20 @@ def own_device(name, optimizer):
         name, device_map={"": accelerator.local_process_index}
     )
     return accelerator.prepare(model, optimizer)
+
+
+def spread_on_one_process_alone(name, optimizer):
+    accelerator = Accelerator()
+    own = {"": accelerator.local_process_index} if accelerator.num_processes > 1 else "auto"
+    model = AutoModelForCausalLM.from_pretrained(name, device_map=own)
+    if len(set(model.hf_device_map.values())) > 1:
+        print("several parts")
+    return accelerator.prepare(model, optimizer)
+
+
+def counts_its_parts(name, text):
+    model = AutoModelForCausalLM.from_pretrained(name, device_map="auto")
+    return len(set(model.hf_device_map.values())), model.generate(text)
 
 
 def inference(name, text):

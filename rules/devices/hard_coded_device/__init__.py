@@ -34,7 +34,8 @@ or `accelerator.device`; or `torch.cuda.set_device(local_rank)` first, after whi
 Unsafe: the tensors move. On one process the device is the same.
 
 ## Known limits
-Silent under a test of the rank, under a test for a model that one process has spread over its GPUs, where another
+Plain `"cuda"` is right below what makes the rank's GPU the current one: `Accelerator()`, `PartialState()` and `TrainingArguments(...)`,
+also by `HfArgumentParser`, when they are constructed. Silent under a test of the rank, under a test for a model that one process has spread over its GPUs, where another
 line calls `set_device` in the program, and where the launcher gives each process one GPU by CUDA_VISIBLE_DEVICES in
 the same program.
 
@@ -57,6 +58,7 @@ from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.cuda_start import constant_device
+from distlint.analysis.questions.current_device import is_current
 from distlint.analysis.questions.launched import one_gpu_each
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -113,6 +115,8 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             node, device = _device(site.function, site.node, site.name)
             if device is None or (device != "cuda:0" and site.function not in groups):
+                continue
+            if device != "cuda:0" and is_current(model, site):
                 continue
             if chosen is None:
                 chosen = _chosen_around(model, module)

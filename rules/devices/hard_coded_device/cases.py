@@ -1,12 +1,14 @@
 """Devices that are the same for every rank, and others."""
 
 import os
+from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from accelerate import Accelerator
+from accelerate import Accelerator, PartialState
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
+from transformers import HfArgumentParser, TrainingArguments
 
 # Bugs
 
@@ -61,6 +63,48 @@ def by_a_variable(x):
     return x
 
 
+@dataclass
+class Options(TrainingArguments):
+    folder: str = ""
+
+
+def options_of_the_run():
+    parser = HfArgumentParser((Paths, Options))
+    paths, options = parser.parse_args_into_dataclasses()
+    return paths, options
+
+
+@dataclass
+class Paths:
+    folder: str = ""
+
+
+def above_the_arguments(model):
+    # what is chosen further down is too late for it
+    dist.init_process_group("nccl")
+    model.cuda()  # expect: DL503
+    return model, Options(folder="out")
+
+
+def first_beside_the_arguments(model):
+    dist.init_process_group("nccl")
+    paths, options = options_of_the_run()
+    return model.to("cuda:0"), paths, options  # expect: DL503
+
+
+def under_a_test(model, evaluates):
+    dist.init_process_group("nccl")
+    if evaluates:
+        options_of_the_run()
+    return model.cuda()  # expect: DL503
+
+
+def paths_alone(model):
+    dist.init_process_group("nccl")
+    (paths,) = HfArgumentParser(Paths).parse_args_into_dataclasses()
+    return model.cuda(), paths  # expect: DL503
+
+
 def collated(batch):
     # Chinese-Vicuna tools/application/chatglm_lora_finetune.py:131
     device = "cuda:0"
@@ -76,6 +120,21 @@ def loaded(data, model):
 
 
 # Correct
+
+
+def below_the_arguments(model, teacher):
+    # LLM-QAT 5ef1289 train.py:71: the arguments make the rank's device the current one when they are constructed
+    dist.init_process_group("nccl")
+    paths, options = options_of_the_run()
+    if options.folder:
+        teacher.cuda()
+    return model.to("cuda"), paths
+
+
+def below_the_state(model):
+    dist.init_process_group("nccl")
+    PartialState()
+    return model.cuda()
 
 
 def collated_on_the_cpu(batch):

@@ -33,7 +33,7 @@ A warning where something shows the harm:
 | what each has drawn without one seed for all | a mixture may be left |
 | what names the rank, `TrainerState`, what `Trainer.evaluate()` returns (with how long it took) | lines of another length: the end of one stands behind another's |
 | a log, or answers of a model one after the other, in a file opened with "w" | the lines of one stand over those of the others |
-| a file that all open with "w" or "wb", and rank 0 alone writes into | who opens it later empties it |
+| a file that all open with "w" or "wb", and rank 0 alone writes into, before a loop runs a model | who opens it later empties it |
 | an array that all map with "w+" | each sets to zero what another has filled in |
 | weights, arrays, videos, unpacked archives | it takes long; a job that ends meanwhile leaves half of it |
 | `os.symlink`, `shutil.copytree`, `open(path, "x")` | FileExistsError on all ranks but one |

@@ -164,6 +164,7 @@ class SaveAdapter(TrainerCallback):
 
 
 def with_a_hook(accelerator: Accelerator, model):
+    # Under DDP the hook is handed the bare models (accelerate 1.15.0 accelerator.py:1811, run on two ranks): it writes.
     def save_model_hook(models, weights, output_dir):
         for m in models:
             m.save_pretrained(os.path.join(output_dir, "unet"))  # expect: DL301
@@ -1538,6 +1539,35 @@ def opened_by_all(folder, model, epoch):
         with open(path, "wb") as file:  # expect: DL301
             if dist.get_rank() == 0:
                 torch.save(model.state_dict(), file)
+
+
+def drawn_into_what_main_writes(folder, model, tokens):
+    # the draw of the others is in no file; who opens it later empties it all the same
+    dist.barrier()
+    drawn = torch.multinomial(tokens, 1)
+    with open(f"{folder}/drawn.txt", "w") as file:  # expect: DL301
+        if dist.get_rank() == 0:
+            file.write(str(drawn.item()))
+
+
+def generated_while_open(folder, model, tokens):
+    # TencentPretrain ed79843 scripts/generate_lm_deepspeed.py:67: who comes a whole text late? (information)
+    dist.barrier()
+    with open(f"{folder}/text.txt", "w") as file:  # expect: DL301
+        for _ in range(64):
+            scores = model(tokens)
+            tokens = torch.cat([tokens, torch.multinomial(scores, 1)])
+        if dist.get_rank() == 0:
+            file.write(str(tokens.tolist()))
+
+
+def generated_and_written_by_all(folder, model, tokens):
+    dist.barrier()
+    with open(f"{folder}/text.txt", "w") as file:  # expect: DL301
+        for _ in range(64):
+            scores = model(tokens)
+            tokens = torch.cat([tokens, torch.multinomial(scores, 1)])
+        file.write(str(tokens.tolist()))
 
 
 def opened_by_one(folder, model, scenes):

@@ -36,6 +36,9 @@ class Whole(nn.Module):
     look_close: object
     head_width: object
     num_experts: object
+    update_and_allocate: object
+    resize_by_pattern: object
+    sizes: object
     get_position_ids: object
     save_memory: object
     synthesise: object
@@ -796,6 +799,24 @@ class ScalesWhatIsShared:
         if hasattr(self.model, "shared_layers"):  # expect: DL201
             for weight, times in self.model.shared_layers:
                 weight.grad.div_(times)
+
+
+def budget_behind_backward(model, loader, optimizer):
+    # Alpaca-CoT bd46c44 peft/examples/int8_training/peft_adalora_whisper_large_training.py:689: it runs no layers
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    for step, batch in enumerate(loader):
+        accelerator.backward(model(batch).loss)
+        optimizer.step()
+        model.update_and_allocate(step)  # expect: DL201
+        optimizer.zero_grad()
+
+
+def twice_in_one_line(model):
+    # the same file, line 753
+    model = Accelerator().prepare(model)
+    model.train()
+    model.resize_by_pattern(model.sizes["default"].pattern, "default")  # expect: DL201, DL201
 
 
 # Correct
