@@ -419,3 +419,44 @@ def test_a_script_that_sets_the_number_of_processes_to_one(
 ) -> None:
     """muzic 2b87396 getmusic/track_generation.py:600, and position_generation.py:697."""
     assert ("run" in entered(settings(first, more))) is several
+
+
+@pytest.mark.parametrize(
+    ("model", "joins", "otherwise", "several"),
+    [
+        ("nn.DataParallel(net.cuda())", "", "work(0, options)", False),
+        ("nn.DataParallel(net.cuda(), device_ids=[gpu])", "", "work(0, options)", True),
+        ("net.cuda(gpu)", "", "work(0, options)", True),
+        ("nn.DataParallel(net.cuda())", "", "print('no GPU')", True),
+        (
+            "nn.DataParallel(net.cuda())",
+            "dist.init_process_group('nccl')",
+            "work(0, options)",
+            True,
+        ),
+    ],
+)
+def test_a_left_over_spawn_of_a_worker_with_all_gpus(
+    model: str, joins: str, otherwise: str, several: bool
+) -> None:
+    text = f"""
+        import torch.nn as nn
+
+        def work(gpu, options):
+            {joins or "pass"}
+            net = build(options)
+            net = {model}
+            for epoch in range(options.epochs):
+                train(net)
+                torch.save(net.state_dict(), options.path)
+
+        def main(options):
+            if options.multiprocessing_distributed:
+                mp.spawn(work, nprocs=options.gpus, args=(options,))
+            else:
+                {otherwise}
+
+        if __name__ == "__main__":
+            main(read())
+        """
+    assert ("work" in entered(text)) is several

@@ -222,3 +222,50 @@ def test_who_makes_every_group_meets_here(
         "other.py": other,
     }
     assert findings_in("DL504", tmp_path, files, capsys) == found
+
+
+OF_ITS_DEVICES = """
+RANK = int(os.environ.get("RANK", -1))
+
+
+class Trainer:
+    def __init__(self, options):
+        self.options = options
+
+    def train(self):
+        if self.options.devices:
+            size = len(self.options.devices.split(","))
+        elif torch.cuda.is_available():
+            size = torch.cuda.device_count()
+        else:
+            size = 0
+        self.fit(size)
+
+    def fit(self, size):
+        self.join(size)
+        print(self.options)
+
+    def join(self, size):
+        dist.init_process_group("nccl", rank=RANK, world_size=size)
+        torch.cuda.set_device(int(os.environ["RANK"]))
+"""
+BY_THE_LAUNCHER = OF_ITS_DEVICES.replace("torch.cuda.device_count()", 'int(os.environ["SIZE"])')
+OF_ALL_MACHINES = OF_ITS_DEVICES.replace("self.fit(size)", "self.fit(size * self.options.machines)")
+OF_A_CONSTANT = OF_ITS_DEVICES.replace("self.fit(size)", "self.fit(16)")
+OF_THE_ENVIRONMENT = OF_ITS_DEVICES.replace(", world_size=size", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "loud"),
+    [
+        (OF_ITS_DEVICES, False),
+        (BY_THE_LAUNCHER, True),
+        (OF_ALL_MACHINES, True),
+        (OF_A_CONSTANT, True),
+        (OF_THE_ENVIRONMENT, True),
+    ],
+)
+def test_groups_as_large_as_this_machine_has_devices(
+    text: str, loud: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bool(lines_of("DL504", tmp_path, HEAD + text, capsys)) is loud

@@ -7,11 +7,12 @@ them: what they return is read from their last statement.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Final
 
-from distlint.analysis.program.definitions import Class, Function, dotted_name
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
@@ -25,6 +26,11 @@ _NEUTRAL: Final = frozenset({
     "state_dict", "to", "train",
 })  # fmt: skip
 """Methods that make no parameter trainable; those of requires_grad are read more closely."""
+_THAWS: Final = re.compile(
+    r"requires_grad(?!_\(False\)| = False)|_modules\[|setattr\(|(?<!self\.)(?:add_module|register_parameter)\(|adapter|peft"
+    r"|inject|attn_processor|\.train\(|unfreeze|thaw"
+)
+"""What of a function may make a parameter of a model trainable, or put trainable layers into it."""
 _LOOKS: Final = frozenset({"hasattr", "isinstance", "print", "type"})
 _DEPTH: Final = 3
 
@@ -39,10 +45,11 @@ def is_frozen(program: Program, function: Function, model: ast.expr) -> bool:
 def _is_frozen(program: Program, function: Function, path: str, end: int, depth: int) -> bool:
     since, value, index = 0, None, None
     certain = set(_straight(function.body))
+    other = _other_arms(function, end)
     frozen = False
     for statement in walk(function.node):
         line = getattr(statement, "end_lineno", 0)
-        if not isinstance(statement, ast.stmt) or not since <= line < end:
+        if not isinstance(statement, ast.stmt) or not since <= line < end or line in other:
             continue
         if _freezes(program, function, statement, path):
             if statement in certain:
@@ -60,7 +67,37 @@ def _is_frozen(program: Program, function: Function, path: str, end: int, depth:
                             frozen, value = True, None
     if value is not None and depth:
         frozen = _returns_frozen(program, function, value, index, depth - 1)
+    elif not since and depth and path in function.parameters:
+        frozen = _is_handed_frozen(program, function, path, depth - 1)
     return frozen and not _may_thaw(program, function, path, since, end)
+
+
+def _other_arms(function: Function, line: int) -> set[int]:
+    """The lines above that do not run where a line does: those of the `if` whose `else` it is in."""
+    return {
+        each
+        for node in walk(function.node)
+        if isinstance(node, ast.If) and node.orelse
+        if node.orelse[0].lineno <= line <= (node.orelse[-1].end_lineno or line)
+        for each in range(node.body[0].lineno, node.orelse[0].lineno)
+    }
+
+
+def _is_handed_frozen(program: Program, function: Function, path: str, depth: int) -> bool:
+    """Whether each call of a function hands it a frozen model for a parameter.
+
+    musubi-tuner 30c658c src/musubi_tuner/training/trainer_base.py:1520: one method loads the model and freezes it, and
+    `train()` hands it to the one that prepares it.
+    """
+    given = [
+        (user, argument_of(call, function, path)) for user, call in calls_of(program, function)
+    ]
+    return bool(given) and all(
+        model is not None
+        and bool(dotted_name(model))
+        and _is_frozen(program, user, dotted_name(model), model.lineno, depth)
+        for user, model in given
+    )
 
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -181,6 +218,10 @@ def _returns_frozen(
     if not isinstance(value, ast.Call):
         return False
     maker = program.resolve_dotted(function.module, dotted_name(value.func))
+    match value.func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if function.cls is not None:
+            makers = _methods(program, function.cls, name)
+            return bool(makers) and all(_gives_frozen(program, m, index, depth) for m in makers)
     match maker:
         case Class():
             return index is None and _keeps_frozen(program, maker, depth)
@@ -190,8 +231,18 @@ def _returns_frozen(
                 k.arg == flag and isinstance(k.value, ast.Constant) and k.value.value is False
                 for k in value.keywords
             )
-    if not isinstance(maker, Function):
-        return False
+    return isinstance(maker, Function) and _gives_frozen(program, maker, index, depth)
+
+
+def _methods(program: Program, cls: Class, name: str) -> list[Function]:
+    """The methods that a name may be of on the objects of a class: its own or a base's, and those that override it."""
+    own = program.find_method(cls, name)
+    below = (each.methods.get(name) for each in program.subclasses(cls))
+    return [method for method in (own, *below) if method is not None]
+
+
+def _gives_frozen(program: Program, maker: Function, index: int | None, depth: int) -> bool:
+    """Whether a function freezes what it returns, or the part of it at an index."""
     returns = [n.value for n in walk(maker.node) if isinstance(n, ast.Return)]
     if len(returns) != 1 or returns[0] is None:
         return False
@@ -231,10 +282,15 @@ def _keeps_frozen(program: Program, cls: Class, depth: int) -> bool:
 
 def _may_thaw(program: Program, function: Function, path: str, start: int, end: int) -> bool:
     """Whether a parameter may become trainable between two lines: adapters, a part, unknown code."""
+    other = _other_arms(function, end)
     for statement in walk(function.node):
         if not isinstance(statement, ast.stmt) or statement.lineno <= start:
             continue
-        if (statement.end_lineno or end) >= end or _freezes(program, function, statement, path):
+        if (
+            statement.lineno in other
+            or (statement.end_lineno or end) >= end
+            or _freezes(program, function, statement, path)
+        ):
             continue
         parents = {id(c): p for p in walk(statement) for c in children(p)}
         for node in walk(statement):
@@ -243,6 +299,7 @@ def _may_thaw(program: Program, function: Function, path: str, start: int, end: 
                 and isinstance(node.ctx, ast.Load)
                 and dotted_name(node) == path
                 and _thaws(node, parents, statement)
+                and not _is_left_frozen(program, node, parents)
             ):
                 return True
     return False
@@ -261,3 +318,72 @@ def _thaws(node: ast.AST, parents: dict[int, ast.AST], statement: ast.stmt) -> b
         case ast.Return():
             return False
     return True
+
+
+def _is_left_frozen(program: Program, node: ast.expr, parents: dict[int, ast.AST]) -> bool:
+    """Whether a call is handed a model, or is one of its methods, and nothing of that name in the program thaws it.
+
+    A network of LoRA that keeps its layers for itself, and only takes the place of the model's calls (musubi-tuner 30c658c
+    src/musubi_tuner/networks/lora.py:133).
+    """
+    call = _call_with(node, parents)
+    if call is None:
+        return False
+    named = _called_by(program, call)
+    return bool(named) and not any(
+        _thaws_what_it_gets(program, function, call, node, _DEPTH) for function in named
+    )
+
+
+def _call_with(node: ast.AST, parents: dict[int, ast.AST]) -> ast.Call | None:
+    """The call that is handed an expression, or that is a method of it."""
+    outer = parents.get(id(node))
+    if isinstance(outer, ast.keyword | ast.Attribute):
+        outer = parents.get(id(outer))
+    return outer if isinstance(outer, ast.Call) else None
+
+
+def _thaws_what_it_gets(
+    program: Program, function: Function, call: ast.Call, model: ast.AST, depth: int
+) -> bool:
+    """Whether a function, or one of the program that it hands a model on to, has what makes parameters trainable."""
+    if _THAWS.search(_text(function)):
+        return True
+    if depth == 0:
+        return False
+    own = isinstance(call.func, ast.Attribute) and call.func.value is model
+    got = {
+        name
+        for place, name in enumerate(function.parameters)
+        if (place == 0 if own else argument_of(call, function, name) is model)
+    }
+    parents = {id(c): p for p in walk(function.node) for c in children(p)}
+    return any(
+        _thaws_what_it_gets(program, each, handed, node, depth - 1)
+        for node in walk(function.node)
+        if isinstance(node, ast.Name) and node.id in got
+        if (handed := _call_with(node, parents)) is not None
+        for each in _called_by(program, handed)
+        if each is not function
+    )
+
+
+def _called_by(program: Program, call: ast.Call) -> list[Function]:
+    """The functions of a program that a call may run, by their name."""
+    name = last_name(call.func)
+    return [] if name in _NEUTRAL else _named(program).get(name, [])
+
+
+@remembered
+def _named(program: Program) -> dict[str, list[Function]]:
+    """The functions of a program by name; a constructor by that of its class."""
+    found: dict[str, list[Function]] = {}
+    for function in program.functions():
+        cls = function.cls if function.name == "__init__" else None
+        found.setdefault(cls.name if cls is not None else function.name, []).append(function)
+    return found
+
+
+@remembered
+def _text(function: Function) -> str:
+    return ast.get_source_segment(function.module.source.text, function.node) or ""

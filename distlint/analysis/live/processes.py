@@ -21,7 +21,7 @@ from distlint.analysis.live.written_sizes import (
     written_sizes,
 )
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
-from distlint.analysis.program.linked import imported
+from distlint.analysis.program.linked import imported, imported_below
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, ends_process, own_nodes
@@ -76,6 +76,11 @@ _REPLICAS: Final = frozenset({"dp", "data_parallel_size"})
 """Without their number, what decides how many processes there are is the launcher."""
 _SPAWNS: Final = frozenset({"spawn", "start_processes", "notebook_launcher"})
 _STARTS: Final = frozenset({"init_process_group", "init_distributed"})
+_JOINS: Final = re.compile(
+    r"(?i:init\w*_?(?:process_group|dist(?!ance)|ddp|device_mesh|parallel)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?(?:init|set_?up))"
+    r"|Accelerator\(|PartialState\(|Trainer\(|Fabric\(|(?:deepspeed|hvd|bmt)\.init|DistributedDataParallel\("
+)
+"""What a file has that makes a process group, or needs one."""
 _LIGHTNING: Final = frozenset({"Fabric", "Trainer"})
 """What starts as many processes as it has `devices`, and refuses another number that a launcher has started."""
 _GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
@@ -247,10 +252,40 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
     for node in walk(body):
         if isinstance(node, ast.Call) and node.args and _may_launch(node):
             given = program.resolve_dotted(module, dotted_name(node.args[0]))
-            if isinstance(given, Function) and all(
-                _hands_to_one(use) for _, use in _uses(program, given)
+            if isinstance(given, Function) and (
+                all(_hands_to_one(use) for _, use in _uses(program, given))
+                or _has_all_devices(program, given)
             ):
                 yield given
+
+
+def _has_all_devices(program: Program, worker: Function) -> bool:
+    """Whether a worker that is started as one process or as several meets no other, and puts its model on all GPUs.
+
+    PFENet a505675 train.py:86: an option for several processes is left over, above `else: main_worker(…)`; the worker has
+    DataParallel without a list of devices, and nothing makes a process group.
+    """
+    return (
+        any(use.called for _, use in _uses(program, worker))
+        and any(
+            isinstance(statement, ast.Assign) and _is_on_all_devices(statement.value)
+            for statement in worker.body
+        )
+        and not any(_joins(each) for each in imported_below(program, worker.module))
+    )
+
+
+def _is_on_all_devices(value: ast.expr) -> bool:
+    match value:
+        case ast.Call(func=func, args=[_], keywords=[]):
+            return last_name(func) == "DataParallel"
+    return False
+
+
+@remembered
+def _joins(module: Module) -> bool:
+    """Whether a file makes a process group, or may."""
+    return _JOINS.search(module.source.text) is not None
 
 
 def _may_launch(call: ast.Call) -> bool:

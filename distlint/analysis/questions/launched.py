@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.linked import importers, linked, roots_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
@@ -66,6 +67,8 @@ _MAKES_GROUP: Final = re.compile(
 _OTHER_LAUNCHERS: Final = re.compile(
     r"torch\.distributed\.(?:launch|run)\b|torchrun|\bsrun\b|SLURM|WORLD_SIZE|nnodes"
 )
+_DEVICES: Final = re.compile(r"device|gpu", re.IGNORECASE)
+_MAX_CALLERS: Final = 3
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 
 
@@ -339,6 +342,48 @@ def _groups_by_local_rank(live: LiveProgram, module: Module) -> bool:
     return bool(ranks) and all(
         rank is not None and last_name(rank) == "local_rank" for rank in ranks
     )
+
+
+@remembered
+def groups_of_own_devices(live: LiveProgram, module: Module) -> bool:
+    """Whether all groups of the files around have as many ranks as this machine has devices: a rank of another machine
+    would not be among them.
+
+    yolov10 453c6e3 ultralytics/engine/trainer.py:229: `world_size` is the length of the list of devices, as in the command
+    by which the program starts its own ranks.
+    """
+    made = [made for each in linked(live.program, module) for made in groups_made(each)]
+    return bool(made) and all(
+        any(
+            keyword.arg == "world_size"
+            and _counts_devices(live, function, keyword.value, _MAX_CALLERS)
+            for keyword in call.keywords
+        )
+        for function, call in made
+    )
+
+
+def _counts_devices(live: LiveProgram, function: Function, size: ast.expr, depth: int) -> bool:
+    """Whether a number is that of the devices of a machine, or a constant where it is not."""
+    match size:
+        case ast.Call(func=ast.Name(id="len"), args=[listed]):
+            return _DEVICES.search(ast.unparse(listed)) is not None
+        case ast.Call(func=func):
+            return last_name(func) == "device_count"
+        case ast.Name(id=name) if name in function.parameters:
+            calls = calls_of(live.program, function) if depth else ()
+            given = [(user, argument_of(call, function, name)) for user, call in calls]
+            return bool(given) and all(
+                each is not None and _counts_devices(live, user, each, depth - 1)
+                for user, each in given
+            )
+        case ast.Name(id=name):
+            values = assignments(function).get(name, [])
+            counted = [value for value in values if not isinstance(value, ast.Constant)]
+            return bool(counted) and all(
+                _counts_devices(live, function, value, depth) for value in counted
+            )
+    return False
 
 
 def _groups_meet_here(live: LiveProgram, module: Module) -> bool:

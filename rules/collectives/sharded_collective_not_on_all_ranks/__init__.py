@@ -42,7 +42,8 @@ it (accelerate with FSDP, DeepSpeed with stage 3), the message names the first. 
 that stands beside the code keeps it whole (accelerate with MULTI_GPU, one process), the finding is information, as it
 is where neither the code nor a script or configuration beside it has a word of FSDP, DeepSpeed or tensor parallelism.
 Silent where hooks stand on the parameters before `prepare`, only LoRA's layers are prepared, or an average
-of the whole model is made before, and where the training steps call methods of the model past its wrapper and nothing
+of the whole model is made before, where each step averages `param.grad` by hand and a model is prepared alone (which
+DeepSpeed refuses), and where the training steps call methods of the model past its wrapper and nothing
 is prepared together with its optimizer: no sharded mode runs with these. Silent on calls of a model that the same
 function wraps below, on a copy of the model from before `prepare`, and on an evaluation of DDP without gradients behind
 which the next that ranks come to is a training step of the same model: it makes the one broadcast that stands between
@@ -75,6 +76,7 @@ from distlint.launch.engines import SHARDING, Engine
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
+from .by_hand import averages_by_hand
 from .modes import (
     cannot_be_sharded,
     copied_before,
@@ -133,6 +135,7 @@ def check(model: Model) -> Iterator[Finding]:
             cannot_be_sharded(model, divergence.function)
             or waits_before(divergence.function, divergence.anchor)
             or trains_past_wrapper(model, divergence.function)
+            or averages_by_hand(divergence.function)
         ):
             continue
         if not_wrapped_yet(model, site) or not_trained_yet(site) or copied_before(site):

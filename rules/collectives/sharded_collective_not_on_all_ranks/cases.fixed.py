@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 import torchvision
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedType
 from diffusers.loaders import AttnProcsLayers
 from distlint.runtime import save
 from ema_pytorch import EMA
@@ -363,6 +363,49 @@ def chosen_by_an_option(options, loader):
         print(net(next(iter(loader))))  # expect: DL106
 
 
+def averages_only_in_ddp(net, optimizer, loader, folder):
+    accelerator = Accelerator()
+    net = accelerator.prepare(net)
+    optimizer, loader = accelerator.prepare(optimizer, loader)
+    for batch in loader:
+        accelerator.backward(net(batch).mean())
+        if accelerator.distributed_type == DistributedType.MULTI_GPU:
+            for param in net.parameters():
+                param.grad = accelerator.reduce(param.grad, reduction="mean")
+        optimizer.step()
+    accelerator.save_state(folder)  # expect: DL106
+    accelerator.wait_for_everyone()
+
+
+def averages_beside_deepspeed(net, optimizer, loader, folder, options):
+    accelerator = Accelerator()
+    if options.deepspeed:
+        net, optimizer, loader = accelerator.prepare(net, optimizer, loader)
+    else:
+        net = accelerator.prepare(net)
+    for batch in loader:
+        accelerator.backward(net(batch).mean())
+        for param in net.parameters():
+            if param.grad is not None:
+                param.grad = accelerator.reduce(param.grad, reduction="mean")
+        optimizer.step()
+    accelerator.save_state(folder)  # expect: DL106
+    accelerator.wait_for_everyone()
+
+
+def averages_a_statistic(net, optimizer, loader, folder):
+    accelerator = Accelerator()
+    net = accelerator.prepare(net)
+    optimizer, loader = accelerator.prepare(optimizer, loader)
+    for batch in loader:
+        accelerator.backward(net(batch).mean())
+        for param in net.parameters():
+            print(accelerator.reduce(param.norm(), reduction="mean"))
+        optimizer.step()
+    accelerator.save_state(folder)  # expect: DL106
+    accelerator.wait_for_everyone()
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -653,3 +696,21 @@ def a_copy_that_is_prepared(net, optimizer, folder):
     average = copy.deepcopy(net)
     net, average, optimizer = accelerator.prepare(net, average, optimizer)
     accelerator.save_model(average, folder)  # expect: DL106
+
+
+def averages_gradients_by_hand(net, optimizer, loader, folder):
+    # FSDP has the gradients of shards, and DeepSpeed wants a loader with the model.
+    accelerator = Accelerator()
+    net = accelerator.prepare(net)
+    optimizer, loader = accelerator.prepare(optimizer, loader)
+    for batch in loader:
+        accelerator.backward(net(batch).mean())
+        if accelerator.sync_gradients:
+            if accelerator.distributed_type != DistributedType.NO:
+                for param in net.parameters():
+                    if param.grad is not None:
+                        param.grad = accelerator.reduce(param.grad, reduction="mean")
+        optimizer.step()
+    if accelerator.is_main_process:
+        accelerator.save_state(folder)
+    accelerator.wait_for_everyone()

@@ -34,7 +34,7 @@ where that variable goes on to a function or an object that chooses a device by 
 information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. But one that
 a constructor keeps is, where all who make such objects hand over the global rank. Nor
 are files that start a single machine (`MASTER_ADDR` set to localhost, a `TCPStore` there, `mp.spawn` where no machines are
-counted).
+counted), or whose groups are as large as this machine has devices.
 
 ## References
 - accelerate, commit 0cb1a334: "invalid device ordinal" from `process_index`, repaired by
@@ -55,6 +55,7 @@ from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.launched import (
+    groups_of_own_devices,
     on_one_machine,
     refuses_machines,
     roots,
@@ -99,7 +100,7 @@ _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "devic
 def check(model: Model) -> Iterator[Finding]:
     """Each device that a global rank chooses; one for each origin in a function."""
     for module in model.modules:
-        if on_one_machine(model, module):
+        if on_one_machine(model, module) or groups_of_own_devices(model, module):
             continue
         found: dict[tuple[Function, str, bool], list[tuple[Chosen, Origin]]] = {}
         for function, node, value in _devices(model, module):

@@ -413,6 +413,68 @@ def thawed_after_all_were_frozen(unet, text_encoder, optimizer):
     return unet.dtype, kind  # expect: DL201
 
 
+class ThawsTheLayers:
+    def body_of(self, options):
+        body = load_encoder(options)
+        body.requires_grad_(False)
+        return body
+
+    def low_rank_in(self, body):
+        for layer in body.layers:
+            layer.down.weight.requires_grad = True
+
+    def go_on_thawed(self, options, optimizer):
+        body = self.body_of(options)
+        self.low_rank_in(body)
+        return self.spread_thawed(body, optimizer)
+
+    def spread_thawed(self, body, optimizer):
+        accelerator = Accelerator()
+        body, optimizer = accelerator.prepare(body, optimizer)
+        return body.config  # expect: DL201
+
+
+class FreezesOnce:
+    def still_body(self, options):
+        body = load_encoder(options)
+        body.requires_grad_(False)
+        return body
+
+    def go_on_still(self, options):
+        body = self.still_body(options)
+        return self.spread_either(body)
+
+    def go_on_trained(self, options):
+        body = load_encoder(options)
+        return self.spread_either(body)
+
+    def spread_either(self, body):
+        accelerator = Accelerator()
+        body = accelerator.prepare(body)
+        return body.config  # expect: DL201
+
+
+class FreezesUnlessOverridden:
+    def any_body(self, options):
+        body = load_encoder(options)
+        body.requires_grad_(False)
+        return body
+
+    def go_on_any(self, options):
+        body = self.any_body(options)
+        return self.spread_any(body)
+
+    def spread_any(self, body):
+        accelerator = Accelerator()
+        body = accelerator.prepare(body)
+        return body.config  # expect: DL201
+
+
+class TrainsAll(FreezesUnlessOverridden):
+    def any_body(self, options):
+        return load_encoder(options)
+
+
 def frozen_by_an_option(encoder, args, optimizer):
     accelerator = Accelerator()
     if not args.train_encoder:
@@ -1204,6 +1266,45 @@ def frozen_in_a_loop(unet, text_encoder, vae, optimizer):
         freeze_one(part)
     unet, text_encoder, vae, optimizer = accelerator.prepare(unet, text_encoder, vae, optimizer)
     return text_encoder.dtype, vae.config
+
+
+class Side(nn.Module):
+    """Layers of its own, which take the place of the calls of another model's."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(len(body.layers))])
+
+    def lean_on(self, body):
+        for own, layer in zip(self.layers, body.layers):
+            layer.forward = own.forward
+
+
+class FreezesInAnotherMethod:
+    # musubi-tuner 30c658c src/musubi_tuner/training/trainer_base.py:1520: loaded and frozen, handed on, prepared
+    def frozen_body(self, options):
+        body = load_encoder(options)
+        body.requires_grad_(False)
+        return body
+
+    def side_of(self, body):
+        side = Side(body)
+        side.lean_on(body)
+        return side
+
+    def go_on_frozen(self, options, swaps):
+        body = self.frozen_body(options)
+        side = self.side_of(body)
+        return self.spread_frozen(body, side, swaps)
+
+    def spread_frozen(self, body, side, swaps):
+        accelerator = Accelerator()
+        if swaps:
+            body = accelerator.prepare(body, device_placement=[False])
+        else:
+            body = accelerator.prepare(body)
+        side = accelerator.prepare(side)
+        return body.config
 
 
 def frozen_one_by_one(reference):
