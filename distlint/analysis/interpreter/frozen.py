@@ -14,6 +14,7 @@ from typing import Final
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
 from distlint.knowledge import wrappers
@@ -72,15 +73,16 @@ def _is_frozen(program: Program, function: Function, path: str, end: int, depth:
     return frozen and not _may_thaw(program, function, path, since, end)
 
 
-def _other_arms(function: Function, line: int) -> set[int]:
+@remembered
+def _other_arms(function: Function, line: int) -> frozenset[int]:
     """The lines above that do not run where a line does: those of the `if` whose `else` it is in."""
-    return {
+    return frozenset(
         each
         for node in walk(function.node)
         if isinstance(node, ast.If) and node.orelse
         if node.orelse[0].lineno <= line <= (node.orelse[-1].end_lineno or line)
         for each in range(node.body[0].lineno, node.orelse[0].lineno)
-    }
+    )
 
 
 def _is_handed_frozen(program: Program, function: Function, path: str, depth: int) -> bool:
@@ -347,7 +349,7 @@ def _thaws_what_it_gets(
     program: Program, function: Function, call: ast.Call, model: ast.AST, depth: int
 ) -> bool:
     """Whether a function, or one of the program that it hands a model on to, has what makes parameters trainable."""
-    if _THAWS.search(_text(function)):
+    if _has_what_thaws(function):
         return True
     if depth == 0:
         return False
@@ -385,5 +387,5 @@ def _named(program: Program) -> dict[str, list[Function]]:
 
 
 @remembered
-def _text(function: Function) -> str:
-    return ast.get_source_segment(function.module.source.text, function.node) or ""
+def _has_what_thaws(function: Function) -> bool:
+    return _THAWS.search(source_of(function.module, function.node)) is not None

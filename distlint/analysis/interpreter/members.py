@@ -34,6 +34,7 @@ from distlint.analysis.program.definitions import (
     last_name,
 )
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.places import source_of
 from distlint.analysis.program.rank_settings import is_kept_rank, is_rank_setting, setting
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
@@ -346,7 +347,7 @@ def _rank_property(method: Function) -> str | None:
         isinstance(node, ast.Return) and isinstance(node.value, ast.Attribute | ast.Subscript)
         for node in own_nodes(method)
     )
-    text = ast.get_source_segment(method.module.source.text, method.cls.node) or ""
+    text = source_of(method.module, method.cls.node)
     return kind if kept and conventions.READS_RANKS.search(text) else None
 
 

@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Module, last_name
 from distlint.analysis.program.linked import imported, imported_below, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
+from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import decided
 from distlint.columns import split_lines
@@ -285,7 +286,7 @@ def _reached(program: Program, above: Set[Module], below: Set[Module]) -> Iterat
         work += run_on_import(each)
     for module, part in named_from(program, work):
         if module in below:
-            yield ast.get_source_segment(module.source.text, part) or ""
+            yield source_of(module, part)
 
 
 def _asks_for_option(test: ast.expr) -> bool:
