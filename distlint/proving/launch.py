@@ -145,7 +145,8 @@ def started(process: Process, rank: int, output: Path | None) -> RankProcess:
 def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
     """End the processes and all that they started; returns when they are gone.
 
-    With `grace` seconds above zero they get SIGTERM first and SIGKILL after.
+    With `grace` seconds above zero they get SIGTERM first and SIGKILL after. Nothing runs on while another is
+    killed: a rank would see its partner leave, and say so.
     """
     alive = [one.process for one in processes if one.process.poll() is None]
     if grace > 0:
@@ -155,8 +156,9 @@ def end(processes: Sequence[RankProcess], grace: float = 0.0) -> None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(grace)
     # Also where the rank itself is gone: what it started may live on in its session.
-    for one in processes:
-        _signal_session(one.process, signal.SIGKILL)
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for one in processes:
+            _signal_session(one.process, number)
     for one in processes:
         one.process.wait()
         _live.pop(one.process.pid, None)

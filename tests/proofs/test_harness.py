@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -57,8 +58,16 @@ def test_examples_go_wrong_as_declared_and_right_by_hand(name: str, tmp_path: Pa
 
 
 def test_ranks_that_all_wait_are_a_hang_long_before_their_timeouts(
-    tmp_path: Path, interpreter: WarmInterpreter
+    tmp_path: Path, interpreter: WarmInterpreter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    signal_group = os.killpg
+
+    def kill_with_time_to_see_it(group: int, number: int) -> None:
+        signal_group(group, number)
+        if number == signal.SIGKILL:
+            time.sleep(0.5)
+
+    monkeypatch.setattr(os, "killpg", kill_with_time_to_see_it)
     body = INIT + "if rank == 0:\n    dist.barrier()\nelse:\n    dist.recv(torch.ones(1), 0)\n"
     result = _run(tmp_path, "Goes wrong on 2 ranks: hangs.", body, start=interpreter.start)
     assert result.outcome is Outcome.HANGS
