@@ -9,6 +9,7 @@ from distlint.analysis.interpreter.ir import CallSite, CallStep, Event, UnknownC
 from distlint.analysis.live.joint_entry import JointEntry, ranked
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import caught
 from distlint.analysis.traces.graph import steps_below
@@ -64,15 +65,17 @@ def runs_by_itself(model: Model, function: Function, node: ast.AST) -> bool:
     Nothing there can wait for all ranks, guarded or not. LightningDiT 2725fed vavae/main.py:727: `melk()` saves a
     checkpoint on SIGUSR1, and in the handler around `trainer.fit()`.
     """
-    if function in model.summaries.signals.handlers or _in_handler(function, id(node)):
+    if function in model.summaries.signals.handlers or id(node) in _in_handlers(function):
         return True
     calls = caught.calls_of(model.program, function)
-    return any(_in_handler(caller, call) for caller, call in calls)
+    return any(call in _in_handlers(caller) for caller, call in calls)
 
 
-def _in_handler(function: Function, node: int) -> bool:
-    return any(
-        id(inner) == node
+@remembered
+def _in_handlers(function: Function) -> frozenset[int]:
+    """The nodes of a function's handlers, by their identity."""
+    return frozenset(
+        id(inner)
         for handler in own_nodes(function)
         if isinstance(handler, ast.ExceptHandler)
         for inner in walk(handler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import takewhile
@@ -231,7 +231,9 @@ class _Acts:
     """What runs do to folders in order, with the calls that they make followed."""
 
     def __init__(self) -> None:
-        self._known: dict[Summary, list[Act]] = {}
+        self._known: dict[tuple[Summary, int], list[Act]] = {}
+        self._under_way: set[Summary] = set()
+        self._cuts = 0
         self._own: dict[CallSite, tuple[Act, ...]] = {}
         self._leading = ComingTo(self._has_acts)
         self.removing = ComingTo(self._removes_again)
@@ -254,11 +256,23 @@ class _Acts:
 
     def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Act]:
         """The acts of a run, in terms of its function."""
-        if summary in self._known:
-            return self._known[summary]
-        self._known[summary] = []  # a recursive call adds nothing of its own
+        known = self._known.get((summary, depth))
+        if known is not None:
+            return known
+        if summary in self._under_way:
+            self._cuts += 1  # a recursive call adds nothing of its own
+            return []
         if summary not in self._leading:
             return []
+        cuts = self._cuts
+        self._under_way.add(summary)
+        acts = self._in_order(summary, depth)
+        self._under_way.remove(summary)
+        if cuts == self._cuts or not self._under_way:
+            self._known[summary, depth] = acts
+        return acts
+
+    def _in_order(self, summary: Summary, depth: int) -> list[Act]:
         acts: list[Act] = []
         children: dict[int, Summary] = {}
         if depth:
@@ -269,24 +283,25 @@ class _Acts:
                 break
             inner = children.get(id(site))
             if inner is not None:
-                acts += [_seen_from(site, inner.function, act) for act in self.of(inner, depth - 1)]
+                acts += _seen_from(site, inner.function, self.of(inner, depth - 1))
             elif site.callee is not None:
-                acts += [_seen_from(site, site.callee, act) for act in _plain(site.callee)]
+                acts += _seen_from(site, site.callee, _plain(site.callee))
             acts += self._own_of(site)
-        if depth == _MAX_DEPTH or not children:
-            self._known[summary] = acts
-        else:
-            del self._known[summary]
         return acts
 
 
-def _seen_from(site: CallSite, callee: Function, act: Act) -> Act:
-    """An act of a callee in terms of the caller."""
-    if act.does is Does.WAIT:
-        return act
-    own = act.own or (act.does is Does.WRITE and _given_own(site, callee, act.path))
-    path = bound(_kept(act.path, callee), arguments_of(site, callee))
-    return replace(act, path=path, sites=(*act.sites, site), own=own)
+def _seen_from(site: CallSite, callee: Function, acts: Iterable[Act]) -> Iterator[Act]:
+    """Acts of a callee in terms of the caller."""
+    given: dict[Hashable, Parts] | None = None
+    for act in acts:
+        if act.does is Does.WAIT:
+            yield act
+            continue
+        if given is None:
+            given = arguments_of(site, callee)
+        own = act.own or (act.does is Does.WRITE and _given_own(site, callee, act.path))
+        path = bound(_kept(act.path, callee), given)
+        yield replace(act, path=path, sites=(*act.sites, site), own=own)
 
 
 def _given_own(site: CallSite, callee: Function, path: Parts) -> bool:

@@ -27,6 +27,10 @@ class Answers:
         self.shared = shared
         self._loops = loops
         self._excluders: dict[Hashable, list[Hashable]] = {}
+        self._instances: dict[
+            tuple[LoopNode, ...],
+            tuple[tuple[tuple[Hashable, int], ...], dict[Hashable, Instance]],
+        ] = {}
 
     def answer(
         self,
@@ -70,7 +74,16 @@ class Answers:
         return any(lap > given.get(key, 0) for key, lap in self.instance(symbol, crossed))
 
     def instance(self, symbol: Hashable, crossed: tuple[LoopNode, ...]) -> Instance:
-        """In which iterations of the loops that change it a symbol is asked.
+        """In which iterations of the loops that change it a symbol is asked."""
+        if crossed not in self._instances:
+            self._instances[crossed] = self._laps(crossed), {}
+        laps, known = self._instances[crossed]
+        if symbol not in known:
+            known[symbol] = frozenset((key, lap) for key, lap in laps if symbol in self._loops[key])
+        return known[symbol]
+
+    def _laps(self, crossed: tuple[LoopNode, ...]) -> tuple[tuple[Hashable, int], ...]:
+        """The loops of both sides that are gone through, and how often.
 
         A loop that one side alone has says nothing of what both ask; an inner loop begins anew with each
         iteration of the one around it.
@@ -84,7 +97,7 @@ class Answers:
                 ]:
                     del laps[inner]
                 laps[key] = laps.get(key, 0) + 1
-        return frozenset((key, lap) for key, lap in laps.items() if symbol in self._loops[key])
+        return tuple(laps.items())
 
 
 def excluded(symbol: Hashable, answers: Iterable[tuple[Hashable, bool]]) -> bool:
