@@ -237,6 +237,8 @@ class _Bench:
         self._now: dict[str, bytes] = dict(self._given)
         self._attempts: dict[frozenset[str], _Attempt] = {}
         """What came of fixes that were carried out together, by the names of their findings."""
+        self._outcomes: dict[tuple[str, tuple[str, ...]], FixResult] = {}
+        """What came of it in one file: most attempts differ in a few."""
         self._originals: dict[str, bytes] = {}
 
     # -- files
@@ -298,6 +300,7 @@ class _Bench:
     def keep(self, attempt: _Attempt) -> None:
         """Go on from what an attempt made of the files."""
         self._attempts.clear()
+        self._outcomes.clear()
         self._now.update(attempt.changed)
         same = self._own is self._wide
         self._own = attempt.trial if same else self._own.with_files(attempt.changed)
@@ -410,12 +413,15 @@ class _Bench:
             if data is None:
                 continue
             code = python_of(shown, data)
-            fixes = [offer.parts[shown] for offer in some]
-            outcome = (
-                _in_script(code, fixes)
-                if kind_of(shown) is not None
-                else _together(code, fixes, self.runtime_module(shown))
-            )
+            key = shown, tuple(offer.name for offer in some)
+            outcome = self._outcomes.get(key)
+            if outcome is None:
+                fixes = [offer.parts[shown] for offer in some]
+                outcome = self._outcomes[key] = (
+                    _in_script(code, fixes)
+                    if kind_of(shown) is not None
+                    else _together(code, fixes, self.runtime_module(shown))
+                )
             for offer in some:
                 if offer.parts[shown] in outcome.applied:
                     went_in[offer.name] |= {shown}
