@@ -11,9 +11,9 @@ import builtins
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeVar
 
 Arm = tuple[ast.AST, str]
 """A statement that is around another one, and the field of it in which that one stands."""
@@ -63,16 +63,27 @@ class _Scope:
         return isinstance(self.node, _FUNCTIONS)
 
 
-def unbound(text: str) -> list[Unbound]:
+Found = TypeVar("Found")
+_KEPT: Final[list[functools._lru_cache_wrapper[Any]]] = []
+"""What is kept for one file: its nodes are asked the same for each name that is read."""
+
+
+def _kept(function: Callable[..., Found]) -> functools._lru_cache_wrapper[Found]:
+    _KEPT.append(functools.cache(function))
+    return _KEPT[-1]
+
+
+@functools.lru_cache(maxsize=128)
+def unbound(text: str) -> tuple[Unbound, ...]:
     """The reads of names in a file that some way leads to without a value, in no order.
 
     Two tests that are written alike count as the same; a loop counts as one that goes round. A file that does not
-    parse has none.
+    parse has none. Kept for some files: repairs that are tried together change a few.
     """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return []
+        return ()
     module = _Scope(tree, "", None)
     _Reader(module).block(tree.body)
     has_star = any(
@@ -80,9 +91,10 @@ def unbound(text: str) -> list[Unbound]:
         for node in ast.walk(tree)
     )
     try:
-        return list(_unbound_in(module, module, has_star))
+        return tuple(_unbound_in(module, module, has_star))
     finally:
-        _deleted.cache_clear()
+        for kept in _KEPT:
+            kept.cache_clear()
 
 
 def added(before: str, after: str) -> list[Unbound]:
@@ -173,9 +185,9 @@ def _takes_away(statement: ast.AST, name: str) -> bool:
     return name in _deleted(statement)
 
 
-@functools.cache
+@_kept
 def _deleted(statement: ast.AST) -> frozenset[str]:
-    """The names that something in a statement deletes; kept for one file."""
+    """The names that something in a statement deletes."""
     return frozenset(
         part.id
         for node in ast.walk(statement)
@@ -201,10 +213,10 @@ def _before(block: list[ast.stmt], statement: ast.AST) -> list[ast.stmt]:
     return next((block[:i] for i, each in enumerate(block) if each is statement), [])
 
 
-def _said(statement: ast.AST, part: str) -> set[str]:
+def _said(statement: ast.AST, part: str) -> frozenset[str]:
     """What tests say in a part of a statement."""
     if not isinstance(statement, ast.If | ast.While) or part not in ("body", "orelse"):
-        return set()
+        return frozenset()
     return _parts(statement.test, truth=part == "body")
 
 
@@ -219,13 +231,14 @@ def _said_by_leaving(block: Sequence[ast.stmt]) -> set[str]:
     return said
 
 
-def _parts(test: ast.expr, *, truth: bool) -> set[str]:
+@_kept
+def _parts(test: ast.expr, *, truth: bool) -> frozenset[str]:
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _parts(operand, truth=not truth)
         case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) is truth:
-            return set().union(*(_parts(each, truth=truth) for each in values))
-    return {ast.unparse(test) if truth else f"not {ast.unparse(test)}"}
+            return frozenset().union(*(_parts(each, truth=truth) for each in values))
+    return frozenset({ast.unparse(test) if truth else f"not {ast.unparse(test)}"})
 
 
 def _head_binds(statement: ast.AST, part: str, name: str) -> bool:
@@ -324,14 +337,21 @@ def _leaves(block: Sequence[ast.stmt]) -> bool:
     return False
 
 
+@_kept
 def _only_for_types(test: ast.expr) -> bool:
     return ast.unparse(test).rpartition(".")[2] == "TYPE_CHECKING"
 
 
 def _stores(node: ast.AST, name: str) -> bool:
-    return any(
-        isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.id == name
+    return name in _stored(node)
+
+
+@_kept
+def _stored(node: ast.AST) -> frozenset[str]:
+    return frozenset(
+        each.id
         for each in ast.walk(node)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     )
 
 
@@ -350,6 +370,7 @@ def _captured(pattern: ast.AST) -> set[str]:
     return names
 
 
+@_kept
 def _bound_by(node: ast.AST) -> set[str]:
     """The names that a node binds in the scope in which it stands."""
     match node:

@@ -160,7 +160,7 @@ def test_the_fixes_of_every_rule(fixed: Path) -> None:
 def test_a_test_of_two_holds_where_both_do() -> None:
     text = "def f(one, two):\n    if one and two:\n        a = 1\n    if {}:\n        print(a)\n"
     assert [each.name for each in unbound(text.format("one"))] == ["a"]
-    assert unbound(text.format("one and two")) == []
+    assert unbound(text.format("one and two")) == ()
 
 
 def test_a_name_in_the_place_of_one_without_a_value_is_not_new() -> None:
