@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Module, last_name
 from distlint.analysis.program.linked import imported, imported_below, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import decided
@@ -253,26 +254,25 @@ def _used(module: Module) -> str:
     read = {node.attr for node in walk(tree) if isinstance(node, ast.Attribute)}
     texts = {node.value for node in walk(tree) if isinstance(node, ast.Constant)}
     lines = split_lines(text)
+    unread = {
+        id(option.call)
+        for option in options_of(module)
+        if not option.is_positional and option.name not in read | texts
+    }
     for node in walk(tree):
-        if isinstance(node, ast.stmt) and _is_left_over(node, names | texts, read | texts):
+        if isinstance(node, ast.stmt) and _is_left_over(node, names | texts, unread):
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                 lines[line - 1] = ""
     return "\n".join(lines)
 
 
-def _is_left_over(statement: ast.stmt, used: Set[object], read: Set[object]) -> bool:
+def _is_left_over(statement: ast.stmt, used: Set[object], unread: Set[int]) -> bool:
     match statement:
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
             bound = {(each.asname or each.name).partition(".")[0] for each in aliases}
             return "*" not in bound and used.isdisjoint(bound)
-        case ast.Expr(
-            value=ast.Call(
-                func=ast.Attribute(attr="add_argument"),
-                args=[*_, ast.Constant(value=str() as flag)],
-                keywords=keywords,
-            )
-        ) if flag.startswith("--") and not any(each.arg == "dest" for each in keywords):
-            return flag[2:].replace("-", "_") not in read
+        case ast.Expr(value=call):
+            return id(call) in unread
     return False
 
 

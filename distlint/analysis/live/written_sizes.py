@@ -10,6 +10,7 @@ from typing import Final
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge.numbering import is_numbered
@@ -157,17 +158,13 @@ def _is_never_none(module: Module, test: ast.expr) -> bool:
 @remembered
 def _with_defaults(module: Module) -> frozenset[str]:
     """The options of a script whose default is a value, and that are assigned nothing else than values."""
-    found = set()
-    for node in walk(module.source.tree):
-        match node:
-            case ast.Call(
-                func=ast.Attribute(attr="add_argument"),
-                args=[*_, ast.Constant(value=str() as flag)],
-                keywords=keywords,
-            ) if not any(k.arg in ("dest", "nargs") for k in keywords):
-                default = next((k.value for k in keywords if k.arg == "default"), None)
-                if isinstance(default, ast.Constant) and default.value is not None:
-                    found.add(flag.lstrip("-").replace("-", "_"))
+    found = {
+        option.name
+        for option in options_of(module)
+        if isinstance(option.default, ast.Constant)
+        and option.default.value is not None
+        and "nargs" not in option.given
+    }
     values = {
         id(target)
         for node in walk(module.source.tree)

@@ -10,6 +10,7 @@ from typing import Final
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.nodes import last_name, walk
@@ -207,12 +208,13 @@ def _texts(program: Program, function: Function, name: ast.expr, depth: int) -> 
 @remembered
 def options(program: Program) -> frozenset[str]:
     """The names of the command line's options that no code sets anew: all ranks are started with the same."""
-    nodes = [node for module in program.modules.values() for node in walk(module.source.tree)]
-    declared = {
-        name for node in nodes if isinstance(node, ast.Call) for name, _ in _default_values(node)
-    }
+    modules = program.modules.values()
+    declared = {option.name for module in modules for option in options_of(module)}
     changed = {
-        n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        node.attr
+        for module in modules
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     return frozenset(declared - changed)
 
@@ -232,27 +234,22 @@ def option_defaults(program: Program, name: str) -> tuple[str, ...]:
 @remembered
 def _defaults_in(module: Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for node in walk(module.source.tree):
-        if isinstance(node, ast.Call | ast.AnnAssign):
-            for name, value in _default_values(node):
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    found.setdefault(name, []).append(value.value)
+    for name, value in _default_values(module):
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            found.setdefault(name, []).append(value.value)
     return found
 
 
-def _default_values(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    match node:
-        case ast.Call(func=ast.Attribute(attr="add_argument"), args=[*flags], keywords=keywords):
-            given = {k.arg: k.value for k in keywords}
-            for flag in [*flags, given.get("dest")]:
-                if isinstance(flag, ast.Constant) and isinstance(flag.value, str):
-                    yield flag.value.lstrip("-").replace("-", "_"), given.get("default")
-        case ast.AnnAssign(
-            target=ast.Name(id=name), value=ast.Call(func=func, keywords=keywords)
-        ) if last_name(func) == "field":
-            yield name, next((k.value for k in keywords if k.arg == "default"), None)
-        case ast.AnnAssign(target=ast.Name(id=name), value=value):
-            yield name, value
+def _default_values(module: Module) -> Iterator[tuple[str, ast.expr | None]]:
+    yield from ((option.name, option.default) for option in options_of(module))
+    for node in walk(module.source.tree):
+        match node:
+            case ast.AnnAssign(
+                target=ast.Name(id=name), value=ast.Call(func=func, keywords=keywords)
+            ) if last_name(func) == "field":
+                yield name, next((k.value for k in keywords if k.arg == "default"), None)
+            case ast.AnnAssign(target=ast.Name(id=name), value=value):
+                yield name, value
 
 
 # Where the candidates are kept

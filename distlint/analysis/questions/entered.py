@@ -13,6 +13,7 @@ from distlint.analysis.program.definitions import Function, Module, dotted_name,
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     assignments,
@@ -189,22 +190,20 @@ def _refused(function: Function, test: ast.expr, taken: bool) -> bool:
 
 
 @remembered
-def _choices(module: Module, option: str) -> frozenset[str]:
+def _choices(module: Module, name: str) -> frozenset[str]:
     """What an option of a file's command line may be; nothing where that is not written out, or set elsewhere."""
-    flag = f"--{option}"
+    if any(
+        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == name
+        for node in walk(module.source.tree)
+    ):
+        return frozenset()
     found: set[str] = set()
-    for node in walk(module.source.tree):
-        match node:
-            case ast.Attribute(attr=attr, ctx=ast.Store()) if attr == option:
+    for option in options_of(module):
+        if option.name == name:
+            choices = _written_out(option.given.get("choices"))
+            if not choices or "nargs" in option.given:
                 return frozenset()
-            case ast.Call(
-                func=ast.Attribute(attr="add_argument"), args=[ast.Constant(value=name), *_]
-            ) if isinstance(name, str) and name.replace("-", "_") == flag.replace("-", "_"):
-                given = {k.arg: k.value for k in node.keywords}
-                values = _written_out(given.get("choices")) | _written_out(given.get("default"))
-                if not _written_out(given.get("choices")) or "nargs" in given:
-                    return frozenset()
-                found |= values
+            found |= choices | _written_out(option.default)
     return frozenset(found)
 
 

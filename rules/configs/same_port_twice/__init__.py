@@ -53,6 +53,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import PORT_VARIABLES, PORTS
@@ -117,24 +118,23 @@ def _written(model: Model, module: Module) -> Iterator[tuple[ast.expr, str]]:
     """The addresses with a port that a file meets at, each with the option that names another; "" for none."""
     if "tcp://" not in module.source.text:
         return
+    for option in options_of(module):
+        if option.default is not None and _is_address(option.default):
+            yield option.default, option.name
     for function in module.all_functions:
         for node in own_nodes(function):
             if not isinstance(node, ast.Call):
                 continue
-            given = {k.arg: k.value for k in node.keywords}
-            match node:
-                case ast.Call(
-                    func=ast.Attribute(attr="add_argument"),
-                    args=[ast.Constant(value=str(name)), *_],
-                ) if _is_address(given.get("default")):
-                    yield given["default"], name.lstrip("-").replace("-", "_")
-                case _ if _is_address(given.get("init_method")) and (
-                    model.resolve(module, node.func) == "torch.distributed.init_process_group"
-                ):
-                    yield given["init_method"], ""
+            method = next((k.value for k in node.keywords if k.arg == "init_method"), None)
+            if (
+                method is not None
+                and _is_address(method)
+                and (model.resolve(module, node.func) == "torch.distributed.init_process_group")
+            ):
+                yield method, ""
 
 
-def _is_address(node: ast.expr | None) -> bool:
+def _is_address(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and bool(re.fullmatch(_ADDRESS, str(node.value)))
 
 
