@@ -319,21 +319,52 @@ def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
     Also in ways that cannot be followed: a seed from the rank in a generator, in a worker function
     of a loader, or in a function with the rank among its parameters.
     """
+    return bool(_streams_apart(live, module)) or _has_helper_of_ranks(module)
+
+
+@remembered
+def makes_torch_differ(live: LiveProgram, module: Module) -> bool:
+    """Whether a file gives ranks streams of their own from which torch draws, or the loaders' workers.
+
+    A seed of numpy's alone leaves these alike, unless one of torch is drawn by it. modulus 878fd04
+    examples/generative/stormcast/utils/trainer.py:72: `np.random.seed(seed * world_size + rank)`, then
+    `torch.manual_seed(seed)`, and the loss draws from torch; NVlabs' EDM: `torch.manual_seed(np.random.randint(1 << 31))`.
+    """
+    apart = _streams_apart(live, module)
+    if _has_helper_of_ranks(module) or not apart <= {"numpy"}:
+        return True
+    return bool(apart) and any(
+        isinstance(part, ast.Call)
+        for seed in seeds(live, module)
+        if "torch" in seed.streams
+        for given in (*seed.site.node.args, *(k.value for k in seed.site.node.keywords))
+        for each in (given, *assignments(seed.site.function).get(ast.unparse(given), ()))
+        for part in walk(each)
+    )
+
+
+@remembered
+def _streams_apart(live: LiveProgram, module: Module) -> frozenset[str]:
+    """The streams of which a file gives each rank another one; "all" for calls that may seed anything."""
+    found: set[str] = set()
     for call in live.calls(module=module):
         for _, site in call.sites:
             if not _may_seed(site.name) or _is_undone(live, site.function):
                 continue
-            if site.name in randomness.DECORRELATING:
-                return True
             row = _row(site)
             seeding = row is not None or "seed" in site.method.lower() or site.method == "generator"
             values = (*site.args, *site.keywords.values())
-            if seeding and any(_of_rank(v) for v in values):
-                return True
-            if row is not None and row.seed == "self":
-                return True
-            if row is not None and row.per_rank and _is_true(site.keywords.get(row.per_rank)):
-                return True
+            if (
+                site.name in randomness.DECORRELATING
+                or (seeding and any(_of_rank(v) for v in values))
+                or (row is not None and row.seed == "self")
+                or (row is not None and row.per_rank and _is_true(site.keywords.get(row.per_rank)))
+            ):
+                found.update(row.streams if row is not None else ("all",))
+    return frozenset(found)
+
+
+def _has_helper_of_ranks(module: Module) -> bool:
     return any(
         is_helper(f) and any("rank" in p or p == "device_specific" for p in f.parameters)
         for f in module.all_functions

@@ -98,7 +98,9 @@ class Loops:
         A loop is the sampler's where it is of its function, else where calls join the two. Where neither is
         seen, any loop of the file that tells some sampler speaks for all.
         """
-        own = [(f, loop) for f, loop in self._all if f is function]
+        own = [(f, loop) for f, loop in self._all if f is function] or list(
+            self._begun_anew(function)
+        )
         if not own:
             above = self._above(function)
             own = [(f, loop) for f, loop in self._all if not above.isdisjoint(self._above(f))]
@@ -135,6 +137,28 @@ class Loops:
     def _endless(self, function: Function) -> Iterator[EpochLoop]:
         given = self._given_loaders(function) if function.is_generator else frozenset()
         return endless_loops(function, given)
+
+    def _begun_anew(self, function: Function) -> Iterator[tuple[Function, EpochLoop]]:
+        """Where a run that makes a sampler, itself or in what it calls, begins its loader anew when it ends.
+
+        BiSeNet 6b4b67a old/train.py:119: `except StopIteration: epoch += 1; sampler.set_epoch(epoch); diter = iter(dl)`,
+        and other scripts of the project tell theirs.
+        """
+        for user in self._above(function):
+            if any(f is user for f, _ in self._all):
+                continue
+            given = self._begun(user)
+            yield from ((user, o) for o in endless_loops(user, given) if isinstance(o, ast.Try))
+
+    def _begun(self, function: Function) -> Set[str]:
+        """What a function makes iterators of that may be a loader, whatever it is called."""
+        begun = (
+            given
+            for node in own_nodes(function)
+            if isinstance(node, ast.Call) and last_name(node.func) == "iter"
+            for given in node.args
+        )
+        return {dotted_name(each) for each in begun if may_be_loader(self.model, function, each)}
 
     def _given_loaders(self, function: Function) -> Set[str]:
         """What a function goes through that is a loader by the calls that hand it or make it, whatever it is called."""
@@ -227,7 +251,14 @@ class Loops:
             - names
         ):
             names |= more
-        return _mention([loop], names)
+        # ResNeSt 1dfb3e8 scripts/torch/train.py:196: `def train(epoch):` in the function that makes the loader.
+        called = {last_name(n.func) for n in walk(loop) if isinstance(n, ast.Call)}
+        inside = [
+            part
+            for part in walk(user.node)
+            if isinstance(part, ast.FunctionDef) and part.name in called
+        ]
+        return _mention([loop, *inside], names)
 
     def _ends_before(self, user: Function, function: Function) -> bool:
         """Whether whoever calls both has a loop done with before the sampler is made.
@@ -286,6 +317,12 @@ class Loops:
                 return True
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 return any(self.may_be_true(function, e, depth) for e in elements)
+            case ast.Subscript(slice=ast.Constant(value=str())) if depth > 0:
+                # TAP 352891f pythia/datasets/multi_dataset.py:277: `other_args["shuffle"] = True`
+                return any(
+                    self.may_be_true(function, value, depth - 1)
+                    for value in _put_into(function, node)
+                )
             case ast.Name(id=name) if depth > 0:
                 # YOLOv6 yolov6/data/data_load.py: a parameter that is set to False in one case.
                 return any(
@@ -517,6 +554,14 @@ def _goes_through_once(function: Function, call: ast.Call, loaders: set[str]) ->
             returned, {n for n, v in assignments(function).items() if _mention(v, given)} | given
         )
     )
+
+
+def _put_into(function: Function, place: ast.Subscript) -> Iterator[ast.expr]:
+    """What a function puts into a place of a dict."""
+    text = ast.unparse(place)
+    for node in own_nodes(function):
+        if isinstance(node, ast.Assign) and text in map(ast.unparse, node.targets):
+            yield node.value
 
 
 def _is_run(function: Function) -> bool:
@@ -798,6 +843,10 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
                 _hands_out(each, loaders) for each in body
             ):
                 yield node
+            case ast.While(body=body) if function.name == "__iter__" and any(
+                map(_draws_again, body)
+            ):
+                yield node
             case ast.Try(handlers=handlers) if any(_begins_anew(h, loaders) for h in handlers):
                 yield node
 
@@ -809,6 +858,20 @@ def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:
             return any(isinstance(part, ast.Yield) for inner in body for part in walk(inner))
         case ast.Expr(value=ast.YieldFrom(value=loader)):
             return _is_loader(loader, loaders)
+    return False
+
+
+def _draws_again(statement: ast.stmt) -> bool:
+    """Whether a sampler hands out all that another one draws, as it does again in the next turn of its loop.
+
+    maskrcnn-benchmark 57eec25 maskrcnn_benchmark/data/samplers/iteration_based_batch_sampler.py:24, and what is made of it:
+    `while iteration <= self.num_iterations: … for batch in self.batch_sampler: … yield batch`.
+    """
+    match statement:
+        case ast.For(iter=ast.Attribute(value=ast.Name(id="self"), attr=attr), body=body):
+            return attr.lower().endswith("sampler") and any(
+                isinstance(part, ast.Yield) for inner in body for part in walk(inner)
+            )
     return False
 
 

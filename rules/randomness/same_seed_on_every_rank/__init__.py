@@ -71,7 +71,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
-from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, names_rank, seeds
+from distlint.analysis.questions.seeding import Seed, makes_torch_differ, names_rank, seeds
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import randomness
@@ -108,7 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
                 and not depends_on_rank(seed.site)
             ):
                 common[seed.site.function] = seed
-        if not common or makes_ranks_differ(model, module):
+        if not common or makes_torch_differ(model, module):
             continue
         for function, seed in common.items():
             trained = drawn_in_training(model, function, seed)
