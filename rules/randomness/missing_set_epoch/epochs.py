@@ -28,6 +28,11 @@ _NO_SAMPLERS: Final = re.compile(
     re.I,
 )
 """What an object is called that draws no samples for a loader, whatever epoch it is told."""
+_OF_EVALUATION: Final = re.compile(
+    r"(?<![a-z])(?:val|valid|validation|eval|evaluation|test|dev)(?:_?(?:data|set|dataset))?_?(?:sampler|loader|dataloader)(?![a-z])"
+)
+"""Names of samplers and loaders for evaluation: generative-recommenders 2e81fab
+generative_recommenders/research/trainer/train.py:307 tells the one to train and `eval_data_sampler`."""
 _ITERATES = ("__iter__", "__next__")
 """Methods that a loop over an object runs, whoever writes the loop."""
 _ONLY_SHOW: Final = frozenset(
@@ -380,6 +385,7 @@ class Loops:
             told = told_epoch(node)
             if (
                 told is not None
+                and not _OF_EVALUATION.search(told)
                 and not self._is_never_given(function, told)
                 and not cannot_be_told(self.model, function, told)
             ):
