@@ -58,6 +58,7 @@ where it has `set_epoch` and shuffles by `self.epoch`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -91,6 +92,9 @@ _MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader"
 """Words of files in which samplers are made."""
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
+_EPOCH = re.compile(r"\bself\._?epoch\b(?! *=[^=])")
+"""An epoch that is read."""
+_COUNTS_ITSELF = re.compile(r"\bself\._?epoch \+= |\bself\._?epoch = self\._?epoch \+")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -244,11 +248,49 @@ def _shuffle_of(
         return None
     if iterate is None or init is None:
         return (randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3) if inherits else None
-    text = ast.unparse(iterate.node)
-    if "self.epoch" not in text or not any(word in text for word in _SHUFFLING):
+    if inherits and _hands_on(iterate):
+        return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
+    if not _shuffles_by_epoch(model, meaning, iterate):
         return None
     name = next((p for p in init.parameters if p == "shuffle"), "")
     return name, init.parameters.index(name) - 1 if name else None
+
+
+def _hands_on(iterate: Function) -> bool:
+    """Whether a sampler gives the order of its base, and not samples that another one draws anew in each pass.
+
+    Painter cfec845 Painter/data/sampler.py: `self.dataset = DatasetFromSampler(self.sampler)`, then `super().__iter__()`.
+    """
+    text = ast.unparse(iterate.node)
+    return "super().__iter__()" in text and "self.dataset =" not in text
+
+
+def _shuffles_by_epoch(model: Model, sampler: Class, iterate: Function) -> bool:
+    """Whether a sampler of the project's own orders by an epoch that it is told, and does not count itself.
+
+    VoiceCraft a702dfd steps/trainer_utils.py:51: `set_epoch()` makes the order that `__iter__` gives, and a
+    `_permute_batches()` that both call that of another.
+    """
+    told = model.program.find_method(sampler, "set_epoch")
+    methods = [iterate]
+    bases = model.program.mro(sampler)[1]
+    if told is not None and any(base.endswith("Sampler") for base in bases):
+        methods.append(told)
+        for method in methods:
+            asked = (
+                model.program.find_method(sampler, node.func.attr)
+                for node in own_nodes(method)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and ast.unparse(node.func.value) == "self"
+            )
+            methods += [each for each in asked if each is not None and each not in methods]
+    text = "\n".join(ast.unparse(method.node) for method in methods)
+    return (
+        _EPOCH.search(text) is not None
+        and _COUNTS_ITSELF.search(text) is None
+        and any(word in text for word in _SHUFFLING)
+    )
 
 
 def _chosen(model: Model, function: Function, called: ast.expr) -> bool:

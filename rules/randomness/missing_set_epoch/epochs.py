@@ -33,6 +33,11 @@ _OF_EVALUATION: Final = re.compile(
 )
 """Names of samplers and loaders for evaluation: generative-recommenders 2e81fab
 generative_recommenders/research/trainer/train.py:307 tells the one to train and `eval_data_sampler`."""
+_EVALUATES: Final = re.compile(
+    r"^_?(?:test|eval|evaluate|evaluation|val|valid|validate|validation)(?:_|$)"
+)
+"""Names of functions that evaluate: what they tell the epoch is no sampler to train on (monst3r 574cc77
+dust3r/training.py:485, `test_one_epoch()`). A loop over epochs in one trains (dino 7c446df eval_linear.py)."""
 _ITERATES = ("__iter__", "__next__")
 """Methods that a loop over an object runs, whoever writes the loop."""
 _ONLY_SHOW: Final = frozenset(
@@ -87,9 +92,15 @@ class Loops:
             for callee in self._handed_in(function):
                 self._callers.setdefault(callee, set()).add(function)
                 self._handed_over.add(callee)
-        self._sets = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
         self._all = [(f, loop) for f in self._functions for loop in self._over_epochs(f)]
+        counting = {f for f, _ in self._all}
+        self._sets = [
+            f
+            for f in self._functions
+            if any(self._told(f, own_nodes(f)))
+            and not (f not in counting and _EVALUATES.search(f.name))
+        ]
         self._counted = {id(loop) for _, loop in self._all}
         self._once = {id(loop) for f, loop in self._all if _is_one_pass(model, f, loop)}
         if not self._sets:
@@ -322,6 +333,13 @@ class Loops:
                 return True
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 return any(self.may_be_true(function, e, depth) for e in elements)
+            case ast.Attribute(value=ast.Name(id="self")) if depth > 0 and function.cls is not None:
+                # sam2 2b90b9f training/dataset/sam2_datasets.py:166: `shuffle=self.shuffle`, which a constructor is given
+                init = self.model.program.find_method(function.cls, "__init__")
+                kept = assignments(init).get(ast.unparse(node), ()) if init is not None else ()
+                return init is not None and any(
+                    self.may_be_true(init, value, depth - 1) for value in kept
+                )
             case ast.Subscript(slice=ast.Constant(value=str())) if depth > 0:
                 # TAP 352891f pythia/datasets/multi_dataset.py:277: `other_args["shuffle"] = True`
                 return any(
@@ -481,14 +499,29 @@ class Loops:
         name = func.attr if isinstance(func, ast.Attribute) else dotted_name(func)
         owner = self._class_of(function, func.value) if isinstance(func, ast.Attribute) else None
         method = program.find_method(owner, name) if owner is not None else None
-        if method is not None:
+        if method is not None and owner is not None:
             yield method
+            # yolov10 453c6e3 ultralytics/engine/trainer.py:279: `self.get_dataloader(…)`, which each task overrides
+            yield from (
+                cls.methods[name] for cls in program.subclasses(owner) if name in cls.methods
+            )
             return
         named = self._by_name.get(name, [])
         if isinstance(func, ast.Attribute):
             named = [found for found in named if found.cls is not None]
-        if not surely or len(named) == 1:
+        if not surely or len(named) == 1 or self._stand_in(named):
             yield from named
+
+    def _stand_in(self, named: list[Function]) -> bool:
+        """Whether all methods of a name stand in for one of them: whoever calls it calls that one or what overrides it.
+
+        the_well 215f55d the_well/data/datamodule.py:37, beside an abstract class with the same methods.
+        """
+        owners = [method.cls for method in named if method.cls is not None]
+        families = [set(self.model.program.mro(cls)[0]) for cls in owners]
+        return bool(families) and any(
+            all(first in family for family in families) for first in owners
+        )
 
     def _class_of(self, function: Function, receiver: ast.expr) -> Class | None:
         """The class of what a method is called on: `self`, or a variable that is made of one class."""
