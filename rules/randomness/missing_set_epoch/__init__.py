@@ -6,13 +6,15 @@ Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in 
 `while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader,
 also behind a bar that is kept under a name (`epochs = trange(number)`), and under any name that a call hands a loader to. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
-class has no such method, on what is called a data set, criterion, optimizer or the like, and on a sampler that the same
+class has no such method, on what is called a data set, criterion, optimizer or the like, on a sampler for evaluation or in
+a function that evaluates, by their names, where the loop trains, and on a sampler that the same
 turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
-loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
+loader for ever, a `try` that begins a loader anew at its end (of a run that makes the sampler: also where others tell theirs),
+and a sampler of batches that goes through another one again and again; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
 that sets the epoch itself: a sampler in a `WebLoader`, which hides it, and one in a loader that a Trainer's own
 `get_train_dataloader` does not prepare. Also what makes such a sampler by itself: `deepspeed.initialize(training_data=…)`,
-timm's `create_loader(distributed=…)`, and DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`, which has `set_epoch` itself.
+timm's `create_loader(distributed=…)` and what tlt makes of it, and DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`, which has `set_epoch` itself.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -49,7 +51,7 @@ that calls `set_epoch` on it in a loop, where the loop over epochs makes and shu
 that are done before the sampler is made, and where the loop, or anything that it may call by name, calls `set_epoch`
 on whatever object. Of what accelerate prepares, only batch samplers of the project's own are looked at, which its
 wrapper does not tell the epoch. A sampler class of the project counts
-where it has `set_epoch` and shuffles by `self.epoch`.
+where it has `set_epoch`, shuffles by `self.epoch` and does not count it itself, or hands on what a `DistributedSampler` gives.
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:149: "Set the epoch for this sampler"

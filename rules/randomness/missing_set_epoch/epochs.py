@@ -95,12 +95,9 @@ class Loops:
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
         self._all = [(f, loop) for f in self._functions for loop in self._over_epochs(f)]
         counting = {f for f, _ in self._all}
-        self._sets = [
-            f
-            for f in self._functions
-            if any(self._told(f, own_nodes(f)))
-            and not (f not in counting and _EVALUATES.search(f.name))
-        ]
+        telling = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
+        self._evaluating = {f for f in telling if f not in counting and _EVALUATES.search(f.name)}
+        self._sets = [f for f in telling if f not in self._evaluating]
         self._counted = {id(loop) for _, loop in self._all}
         self._once = {id(loop) for f, loop in self._all if _is_one_pass(model, f, loop)}
         if not self._sets:
@@ -382,7 +379,12 @@ class Loops:
         if any(id(n) not in elsewhere for n in self._told(function, own_nodes(function))):
             return True
         reached = self._reached(function, walk(loop), surely=False)
-        return any(setter in reached or self._is_hook(setter) for setter in self._sets)
+        if any(setter in reached or self._is_hook(setter) for setter in self._sets):
+            return True
+        evaluates = any(_OF_EVALUATION.search(told_epoch(node) or "") for node in walk(loop))
+        evaluates = evaluates or not self._evaluating.isdisjoint(reached)
+        text = ast.unparse(loop).lower()
+        return evaluates and "train" not in text and ".backward(" not in text
 
     def _is_hook(self, setter: Function) -> bool:
         """Whether something that is not seen calls a function which tells the epoch outside of any loop.

@@ -51,7 +51,7 @@ sample of the rank's own batch. Silent on draws in functions that generate, infe
 what is broadcast, on what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
 them have to draw. Dropout is not looked for, nor what a class draws that is made only with a number above 0 (`Masking(rate) if rate > 0`), where
 the code gives it none: a configuration may; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
-decision on all ranks. Silent in files that make ranks differ
+decision on all ranks. Silent in files that give the ranks streams of torch or `random` of their own
 anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left
 out: their draws are often meant to be alike.
 
