@@ -511,6 +511,13 @@ LOADER_MAKERS: Final[dict[str, LoaderMaker]] = {
             "sampler",
             flags=("is_training", "distributed"),
         ),
+        # volo cf35775 main.py:548: timm's loader with labels for the patches.
+        LoaderMaker(
+            "tlt.data.create_token_label_loader",
+            "tlt 0.2.0 tlt/data/loader.py (`create_token_label_loader`)",
+            "sampler",
+            flags=("is_training", "distributed"),
+        ),
         # Its loaders of nodes and edges draw anew in each pass, and have no `set_epoch` (DDPTensorizedDataset.shuffle).
         LoaderMaker(
             "dgl.dataloading.GraphDataLoader",

@@ -243,6 +243,18 @@ def test_classes_that_configurations_name_are_parsed(tmp_path: Path) -> None:
     assert [len(group) for group in groups_of(entries.values())] == [2]
 
 
+def test_what_draws_by_a_short_name_of_torch_is_parsed(tmp_path: Path) -> None:
+    short = DRAWS.replace("import torch", "import torch as th").replace("torch.randn", "th.randn")
+    write(
+        tmp_path,
+        {
+            "train.py": "from losses import Loss\n\ndist.barrier()\nloss = Loss()\n",
+            "losses.py": short,
+        },
+    )
+    assert set(loaded(tmp_path, ".")) == {"train.py", "losses.py"}
+
+
 def test_a_file_that_imports_nothing_by_name_asks_no_configuration(tmp_path: Path) -> None:
     write(
         tmp_path,

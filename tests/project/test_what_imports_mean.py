@@ -40,6 +40,14 @@ LAYOUTS = {
         ["pkg/__init__.py", "pkg/a.py", "pkg/utils.py"],
         ("pkg/a.py", "from utils import f\nif __name__ == '__main__': f()", "pkg/utils.py:f"),
     ),
+    "a package whose name no import can say": (
+        ["pre-net/__init__.py", "pre-net/a.py", "pre-net/utils.py"],
+        ("pre-net/a.py", "from utils import f", "pre-net/utils.py:f"),
+    ),
+    "a relative import in one": (
+        ["pre-net/__init__.py", "pre-net/sub/__init__.py", "pre-net/sub/a.py", "pre-net/utils.py"],
+        ("pre-net/sub/a.py", "from ..utils import f", "pre-net/utils.py:f"),
+    ),
     "a plug-in, from the folder of its host": (
         ["__init__.py", "train.py", "ui/__init__.py", "ui/page.py"],
         ("ui/page.py", "from extensions.rows.train import f", "train.py:f"),

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.handed import callers_by_name
+from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.knowledge import randomness
 from distlint.knowledge.assumed import WORLD_SIZES
 from distlint.knowledge.randomness import Draw, Seeding
@@ -319,25 +319,110 @@ def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
     Also in ways that cannot be followed: a seed from the rank in a generator, in a worker function
     of a loader, or in a function with the rank among its parameters.
     """
+    return bool(_streams_apart(live, module)) or _has_helper_of_ranks(module)
+
+
+@remembered
+def makes_torch_differ(
+    live: LiveProgram, module: Module, users: frozenset[Module] = frozenset()
+) -> bool:
+    """Whether a file gives ranks streams of their own from which torch draws, or the loaders' workers.
+
+    A seed of numpy's alone leaves these alike, unless one of torch is drawn by it. modulus 878fd04
+    examples/generative/stormcast/utils/trainer.py:72: `np.random.seed(seed * world_size + rank)`, then
+    `torch.manual_seed(seed)`, and the loss draws from torch; NVlabs' EDM: `torch.manual_seed(np.random.randint(1 << 31))`.
+    Nor does a function that seeds by a rank if it is given one, and is given none by those that count.
+
+    Args:
+        live: the program.
+        module: the file.
+        users: the files whose calls of such a function count; none for those of all files.
+    """
+    apart = _streams_apart(live, module)
+    if _is_given_ranks(live, module, users) or not apart <= {"numpy"}:
+        return True
+    return bool(apart) and any(
+        isinstance(part, ast.Call)
+        for seed in seeds(live, module)
+        if "torch" in seed.streams
+        for given in (*seed.site.node.args, *(k.value for k in seed.site.node.keywords))
+        for each in (given, *assignments(seed.site.function).get(ast.unparse(given), ()))
+        for part in walk(each)
+    )
+
+
+@remembered
+def _streams_apart(live: LiveProgram, module: Module) -> frozenset[str]:
+    """The streams of which a file gives each rank another one; "all" for calls that may seed anything."""
+    found: set[str] = set()
     for call in live.calls(module=module):
         for _, site in call.sites:
             if not _may_seed(site.name) or _is_undone(live, site.function):
                 continue
-            if site.name in randomness.DECORRELATING:
-                return True
+            if is_helper(site.function) and _asks_parameter_alone(site.function):
+                continue  # its callers say
             row = _row(site)
             seeding = row is not None or "seed" in site.method.lower() or site.method == "generator"
             values = (*site.args, *site.keywords.values())
-            if seeding and any(_of_rank(v) for v in values):
+            if (
+                site.name in randomness.DECORRELATING
+                or (seeding and any(_of_rank(v) for v in values))
+                or (row is not None and row.seed == "self")
+                or (row is not None and row.per_rank and _is_true(site.keywords.get(row.per_rank)))
+            ):
+                found.update(row.streams if row is not None else ("all",))
+    return frozenset(found)
+
+
+def _has_helper_of_ranks(module: Module) -> bool:
+    return any(is_helper(f) and _rank_parameters(f) for f in module.all_functions)
+
+
+def _rank_parameters(helper: Function) -> list[str]:
+    return [p for p in helper.parameters if "rank" in p or p == "device_specific"]
+
+
+def _is_given_ranks(live: LiveProgram, module: Module, users: frozenset[Module]) -> bool:
+    """Whether a file defines a function that seeds by a rank, which some call gives it, or may."""
+    for helper in module.all_functions:
+        if is_helper(helper) and _rank_parameters(helper):
+            calls = [
+                call
+                for user, call in callers_by_name(live.program, helper)
+                if not users or user.module in users
+            ]
+            if not calls or not all(_leaves_rank_out(call, helper) for call in calls):
                 return True
-            if row is not None and row.seed == "self":
-                return True
-            if row is not None and row.per_rank and _is_true(site.keywords.get(row.per_rank)):
-                return True
-    return any(
-        is_helper(f) and any("rank" in p or p == "device_specific" for p in f.parameters)
-        for f in module.all_functions
+    return False
+
+
+def _leaves_rank_out(call: ast.Call, helper: Function) -> bool:
+    """Whether a call leaves a function that seeds by a rank only if it is given one without it.
+
+    VideoSys 4cce477 examples/training/open_sora/train.py:57: `set_seed(args.seed)` of `def set_seed(seed, dp_rank=None)`.
+    """
+    if any(isinstance(a, ast.Starred) for a in call.args):
+        return False
+    if any(k.arg is None for k in call.keywords):
+        return False
+    return _asks_parameter_alone(helper) and all(
+        isinstance(default_of(helper, name), ast.Constant)
+        and isinstance(argument_of(call, helper, name), ast.Constant | None)
+        for name in _rank_parameters(helper)
     )
+
+
+@remembered
+def _asks_parameter_alone(helper: Function) -> bool:
+    """Whether a function that seeds knows of the rank what a parameter says, and asks nobody else."""
+    named = {
+        name
+        for node in walk(helper.node)
+        for name in (getattr(node, "attr", ""), getattr(node, "id", ""))
+        if "rank" in name or "process_index" in name
+    }
+    asked = _rank_parameters(helper)
+    return bool(asked) and named <= set(asked)
 
 
 @remembered
@@ -422,7 +507,8 @@ def _through(live: LiveProgram, call: CallGroup, helper: Function) -> Seed | Non
     if not streams:
         return None
     per_rank = any(_of_rank(v) for _, s in call.sites for v in (*s.args, *s.keywords.values()))
-    per_rank |= any(_of_rank(site.args[0]) for site, _ in inside if site.args)
+    if not _leaves_rank_out(call.site.node, helper):
+        per_rank |= any(_of_rank(site.args[0]) for site, _ in inside if site.args)
     per_rank |= any(
         row.per_rank and _is_true(site.keywords.get(row.per_rank)) for site, row in inside
     )

@@ -6,13 +6,15 @@ Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in 
 `while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader,
 also behind a bar that is kept under a name (`epochs = trange(number)`), and under any name that a call hands a loader to. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
-class has no such method, on what is called a data set, criterion, optimizer or the like, and on a sampler that the same
+class has no such method, on what is called a data set, criterion, optimizer or the like, on a sampler for evaluation or in
+a function that evaluates, by their names, where the loop trains, and on a sampler that the same
 turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
-loader for ever, and a `try` that begins a loader anew at its end; and where no call joins
+loader for ever, a `try` that begins a loader anew at its end (of a run that makes the sampler: also where others tell theirs),
+and a sampler of batches that goes through another one again and again; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
 that sets the epoch itself: a sampler in a `WebLoader`, which hides it, and one in a loader that a Trainer's own
 `get_train_dataloader` does not prepare. Also what makes such a sampler by itself: `deepspeed.initialize(training_data=…)`,
-timm's `create_loader(distributed=…)`, and DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`, which has `set_epoch` itself.
+timm's `create_loader(distributed=…)` and what tlt makes of it, and DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`, which has `set_epoch` itself.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -49,7 +51,7 @@ that calls `set_epoch` on it in a loop, where the loop over epochs makes and shu
 that are done before the sampler is made, and where the loop, or anything that it may call by name, calls `set_epoch`
 on whatever object. Of what accelerate prepares, only batch samplers of the project's own are looked at, which its
 wrapper does not tell the epoch. A sampler class of the project counts
-where it has `set_epoch` and shuffles by `self.epoch`.
+where it has `set_epoch`, shuffles by `self.epoch` and does not count it itself, or hands on what a `DistributedSampler` gives.
 
 ## References
 - torch 2.13.0 torch/utils/data/distributed.py:149: "Set the epoch for this sampler"
@@ -58,6 +60,7 @@ where it has `set_epoch` and shuffles by `self.epoch`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -91,6 +94,9 @@ _MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader"
 """Words of files in which samplers are made."""
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
+_EPOCH = re.compile(r"\bself\._?epoch\b(?! *=[^=])")
+"""An epoch that is read."""
+_COUNTS_ITSELF = re.compile(r"\bself\._?epoch \+= |\bself\._?epoch = self\._?epoch \+")
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -244,11 +250,49 @@ def _shuffle_of(
         return None
     if iterate is None or init is None:
         return (randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3) if inherits else None
-    text = ast.unparse(iterate.node)
-    if "self.epoch" not in text or not any(word in text for word in _SHUFFLING):
+    if inherits and _hands_on(iterate):
+        return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
+    if not _shuffles_by_epoch(model, meaning, iterate):
         return None
     name = next((p for p in init.parameters if p == "shuffle"), "")
     return name, init.parameters.index(name) - 1 if name else None
+
+
+def _hands_on(iterate: Function) -> bool:
+    """Whether a sampler gives the order of its base, and not samples that another one draws anew in each pass.
+
+    Painter cfec845 Painter/data/sampler.py: `self.dataset = DatasetFromSampler(self.sampler)`, then `super().__iter__()`.
+    """
+    text = ast.unparse(iterate.node)
+    return "super().__iter__()" in text and "self.dataset =" not in text
+
+
+def _shuffles_by_epoch(model: Model, sampler: Class, iterate: Function) -> bool:
+    """Whether a sampler of the project's own orders by an epoch that it is told, and does not count itself.
+
+    VoiceCraft a702dfd steps/trainer_utils.py:51: `set_epoch()` makes the order that `__iter__` gives, and a
+    `_permute_batches()` that both call that of another.
+    """
+    told = model.program.find_method(sampler, "set_epoch")
+    methods = [iterate]
+    bases = model.program.mro(sampler)[1]
+    if told is not None and any(base.endswith("Sampler") for base in bases):
+        methods.append(told)
+        for method in methods:
+            asked = (
+                model.program.find_method(sampler, node.func.attr)
+                for node in own_nodes(method)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and ast.unparse(node.func.value) == "self"
+            )
+            methods += [each for each in asked if each is not None and each not in methods]
+    text = "\n".join(ast.unparse(method.node) for method in methods)
+    return (
+        _EPOCH.search(text) is not None
+        and _COUNTS_ITSELF.search(text) is None
+        and any(word in text for word in _SHUFFLING)
+    )
 
 
 def _chosen(model: Model, function: Function, called: ast.expr) -> bool:

@@ -46,6 +46,29 @@ def perhaps(model, data, args):
         train_one_epoch(model, loader)
 
 
+def epochs_of_a_function_inside(model, data, epochs):
+    # ResNeSt 1dfb3e8 scripts/torch/train.py:196, without the call
+    loader = DataLoader(data, sampler=DistributedSampler(data))  # expect: DL403
+
+    def train_once(epoch):
+        for batch in loader:
+            model(batch, epoch).sum().backward()
+
+    for epoch in range(epochs):
+        train_once(epoch)
+
+
+def settings_of_a_loader(model, data, epochs, split):
+    # TAP 352891f pythia/datasets/multi_dataset.py:286, without the call
+    settings = {"shuffle": False}
+    if split != "test":
+        settings["shuffle"] = True
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=settings["shuffle"]))  # expect: DL403
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
 def told_before_the_change(model, data, epochs):
     # MeMOTR 7de13f4 train_engine.py:97
     sampler = DistributedSampler(data)
@@ -584,6 +607,15 @@ def sampler_that_is_never_made(model, data, args):
     loader = DataLoader(data, sampler=sampler)
     for epoch in range(args.epochs):
         train_one_epoch(model, loader)
+
+
+def settings_without_order(model, data, epochs):
+    settings = {}
+    settings["shuffle"] = False
+    loader = DataLoader(data, sampler=DistributedSampler(data, shuffle=settings["shuffle"]))
+    for epoch in range(epochs):
+        for batch in loader:
+            model(batch).sum().backward()
 
 
 # The data set is made and shuffled anew in each epoch, or is not.

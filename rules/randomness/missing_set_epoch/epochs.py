@@ -28,6 +28,16 @@ _NO_SAMPLERS: Final = re.compile(
     re.I,
 )
 """What an object is called that draws no samples for a loader, whatever epoch it is told."""
+_OF_EVALUATION: Final = re.compile(
+    r"(?<![a-z])(?:val|valid|validation|eval|evaluation|test|dev)(?:_?(?:data|set|dataset))?_?(?:sampler|loader|dataloader)(?![a-z])"
+)
+"""Names of samplers and loaders for evaluation: generative-recommenders 2e81fab
+generative_recommenders/research/trainer/train.py:307 tells the one to train and `eval_data_sampler`."""
+_EVALUATES: Final = re.compile(
+    r"^_?(?:test|eval|evaluate|evaluation|val|valid|validate|validation)(?:_|$)"
+)
+"""Names of functions that evaluate: what they tell the epoch is no sampler to train on (monst3r 574cc77
+dust3r/training.py:485, `test_one_epoch()`). A loop over epochs in one trains (dino 7c446df eval_linear.py)."""
 _ITERATES = ("__iter__", "__next__")
 """Methods that a loop over an object runs, whoever writes the loop."""
 _ONLY_SHOW: Final = frozenset(
@@ -82,9 +92,12 @@ class Loops:
             for callee in self._handed_in(function):
                 self._callers.setdefault(callee, set()).add(function)
                 self._handed_over.add(callee)
-        self._sets = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
         self._all = [(f, loop) for f in self._functions for loop in self._over_epochs(f)]
+        counting = {f for f, _ in self._all}
+        telling = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
+        self._evaluating = {f for f in telling if f not in counting and _EVALUATES.search(f.name)}
+        self._sets = [f for f in telling if f not in self._evaluating]
         self._counted = {id(loop) for _, loop in self._all}
         self._once = {id(loop) for f, loop in self._all if _is_one_pass(model, f, loop)}
         if not self._sets:
@@ -98,7 +111,9 @@ class Loops:
         A loop is the sampler's where it is of its function, else where calls join the two. Where neither is
         seen, any loop of the file that tells some sampler speaks for all.
         """
-        own = [(f, loop) for f, loop in self._all if f is function]
+        own = [(f, loop) for f, loop in self._all if f is function] or list(
+            self._begun_anew(function)
+        )
         if not own:
             above = self._above(function)
             own = [(f, loop) for f, loop in self._all if not above.isdisjoint(self._above(f))]
@@ -135,6 +150,28 @@ class Loops:
     def _endless(self, function: Function) -> Iterator[EpochLoop]:
         given = self._given_loaders(function) if function.is_generator else frozenset()
         return endless_loops(function, given)
+
+    def _begun_anew(self, function: Function) -> Iterator[tuple[Function, EpochLoop]]:
+        """Where a run that makes a sampler, itself or in what it calls, begins its loader anew when it ends.
+
+        BiSeNet 6b4b67a old/train.py:119: `except StopIteration: epoch += 1; sampler.set_epoch(epoch); diter = iter(dl)`,
+        and other scripts of the project tell theirs.
+        """
+        for user in self._above(function):
+            if any(f is user for f, _ in self._all):
+                continue
+            given = self._begun(user)
+            yield from ((user, o) for o in endless_loops(user, given) if isinstance(o, ast.Try))
+
+    def _begun(self, function: Function) -> Set[str]:
+        """What a function makes iterators of that may be a loader, whatever it is called."""
+        begun = (
+            given
+            for node in own_nodes(function)
+            if isinstance(node, ast.Call) and last_name(node.func) == "iter"
+            for given in node.args
+        )
+        return {dotted_name(each) for each in begun if may_be_loader(self.model, function, each)}
 
     def _given_loaders(self, function: Function) -> Set[str]:
         """What a function goes through that is a loader by the calls that hand it or make it, whatever it is called."""
@@ -227,7 +264,14 @@ class Loops:
             - names
         ):
             names |= more
-        return _mention([loop], names)
+        # ResNeSt 1dfb3e8 scripts/torch/train.py:196: `def train(epoch):` in the function that makes the loader.
+        called = {last_name(n.func) for n in walk(loop) if isinstance(n, ast.Call)}
+        inside = [
+            part
+            for part in walk(user.node)
+            if isinstance(part, ast.FunctionDef) and part.name in called
+        ]
+        return _mention([loop, *inside], names)
 
     def _ends_before(self, user: Function, function: Function) -> bool:
         """Whether whoever calls both has a loop done with before the sampler is made.
@@ -286,6 +330,19 @@ class Loops:
                 return True
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 return any(self.may_be_true(function, e, depth) for e in elements)
+            case ast.Attribute(value=ast.Name(id="self")) if depth > 0 and function.cls is not None:
+                # sam2 2b90b9f training/dataset/sam2_datasets.py:166: `shuffle=self.shuffle`, which a constructor is given
+                init = self.model.program.find_method(function.cls, "__init__")
+                kept = assignments(init).get(ast.unparse(node), ()) if init is not None else ()
+                return init is not None and any(
+                    self.may_be_true(init, value, depth - 1) for value in kept
+                )
+            case ast.Subscript(slice=ast.Constant(value=str())) if depth > 0:
+                # TAP 352891f pythia/datasets/multi_dataset.py:277: `other_args["shuffle"] = True`
+                return any(
+                    self.may_be_true(function, value, depth - 1)
+                    for value in _put_into(function, node)
+                )
             case ast.Name(id=name) if depth > 0:
                 # YOLOv6 yolov6/data/data_load.py: a parameter that is set to False in one case.
                 return any(
@@ -322,7 +379,12 @@ class Loops:
         if any(id(n) not in elsewhere for n in self._told(function, own_nodes(function))):
             return True
         reached = self._reached(function, walk(loop), surely=False)
-        return any(setter in reached or self._is_hook(setter) for setter in self._sets)
+        if any(setter in reached or self._is_hook(setter) for setter in self._sets):
+            return True
+        evaluates = any(_OF_EVALUATION.search(told_epoch(node) or "") for node in walk(loop))
+        evaluates = evaluates or not self._evaluating.isdisjoint(reached)
+        text = ast.unparse(loop).lower()
+        return evaluates and "train" not in text and ".backward(" not in text
 
     def _is_hook(self, setter: Function) -> bool:
         """Whether something that is not seen calls a function which tells the epoch outside of any loop.
@@ -343,6 +405,7 @@ class Loops:
             told = told_epoch(node)
             if (
                 told is not None
+                and not _OF_EVALUATION.search(told)
                 and not self._is_never_given(function, told)
                 and not cannot_be_told(self.model, function, told)
             ):
@@ -438,14 +501,29 @@ class Loops:
         name = func.attr if isinstance(func, ast.Attribute) else dotted_name(func)
         owner = self._class_of(function, func.value) if isinstance(func, ast.Attribute) else None
         method = program.find_method(owner, name) if owner is not None else None
-        if method is not None:
+        if method is not None and owner is not None:
             yield method
+            # yolov10 453c6e3 ultralytics/engine/trainer.py:279: `self.get_dataloader(…)`, which each task overrides
+            yield from (
+                cls.methods[name] for cls in program.subclasses(owner) if name in cls.methods
+            )
             return
         named = self._by_name.get(name, [])
         if isinstance(func, ast.Attribute):
             named = [found for found in named if found.cls is not None]
-        if not surely or len(named) == 1:
+        if not surely or len(named) == 1 or self._stand_in(named):
             yield from named
+
+    def _stand_in(self, named: list[Function]) -> bool:
+        """Whether all methods of a name stand in for one of them: whoever calls it calls that one or what overrides it.
+
+        the_well 215f55d the_well/data/datamodule.py:37, beside an abstract class with the same methods.
+        """
+        owners = [method.cls for method in named if method.cls is not None]
+        families = [set(self.model.program.mro(cls)[0]) for cls in owners]
+        return bool(families) and any(
+            all(first in family for family in families) for first in owners
+        )
 
     def _class_of(self, function: Function, receiver: ast.expr) -> Class | None:
         """The class of what a method is called on: `self`, or a variable that is made of one class."""
@@ -517,6 +595,14 @@ def _goes_through_once(function: Function, call: ast.Call, loaders: set[str]) ->
             returned, {n for n, v in assignments(function).items() if _mention(v, given)} | given
         )
     )
+
+
+def _put_into(function: Function, place: ast.Subscript) -> Iterator[ast.expr]:
+    """What a function puts into a place of a dict."""
+    text = ast.unparse(place)
+    for node in own_nodes(function):
+        if isinstance(node, ast.Assign) and text in map(ast.unparse, node.targets):
+            yield node.value
 
 
 def _is_run(function: Function) -> bool:
@@ -798,6 +884,10 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
                 _hands_out(each, loaders) for each in body
             ):
                 yield node
+            case ast.While(body=body) if function.name == "__iter__" and any(
+                map(_draws_again, body)
+            ):
+                yield node
             case ast.Try(handlers=handlers) if any(_begins_anew(h, loaders) for h in handlers):
                 yield node
 
@@ -809,6 +899,20 @@ def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:
             return any(isinstance(part, ast.Yield) for inner in body for part in walk(inner))
         case ast.Expr(value=ast.YieldFrom(value=loader)):
             return _is_loader(loader, loaders)
+    return False
+
+
+def _draws_again(statement: ast.stmt) -> bool:
+    """Whether a sampler hands out all that another one draws, as it does again in the next turn of its loop.
+
+    maskrcnn-benchmark 57eec25 maskrcnn_benchmark/data/samplers/iteration_based_batch_sampler.py:24, and what is made of it:
+    `while iteration <= self.num_iterations: … for batch in self.batch_sampler: … yield batch`.
+    """
+    match statement:
+        case ast.For(iter=ast.Attribute(value=ast.Name(id="self"), attr=attr), body=body):
+            return attr.lower().endswith("sampler") and any(
+                isinstance(part, ast.Yield) for inner in body for part in walk(inner)
+            )
     return False
 
 

@@ -51,7 +51,7 @@ sample of the rank's own batch. Silent on draws in functions that generate, infe
 what is broadcast, on what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
 them have to draw. Dropout is not looked for, nor what a class draws that is made only with a number above 0 (`Masking(rate) if rate > 0`), where
 the code gives it none: a configuration may; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
-decision on all ranks. Silent in files that make ranks differ
+decision on all ranks. Silent in files that give the ranks streams of torch or `random` of their own
 anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left
 out: their draws are often meant to be alike.
 
@@ -71,7 +71,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
-from distlint.analysis.questions.seeding import Seed, makes_ranks_differ, names_rank, seeds
+from distlint.analysis.questions.seeding import Seed, makes_torch_differ, names_rank, seeds
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import randomness
@@ -108,7 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
                 and not depends_on_rank(seed.site)
             ):
                 common[seed.site.function] = seed
-        if not common or makes_ranks_differ(model, module):
+        if not common or makes_torch_differ(model, module):
             continue
         for function, seed in common.items():
             trained = drawn_in_training(model, function, seed)

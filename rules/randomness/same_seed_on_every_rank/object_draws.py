@@ -19,7 +19,7 @@ from distlint.analysis.questions.seeding import (
     draws_by_syntax,
     draws_from,
     is_sent_to_all,
-    makes_ranks_differ,
+    makes_torch_differ,
     moves_weights,
     samples_alone,
     seeds_workers,
@@ -92,7 +92,8 @@ def drawn_by_objects(
     if not (wraps or fitted) or starts_others(model, function):
         return None
     made = made_below(model, below)
-    if any(makes_ranks_differ(model, m) for m in {f.module for f in made}):
+    files = frozenset(f.module for f in made)
+    if any(makes_torch_differ(model, m, files) for m in files):
         return None
     # What a training runs comes first: vits 2e561ba models.py:240, and not line 520 of `infer()`, which its evaluation
     # calls on one rank.

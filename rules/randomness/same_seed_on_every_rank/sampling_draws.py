@@ -13,7 +13,7 @@ from distlint.analysis.questions.seeding import (
     Seed,
     draws_by_syntax,
     draws_from,
-    makes_ranks_differ,
+    makes_torch_differ,
 )
 from distlint.analysis.questions.training import goes_backward
 from distlint.nodes import last_name, walk
@@ -58,7 +58,7 @@ def drawn_in_sampling(
     if kept is None or kept.node.lineno < seed.site.node.lineno:
         return None
     for drawing in _makers(model, function, kept.loops[0]):
-        if makes_ranks_differ(model, drawing.module):
+        if makes_torch_differ(model, drawing.module):
             return None
         inside = kept.loops[0] if drawing is function else drawing.node
         nodes = {id(node) for node in walk(inside)}

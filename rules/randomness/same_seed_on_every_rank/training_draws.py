@@ -18,7 +18,7 @@ from distlint.analysis.questions.seeding import (
     draws_by_syntax,
     draws_from,
     is_sent_to_all,
-    makes_ranks_differ,
+    makes_torch_differ,
     moves_weights,
     samples_alone,
 )
@@ -75,7 +75,7 @@ def drawn_in_training(
         for drawing in (inner, *(f for f in called if f is not inner)):
             if any(word in drawing.name.lower() for word in NOT_TRAINING):
                 continue
-            if makes_ranks_differ(model, drawing.module):
+            if makes_torch_differ(model, drawing.module):
                 return None
             found = []
             for node, draw in _draws(model, drawing, drawing is inner):
