@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from distlint.analysis import Source, build_model
+from distlint.analysis.questions.filesystem import file_calls
 
 HEAD = "import os, torch, torch.distributed as dist\n"
 
@@ -504,3 +505,61 @@ def test_a_test_that_builds_what_meets_shows_nothing_of_its_helpers() -> None:
             ]
         )
         assert ("data" in {function.qualname for function, _ in model.joint_entries}) is shown
+
+
+@pytest.mark.parametrize(
+    ("told", "condition", "shown"),
+    [
+        ("several = bool(args.several)", "several == True", False),
+        ("several = args.several", "args.several", False),
+        ("several = args.several and args.fast", "args.fast", False),
+        ("several = args.several or args.fast", "args.fast", True),
+        ("several = args.several", "args.fast", True),
+        ("several = args.several; several = several or args.fast", "several", True),
+    ],
+)
+def test_the_other_arm_of_what_makes_the_group(told: str, condition: str, shown: bool) -> None:
+    """transfuser 22b3ccd team_code_transfuser/train.py:211: `trainer.save()` in the else arm of `if parallel == True:`."""
+    text = f"""
+        def main(args):
+            {told}
+            if several:
+                dist.init_process_group()
+            if {condition}:
+                pass
+            else:
+                save(args)
+
+        def save(args):
+            torch.save({{}}, args.path)
+        """
+    assert ("save" in entered(text)) is shown
+
+
+@pytest.mark.parametrize("asked", ["args.only", "args.fast"])
+def test_the_other_arm_of_what_starts_the_ranks(asked: str) -> None:
+    """benchmark 0e83c44 userbenchmark/dynamo/dynamobench/common.py:4947."""
+    text = HEAD + dedent(f"""
+        import torch.multiprocessing as mp
+
+        def main(args):
+            args.several = args.only and args.processes
+            if args.several:
+                mp.spawn(work, args=(args,), nprocs=8)
+            else:
+                run(args)
+
+        def work(rank, args):
+            dist.init_process_group(rank=rank)
+            run(args)
+
+        def run(args):
+            if {asked}:
+                pass
+            else:
+                os.remove(args.path)
+        """)
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    found = [call.joint_entry for call in file_calls(model)]
+    assert len(found) == 1
+    assert (found[0] is not None) is (asked == "args.fast")
