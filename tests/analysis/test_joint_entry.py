@@ -563,3 +563,34 @@ def test_the_other_arm_of_what_starts_the_ranks(asked: str) -> None:
     found = [call.joint_entry for call in file_calls(model)]
     assert len(found) == 1
     assert (found[0] is not None) is (asked == "args.fast")
+
+
+@pytest.mark.parametrize(
+    ("marks", "run"),
+    [
+        ("", False),
+        ("@pytest.mark.world_size(1)", False),
+        ("@pytest.mark.world_size(2)", True),
+        ("@pytest.mark.parametrize('n', [pytest.param(2, marks=pytest.mark.world_size(2))])", True),
+    ],
+)
+def test_tests_are_for_one_process_unless_they_are_marked(marks: str, run: bool) -> None:
+    """llm-foundry 8c8dd48 tests/a_scripts/inference/test_convert_composer_to_hf.py:1394."""
+    text = HEAD + dedent("""
+        import pytest
+        from composer.utils import dist
+
+        @pytest.mark.world_size(4)
+        def test_gathers():
+            dist.all_gather_object(1)
+
+        {marks}
+        def test_converts(folder):
+            folder = dist.all_gather_object(folder)[0]
+            convert(folder)
+
+        def convert(folder):
+            os.makedirs(folder)
+        """).format(marks=marks)
+    model = build_model([Source("test_m.py", "test_m", text, ast.parse(text))])
+    assert ("convert" in {f.qualname for f, _ in model.joint_entries}) is run
