@@ -9,6 +9,7 @@ import pytest
 
 from distlint.analysis import Source, build_model
 from distlint.analysis.questions.filesystem import file_calls
+from distlint.knowledge.schema import Effect
 
 HEAD = "import os, torch, torch.distributed as dist\n"
 
@@ -594,3 +595,30 @@ def test_tests_are_for_one_process_unless_they_are_marked(marks: str, run: bool)
         """).format(marks=marks)
     model = build_model([Source("test_m.py", "test_m", text, ast.parse(text))])
     assert ("convert" in {f.qualname for f, _ in model.joint_entries}) is run
+
+
+@pytest.mark.parametrize(
+    ("given", "several"),
+    [
+        ("gpus=-1", False),
+        ("gpus=-1, max_epochs=3", False),
+        ("gpus=-1, strategy='ddp'", True),
+        ("gpus=-1, accelerator='ddp'", True),
+        ("devices=-1", True),
+        ("**options", True),
+    ],
+)
+def test_what_is_behind_the_training_of_spawned_processes(given: str, several: bool) -> None:
+    """Fengshenbang-LM c8fb7b8 fengshen/examples/clue_sim/main.py:125, with Lightning 1."""
+    text = HEAD + dedent(f"""
+        import pytorch_lightning as pl
+
+        def main(model, loader, path, options):
+            trainer = pl.Trainer({given})
+            found = trainer.predict(model, loader)
+            if not os.path.exists(path):
+                os.makedirs(path)
+        """)
+    model = build_model([Source("train.py", "train", text, ast.parse(text))])
+    (made,) = (call for call in file_calls(model) if call.effect is Effect.CREATE_DIR)
+    assert (made.joint_entry is not None) is several
