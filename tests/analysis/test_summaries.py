@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from textwrap import dedent
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from python_runs import said, said_lines
 
 from distlint.analysis import Source, build_model
+from distlint.analysis.interpreter.ranks import MAIN
 
 FUNCTIONS = ("f0", "f1", "f2")
 
@@ -124,3 +126,33 @@ def test_each_of_several_callers_gets_its_own_answer() -> None:
         assert said_lines("\n\n".join(order)) == []
     for order in itertools.permutations((work, *calls, loud)):
         assert said_lines("\n\n".join(order)) == ["dist.barrier()"]
+
+
+def test_a_run_that_was_cut_short_is_of_its_own_ranks() -> None:
+    """x-flux 4749542 src/flux/annotator/zoe/zoedepth/trainers/base_trainer.py:278: `train()` was under way for the other
+    ranks when they took over rank 0's run of `save()`, which had not yet been told of the rank."""
+    text = dedent(
+        """
+        import os
+
+        class Trainer:
+            def train(self):
+                self.writes = not self.config.several or self.config.rank == 0
+                self.logs = self.writes
+                self.save(self.config.folder)
+                self.model.train()
+
+            def save(self, folder):
+                if not self.writes:
+                    return
+                if not os.path.isdir(folder):
+                    os.makedirs(folder)
+
+            def log(self, title):
+                if not self.logs:
+                    print(title)
+        """
+    )
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    (made,) = model.calls("os.makedirs")
+    assert made.classes == {MAIN}
