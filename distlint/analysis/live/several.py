@@ -105,9 +105,7 @@ def _spawns_the_others(site: CallSite) -> bool:
     return bool(made) and all(
         isinstance(each, ast.Call)
         and any(keyword.arg == _GPUS for keyword in each.keywords)
-        and not any(
-            keyword.arg is None or keyword.arg in _CHOOSES_HOW for keyword in each.keywords
-        )
+        and not any(keyword.arg is None or keyword.arg in _CHOOSES_HOW for keyword in each.keywords)
         for each in made
     )
 

@@ -529,9 +529,9 @@ def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
                 node not in of_one_version
             ):
                 names = [str(each.value) for each in args if isinstance(each, ast.Constant)]
-                if any(
-                    _SPELLED.fullmatch(name) for name in names
-                ) and not parses_what_is_written(module, node):
+                if any(_SPELLED.fullmatch(name) for name in names) and not parses_what_is_written(
+                    module, node
+                ):
                     yield node, names
             case ast.keyword(arg="metadata", value=ast.Dict(values=values)):
                 for value in values:

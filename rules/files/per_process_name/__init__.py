@@ -275,7 +275,9 @@ def _is_measured(found: FileCall) -> bool:
 
     def comes_from_a_measure(name: str, depth: int) -> bool:
         parts = [part for value in known.get(name, ()) for part in walk(value)]
-        return any(isinstance(part, ast.Call) and last_name(part) in _MEASURES for part in parts) or (
+        return any(
+            isinstance(part, ast.Call) and last_name(part) in _MEASURES for part in parts
+        ) or (
             depth > 0
             and any(
                 isinstance(part, ast.Name) and comes_from_a_measure(part.id, depth - 1)

@@ -87,7 +87,9 @@ def drawn_by_objects(
     if never_runs(model, function) or starts_others(model, function):
         return None
     drawn = (_drawn_below(model, function, seed, below) for below in runs(model, function))
-    return min((each for each in drawn if each is not None), key=lambda each: each[-1], default=None)
+    return min(
+        (each for each in drawn if each is not None), key=lambda each: each[-1], default=None
+    )
 
 
 def _drawn_below(
