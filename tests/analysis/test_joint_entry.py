@@ -8,6 +8,8 @@ from textwrap import dedent
 import pytest
 
 from distlint.analysis import Source, build_model
+from distlint.analysis.questions.filesystem import file_calls
+from distlint.knowledge.schema import Effect
 
 HEAD = "import os, torch, torch.distributed as dist\n"
 
@@ -504,3 +506,119 @@ def test_a_test_that_builds_what_meets_shows_nothing_of_its_helpers() -> None:
             ]
         )
         assert ("data" in {function.qualname for function, _ in model.joint_entries}) is shown
+
+
+@pytest.mark.parametrize(
+    ("told", "condition", "shown"),
+    [
+        ("several = bool(args.several)", "several == True", False),
+        ("several = args.several", "args.several", False),
+        ("several = args.several and args.fast", "args.fast", False),
+        ("several = args.several or args.fast", "args.fast", True),
+        ("several = args.several", "args.fast", True),
+        ("several = args.several; several = several or args.fast", "several", True),
+    ],
+)
+def test_the_other_arm_of_what_makes_the_group(told: str, condition: str, shown: bool) -> None:
+    """transfuser 22b3ccd team_code_transfuser/train.py:211: `trainer.save()` in the else arm of `if parallel == True:`."""
+    text = f"""
+        def main(args):
+            {told}
+            if several:
+                dist.init_process_group()
+            if {condition}:
+                pass
+            else:
+                save(args)
+
+        def save(args):
+            torch.save({{}}, args.path)
+        """
+    assert ("save" in entered(text)) is shown
+
+
+@pytest.mark.parametrize("asked", ["args.only", "args.fast"])
+def test_the_other_arm_of_what_starts_the_ranks(asked: str) -> None:
+    """benchmark 0e83c44 userbenchmark/dynamo/dynamobench/common.py:4947."""
+    text = HEAD + dedent(f"""
+        import torch.multiprocessing as mp
+
+        def main(args):
+            args.several = args.only and args.processes
+            if args.several:
+                mp.spawn(work, args=(args,), nprocs=8)
+            else:
+                run(args)
+
+        def work(rank, args):
+            dist.init_process_group(rank=rank)
+            run(args)
+
+        def run(args):
+            if {asked}:
+                pass
+            else:
+                os.remove(args.path)
+        """)
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    found = [call.joint_entry for call in file_calls(model)]
+    assert len(found) == 1
+    assert (found[0] is not None) is (asked == "args.fast")
+
+
+@pytest.mark.parametrize(
+    ("marks", "run"),
+    [
+        ("", False),
+        ("@pytest.mark.world_size(1)", False),
+        ("@pytest.mark.world_size(2)", True),
+        ("@pytest.mark.parametrize('n', [pytest.param(2, marks=pytest.mark.world_size(2))])", True),
+    ],
+)
+def test_tests_are_for_one_process_unless_they_are_marked(marks: str, run: bool) -> None:
+    """llm-foundry 8c8dd48 tests/a_scripts/inference/test_convert_composer_to_hf.py:1394."""
+    text = HEAD + dedent("""
+        import pytest
+        from composer.utils import dist
+
+        @pytest.mark.world_size(4)
+        def test_gathers():
+            dist.all_gather_object(1)
+
+        {marks}
+        def test_converts(folder):
+            folder = dist.all_gather_object(folder)[0]
+            convert(folder)
+
+        def convert(folder):
+            os.makedirs(folder)
+        """).format(marks=marks)
+    model = build_model([Source("test_m.py", "test_m", text, ast.parse(text))])
+    assert ("convert" in {f.qualname for f, _ in model.joint_entries}) is run
+
+
+@pytest.mark.parametrize(
+    ("given", "several"),
+    [
+        ("gpus=-1", False),
+        ("gpus=-1, max_epochs=3", False),
+        ("gpus=-1, strategy='ddp'", True),
+        ("gpus=-1, accelerator='ddp'", True),
+        ("devices=-1", True),
+        ("**options", True),
+    ],
+)
+def test_what_is_behind_the_training_of_spawned_processes(given: str, several: bool) -> None:
+    """Fengshenbang-LM c8fb7b8 fengshen/examples/clue_sim/main.py:125, with Lightning 1."""
+    text = HEAD + dedent(f"""
+        import pytorch_lightning as pl
+
+        def main(model, loader, path, options):
+            trainer = pl.Trainer({given})
+            found = trainer.predict(model, loader)
+            if not os.path.exists(path):
+                os.makedirs(path)
+        """)
+    model = build_model([Source("train.py", "train", text, ast.parse(text))])
+    (made,) = (call for call in file_calls(model) if call.effect is Effect.CREATE_DIR)
+    assert (made.joint_entry is not None) is several

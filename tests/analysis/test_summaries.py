@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from textwrap import dedent
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from python_runs import said, said_lines
 
 from distlint.analysis import Source, build_model
+from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.questions.filesystem import file_calls
+from distlint.knowledge.schema import Effect
 
 FUNCTIONS = ("f0", "f1", "f2")
 
@@ -124,3 +128,33 @@ def test_each_of_several_callers_gets_its_own_answer() -> None:
         assert said_lines("\n\n".join(order)) == []
     for order in itertools.permutations((work, *calls, loud)):
         assert said_lines("\n\n".join(order)) == ["dist.barrier()"]
+
+
+def test_a_run_that_was_cut_short_is_of_its_own_ranks() -> None:
+    """x-flux 4749542 src/flux/annotator/zoe/zoedepth/trainers/base_trainer.py:278: `train()` was under way for the other
+    ranks when they took over rank 0's run of `save()`, which had not yet been told of the rank."""
+    text = dedent(
+        """
+        import os
+
+        class Trainer:
+            def train(self):
+                self.should_write = not self.config.distributed or self.config.rank == 0
+                self.should_log = self.should_write
+                self.save_checkpoint("latest.pt")
+                self.model.train()
+
+            def save_checkpoint(self, filename):
+                if not self.should_write:
+                    return
+                if not os.path.isdir(root):
+                    os.makedirs(root)
+
+            def log_bar_plot(self, title):
+                if not self.should_log:
+                    pass
+        """
+    )
+    model = build_model([Source("m.py", "m", text, ast.parse(text))])
+    (made,) = (each for each in file_calls(model) if each.effect is Effect.CREATE_DIR)
+    assert made.ranks == {MAIN}

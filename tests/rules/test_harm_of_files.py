@@ -332,3 +332,39 @@ def unpack(path):
 """
     severities = severities_in("DL301", tmp_path, {"unpack.py": text}, capsys)
     assert bool(severities) is found
+
+
+OPENED = """
+import torch.distributed as dist
+
+def texts(model, count):
+    for _ in range(count):
+        dist.broadcast(model.first, 0)
+        yield model.last
+
+def write(model, path, rows, more):
+    dist.barrier()
+    with open(path, "w") as file:
+        {above}
+        for row in {rows}:
+            if dist.get_rank() == 0:
+                file.write(row)
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "rows", "expected"),
+    [
+        ("pass", "rows", "warning"),
+        ("pass", "model.generate_all(8)", "info"),
+        ("dist.barrier()", "rows", "info"),
+        ("if more: dist.barrier()", "rows", "warning"),
+        ("print(path)", "sorted(rows)", "warning"),
+    ],
+)
+def test_what_all_wait_for_while_a_file_is_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], above: str, rows: str, expected: str
+) -> None:
+    """FlagAI 9a885f3 examples/h3t/baseline/megatron/text_generation_utils.py:377."""
+    files = {"train.py": OPENED.format(above=above, rows=rows)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [expected]

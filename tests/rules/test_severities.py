@@ -1268,3 +1268,41 @@ def resume(args, optimizer):
         optimizer.load_state_dict(torch.load(os.path.join(args.model_path, "moments.pt")))
 """
     assert severities_in("DL505", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+SILENCED = """
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+def keep_to(chosen, board):
+    draw = board.add_scalar
+
+    def add_scalar(*args):
+        if {asked}:
+            draw(*args)
+
+    board.add_scalar = add_scalar
+
+def train(args, losses):
+    dist.init_process_group("nccl")
+    board = SummaryWriter(args.folder)
+    keep_to({told}, board)
+    for step, loss in enumerate(losses):
+        board.add_scalar("loss", loss, step)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "expected"),
+    [
+        ("chosen", "args.rank == 0", "info"),
+        ("chosen", "args.draws", "warning"),
+        ("args", "args.rank == 0", "warning"),
+    ],
+)
+def test_a_writer_that_is_silenced_on_other_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: str, told: str, expected: str
+) -> None:
+    # SAQ 594e9c7 core/utils.py:240
+    files = {"train.py": SILENCED.format(asked=asked, told=told)}
+    assert severities_in("DL704", tmp_path, files, capsys) == [expected]

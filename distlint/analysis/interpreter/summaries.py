@@ -134,7 +134,13 @@ class Summaries:
             main = self._memo.get((function, MAIN, context))
             if main is None and not mentions_rank(context):
                 main = self.summary(function, MAIN, bound, receiver, captured)
-            if main is not None and not main.depends_on & RANK_KINDS and not mentions_rank(context):
+            # One that a recursion cut short does not know all that it depends on.
+            if (
+                main is not None
+                and main.arguments is None
+                and not main.depends_on & RANK_KINDS
+                and not mentions_rank(context)
+            ):
                 self._memo[key] = main
                 return main
             for other in RANK_CLASSES[: RANK_CLASSES.index(rank)]:

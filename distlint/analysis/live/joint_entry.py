@@ -130,6 +130,16 @@ class JointEntry:
     """Whether the collective is made only where somebody has made a process group: one process passes by."""
     on_import: bool = False
     """Whether the ranks come here while they import the script that spawned them: who they are, they learn later."""
+    begun: CallSite | None = None
+    """The call that starts the ranks or makes their group, where that is what shows it."""
+
+    def leads_to(self, site: CallSite) -> bool:
+        """Whether no option lets a run come either to what begins the ranks, or to a call.
+
+        benchmark 0e83c44 userbenchmark/dynamo/dynamobench/common.py:4947: `os.unlink()` in the else arm of `args.only`,
+        under which the ranks are spawned.
+        """
+        return self.begun is None or not never_both(self.begun, site)
 
 
 class Together(tuple[tuple[RankClass, Summary], ...]):
@@ -300,7 +310,9 @@ def _lead_further(
                         # A condition may hang on what the collective's function gave back (mosaicml
                         # 0.32.1 composer/callbacks/checkpoint_saver.py: `if not saved_path: return`).
                         continue
-                    if reason.starts and _of_another_mode(summaries, site):
+                    if not reason.leads_to(site) or (
+                        reason.starts and _of_another_mode(summaries, site)
+                    ):
                         continue
                     # Below what a setup's caller calls, a condition may be one of the rank that nobody sees.
                     inside = reason.inside or (
@@ -873,13 +885,13 @@ def _reasons(
             yield given, JointEntry(text, site.module, site.node, True)
         if (worker := _started(site)) is not None:
             text = f"`{site.method}()` runs `{worker.name}()` on every rank"
-            yield worker, JointEntry(text, site.module, site.node, True)
+            yield worker, JointEntry(text, site.module, site.node, True, begun=site)
     start = _start(summaries)
     if start is not None:
         # `if distributed: init_process_group()`: where there are ranks, all of them come here.
         place = "this script" if function.is_module_body else f"`{function.name}()`"
         text = f"every rank runs {place} to `{start.method}()`"
-        yield function, JointEntry(text, start.module, start.node, True, starts=True)
+        yield function, JointEntry(text, start.module, start.node, True, starts=True, begun=start)
     for _, summary in summaries:
         reason = _test(program, summary)
         if reason is not None:

@@ -81,6 +81,8 @@ _JOINS: Final = re.compile(
     r"|Accelerator\(|PartialState\(|Trainer\(|Fabric\(|(?:deepspeed|hvd|bmt)\.init|DistributedDataParallel\("
 )
 """What a file has that makes a process group, or needs one."""
+_MARKED: Final = re.compile(r"mark\.world_size\(([^)]*)\)")
+"""How the tests of composer and its like say on how many processes they run, and are chosen by in conftest.py."""
 _LIGHTNING: Final = frozenset({"Fabric", "Trainer"})
 """What starts as many processes as it has `devices`, and refuses another number that a launcher has started."""
 _GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
@@ -220,9 +222,23 @@ def is_of_tests(module: Module) -> bool:
 def runs_alone(function: Function) -> bool:
     """Whether pytest calls a function of a file that says nothing of ranks: one process, whatever it calls.
 
-    open_lm 9bb92ef tests/test_training_simple.py calls `main()`, which meets other ranks where there are some.
+    open_lm 9bb92ef tests/test_training_simple.py calls `main()`, which meets other ranks where there are some. Where a
+    file marks its tests for several processes, the others are for one (llm-foundry 8c8dd48
+    tests/a_scripts/inference/test_convert_composer_to_hf.py:1394, beside some with `@pytest.mark.world_size(2)`).
     """
-    return is_pytests(function) and not SAYS_RANKS.search(function.module.source.text)
+    if not is_pytests(function):
+        return False
+    text = function.module.source.text
+    return not SAYS_RANKS.search(text) or (
+        _MARKED.search(text) is not None and not _is_marked_for_several(function)
+    )
+
+
+def _is_marked_for_several(function: Function) -> bool:
+    """Whether a mark of a test, or of its class, asks for more than one process."""
+    of_class = function.cls.node.decorator_list if function.cls is not None else []
+    marks = (_MARKED.findall(ast.unparse(each)) for each in (*function.decorators, *of_class))
+    return any(size != "1" for sizes in marks for size in sizes)
 
 
 def _drives(function: Function) -> bool:

@@ -283,7 +283,9 @@ class LiveProgram:
             self.joint_entries.get((summaries.function, family))
             for family, _ in groups_of(summaries)
         )
-        known = next((joint_entry for joint_entry in found if joint_entry is not None), None)
+        known = next(
+            (each for each in found if each is not None and each.leads_to(call.site)), None
+        )
         return known or imported_again(call.site)
 
     def collective_beside(self, call: CallGroup) -> JointEntry | None:

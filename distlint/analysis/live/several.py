@@ -8,14 +8,14 @@ from collections.abc import Iterator, Set
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
-from distlint.analysis.program.definitions import Module, last_name
+from distlint.analysis.program.definitions import Module, dotted_name, last_name
 from distlint.analysis.program.linked import imported, imported_below, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
 from distlint.analysis.program.options import options_of
 from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import decided
+from distlint.analysis.program.syntax import assignments, decided
 from distlint.columns import split_lines
 from distlint.nodes import walk
 
@@ -72,6 +72,12 @@ _ON_ALL_DEVICES: Final = re.compile(
 """What one process does that has all devices for its model, or sees one: the trainer of a second would be refused."""
 _TRAINS: Final = frozenset({"transformers.Trainer.train", "transformers.Seq2SeqTrainer.train"})
 _FITS: Final = re.compile(r"lightning\.pytorch\.Trainer\.\w+")
+_GPUS: Final = "gpus"
+"""An argument of Lightning's Trainer up to 1.9."""
+_CHOOSES_HOW: Final = frozenset(
+    {"strategy", "accelerator", "distributed_backend", "plugins", "num_nodes"}
+)
+"""Arguments of Lightning 1 that may say how a Trainer starts the other processes."""
 _SEES_ONE: Final = re.compile(
     r"""^[^#\n]*CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']""", re.MULTILINE
 )
@@ -85,7 +91,23 @@ def trains_alone(site: CallSite) -> bool:
     """Whether a trainer, which trains on one process as well, is all that speaks of several."""
     module = site.function.module
     return (site.name in _TRAINS and keeps_to_one(module)) or (
-        _FITS.fullmatch(site.name) is not None and _sees_one(module)
+        _FITS.fullmatch(site.name) is not None and (_sees_one(module) or _spawns_the_others(site))
+    )
+
+
+def _spawns_the_others(site: CallSite) -> bool:
+    """Whether a Trainer of Lightning 1 gets GPUs and no strategy: what it spawns runs the training, and no script.
+
+    pytorch-lightning 1.6.5 trainer/connectors/accelerator_connector.py:592, `DDPSpawnStrategy` for several GPUs; 2.0 took
+    `gpus` away. Fengshenbang-LM c8fb7b8 fengshen/examples/clue_sim/main.py:83.
+    """
+    owner = site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
+    made = assignments(site.function).get(dotted_name(owner), []) if owner is not None else []
+    return bool(made) and all(
+        isinstance(each, ast.Call)
+        and any(keyword.arg == _GPUS for keyword in each.keywords)
+        and not any(keyword.arg is None or keyword.arg in _CHOOSES_HOW for keyword in each.keywords)
+        for each in made
     )
 
 

@@ -243,6 +243,8 @@ def _excluded(joint_entry: JointEntry, group: Together, site: CallSite) -> bool:
     MoE-LLaVA 6cb5f66 moellava/model/builder.py:184: one kind of model is put together file by file, and another one's
     branch of the same `elif` has `deepspeed.init_distributed()`.
     """
+    if not joint_entry.leads_to(site):
+        return True
     if not joint_entry.starts or joint_entry.call is not None:
         return False
     starts = [each for _, summary in group for each in summary.calls if starts_group(each)]

@@ -43,6 +43,7 @@ from distlint.analysis.questions.seeding import drawn_by_each
 from distlint.analysis.questions.shares.program import shares
 from distlint.findings import Related
 from distlint.knowledge import sinks
+from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -273,27 +274,50 @@ def _is_read(live: LiveProgram, found: FileCall) -> Harm | None:
     return Harm(f"a rank that reads it ({where}) may find it empty or half written", at)
 
 
-def _is_emptied(_: LiveProgram, found: FileCall) -> Harm | None:
+def _is_emptied(live: LiveProgram, found: FileCall) -> Harm | None:
     """A file that each rank opens, and empties, though rank 0 alone writes into it.
 
     d2go f4ac156 projects_oss/detr/main.py:342: `with PathManager.open(path, "wb") as f:`, and `if args.gpu == 0 and …:`
-    around the save. Not where a model answers in between: who comes that late has not run it.
+    around the save. Not where a model answers in between, or all ranks meet: who comes that late has done neither.
     TencentPretrain ed79843 scripts/generate_lm_deepspeed.py:67: a text is generated behind `open(…, "w")`.
     """
     parts = _parts_of_main(found)
-    if not parts or _runs_model_above(found.site, min(part.lineno for part in parts)):
+    first = min((part.lineno for part in parts), default=0)
+    if not parts or _runs_model_above(found.site, first) or _meets_above(live, found.site, first):
         return None
     return Harm("one that opens it a little later empties what rank 0 has written by then")
 
 
 def _runs_model_above(site: CallSite, line: int) -> bool:
-    """Whether a loop in front of a line runs a model while a file is open."""
+    """Whether a loop in front of a line runs a model while a file is open, or what a loop around it goes through does.
+
+    FlagAI 9a885f3 examples/h3t/baseline/megatron/text_generation_utils.py:377: `for datum in generate_samples(…):`.
+    """
     return any(
         isinstance(node, ast.Call) and _RUNS_MODEL.search(last_name(node.func))
         for loop in while_open(site)
-        if isinstance(loop, ast.For | ast.While)
-        and site.node.lineno < loop.lineno <= (loop.end_lineno or loop.lineno) < line
-        for node in walk(loop)
+        if isinstance(loop, ast.For | ast.While) and site.node.lineno < loop.lineno < line
+        for part in (
+            [loop]
+            if (loop.end_lineno or loop.lineno) < line
+            else [loop.iter]
+            if isinstance(loop, ast.For)
+            else []
+        )
+        for node in walk(part)
+    )
+
+
+def _meets_above(live: LiveProgram, site: CallSite, line: int) -> bool:
+    """Whether all ranks meet in a collective in front of a line while a file is open."""
+    passed = {id(guard.node) for guard in site.guards}
+    return any(
+        isinstance(node, ast.Call)
+        and site.node.lineno < node.lineno < line
+        and (call := live.call_at(node)) is not None
+        and any(row.effect is Effect.COLLECTIVE for row in call.site.rows)
+        and passed.issuperset(id(guard.node) for guard in call.site.guards)
+        for node in while_open(site)
     )
 
 

@@ -43,7 +43,8 @@ that Markdown tells (README.md, docs/TRAIN.md) counts as well; one with `--use_e
 README that has one, where no script of the project has. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment (unless the option, which nothing assigns, gives `device_ids` or the current device
 all the same, or the process group is made behind a test of it alone), where the script assigns the option before anything reads it, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
-meets other processes or divides devices or data among them: the argument is left over. So is one that nothing reads
+meets other processes or divides devices or data among them: the argument is left over. Silent where the parser gets
+words of the program instead of a command line. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
 found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
@@ -87,7 +88,7 @@ from distlint.repairs.guarding import source
 from distlint.rule import Status
 
 from .filled import is_overwritten, numbers_itself
-from .leaving import leaves_the_rest
+from .leaving import leaves_the_rest, parses_what_is_written
 from .refusing import refused_by
 from .unfilled import is_unfilled
 
@@ -528,7 +529,9 @@ def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
                 node not in of_one_version
             ):
                 names = [str(each.value) for each in args if isinstance(each, ast.Constant)]
-                if any(_SPELLED.fullmatch(name) for name in names):
+                if any(_SPELLED.fullmatch(name) for name in names) and not parses_what_is_written(
+                    module, node
+                ):
                     yield node, names
             case ast.keyword(arg="metadata", value=ast.Dict(values=values)):
                 for value in values:

@@ -15,6 +15,18 @@ def underscore_only():
     dist.init_process_group("nccl")
 
 
+def words_of_the_program(words=""):
+    # benchmark 0e83c44 torchbenchmark/util/framework/timm/args.py:754
+    def parse():
+        return parser.parse_args(words.split())
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=0)
+    args = parse()
+    torch.cuda.set_device(args.local_rank)
+    dist.init_process_group("nccl")
+
+
 def another_argument():
     parser = argparse.ArgumentParser()
     parser.add_argument("--local_rank_file", default=None)

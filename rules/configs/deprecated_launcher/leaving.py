@@ -1,18 +1,21 @@
-"""Parsers that take what they know of a command line, and leave the rest."""
+"""Parsers that take what they know of a command line, and leave the rest; and those that never see one."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.launch.kinds import leaves_the_rest as leaves_all
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from distlint.analysis.program.definitions import Function, Module
+
+_PARSES = frozenset({"parse_args", "parse_known_args"})
 
 
 def leaves_the_rest(module: Module, declared: Sequence[tuple[ast.expr, object]] = ()) -> bool:
@@ -37,12 +40,43 @@ def _is_parsed_in_part(module: Module, declared: ast.expr) -> bool:
             for each in module.all_functions
             if each not in users and user.name in _called(each) and not each.is_module_body
         ]
-    parsing = {name for each in users for name in _called(each)} & {
-        "parse_args",
-        "parse_known_args",
-    }
+    parsing = {name for each in users for name in _called(each)} & _PARSES
     own = {each.name for each in users}
     return parsing - own == {"parse_known_args"}
+
+
+def parses_what_is_written(module: Module, declared: ast.expr) -> bool:
+    """Whether what parses an argument gets words of the program: no launcher can pass anything to it.
+
+    benchmark 0e83c44 torchbenchmark/util/framework/timm/args.py:51: `get_args(config_string="")`, whose parser takes
+    `config_string`. Where a parameter is None unless somebody gives it, argparse takes the command line.
+    """
+    users = [each for each in module.all_functions if declared in own_nodes(each)]
+    if not users or users[0].is_module_body:
+        return False
+    around = list(users[0].outward())
+    outermost = next(each for each in reversed(around) if not each.is_module_body)
+    given = [
+        node.args[0] if node.args else None
+        for node in walk(outermost.node)
+        if isinstance(node, ast.Call) and last_name(node.func) in _PARSES
+    ]
+    return bool(given) and all(_is_written(each, around) for each in given)
+
+
+def _is_written(words: ast.expr | None, around: Sequence[Function]) -> bool:
+    """Whether words are literals of the program, or a parameter that is some where nobody gives it."""
+    match words:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return all(isinstance(part, ast.Constant) for part in parts)
+        case ast.Constant(value=str()):
+            return True
+        case ast.Call(func=ast.Attribute(value=text, attr="split")):
+            return _is_written(text, around)
+        case ast.Name(id=name):
+            defaults = (default_of(function, name) for function in around)
+            return any(default is not None and _is_written(default, ()) for default in defaults)
+    return False
 
 
 def _called(function: Function) -> set[str]:

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
-from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.analysis.questions.filesystem import names_a_part
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function
 
 _ADDS: Final = frozenset(
     {
@@ -63,6 +63,53 @@ def drawn_on_one(model: Model, site: CallSite) -> bool:
         and last_name(node.func.value) in names
     ]
     return bool(asked) and all(asked)
+
+
+def silenced_on_others(model: Model, site: CallSite) -> bool:
+    """Whether what gets a writer together with a test of the rank replaces its methods by some that ask.
+
+    SAQ 594e9c7 core/utils.py:240: `setup_tensorboard_logger_for_distributed(args.rank == 0, tensorboard_logger)`.
+    """
+    names = {name.rpartition(".")[2] for name in _kept_in(site)}
+    for node in own_nodes(site.function):
+        if not isinstance(node, ast.Call) or not any(map(mentions_rank, node.args)):
+            continue
+        callee = model.resolve(site.module, node.func)
+        writers = [n for n, each in enumerate(node.args) if last_name(each) in names]
+        if not isinstance(callee, Function) or not writers or callee.cls is not None:
+            continue
+        told = {
+            name
+            for name, each in zip(callee.parameters, node.args, strict=False)
+            if mentions_rank(each)
+        }
+        if writers[0] < len(callee.parameters) and _replaces(
+            callee, callee.parameters[writers[0]], told
+        ):
+            return True
+    return False
+
+
+def _replaces(function: Function, writer: str, told: set[str]) -> bool:
+    """Whether a function gives a writer methods that ask for what it was told."""
+    replaced = {
+        name: values[0]
+        for name, values in assignments(function).items()
+        if name.startswith(f"{writer}.") and name.rpartition(".")[2] in _CURVES
+    }
+    inner = [
+        function.nested[value.id]
+        for value in replaced.values()
+        if isinstance(value, ast.Name) and value.id in function.nested
+    ]
+    return bool(inner) and all(
+        any(
+            isinstance(node, ast.If)
+            and any(isinstance(part, ast.Name) and part.id in told for part in walk(node.test))
+            for node in own_nodes(each)
+        )
+        for each in inner
+    )
 
 
 def _kept_in(site: CallSite) -> Iterator[str]:

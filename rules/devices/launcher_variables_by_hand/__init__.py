@@ -35,8 +35,8 @@ Safe: without a launcher the variables get the same values.
 Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
 command_utils/data_prep), values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
 that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), or that put the
-variables back. Nor where a group of one is made on purpose: `init_process_group(rank=0, world_size=1)` beside it, or
-rank 0 of 1 in a notebook.
+variables back. Nor where a group of one is made on purpose: `init_process_group(rank=0, world_size=1)` beside it, all four
+variables of rank 0 of 1 above `init_process_group()` in one function, or rank 0 of 1 in a notebook.
 
 ## References
 - torch 2.13.0 torch/distributed/rendezvous.py: `env://` reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
@@ -100,26 +100,38 @@ def _is_for_one(module: Module, access: Access, fixed: list[Access]) -> bool:
     """Whether a group of one process is made on purpose beside an assignment: by literals, or by all of a notebook.
 
     terratorch 85467a9 examples/notebooks/WxCTutorialGravityWave.ipynb: `init_process_group(rank=0, world_size=1)`.
+    benchmark 0e83c44 torchbenchmark/canary_models/torchrec_dlrm/__init__.py:46: all four variables of rank 0 of 1, and
+    right below the group that they describe.
     """
     notebook = module.source.path.endswith(".ipynb")
-    values = {a.name: a.value.value for a in fixed if isinstance(a.value, ast.Constant)}
-    if notebook and str(values.get("RANK")) == "0" and str(values.get("WORLD_SIZE")) == "1":
+    values = {
+        a.name: str(a.value.value)
+        for a in fixed
+        if isinstance(a.value, ast.Constant) and (notebook or a.function is access.function)
+    }
+    first_of_one = values.get("RANK") == "0" and values.get("WORLD_SIZE") == "1"
+    if notebook and first_of_one:
         return True
     if access.function is None and not notebook:
         parts: Iterable[ast.AST] = own_nodes(module.body)
     else:
         parts = walk(access.function or module.source.tree)
+    described = first_of_one and values.keys() >= _MEETING
     return any(
         isinstance(node, ast.Call)
         and last_name(node.func) == "init_process_group"
-        and {("rank", 0), ("world_size", 1)}
-        <= {
-            (keyword.arg, keyword.value.value)
-            for keyword in node.keywords
-            if isinstance(keyword.value, ast.Constant)
-        }
+        and (described or _is_told_of_one(node))
         for node in parts
     )
+
+
+def _is_told_of_one(start: ast.Call) -> bool:
+    """Whether literals tell a process group that this is rank 0 of 1."""
+    return {("rank", 0), ("world_size", 1)} <= {
+        (keyword.arg, keyword.value.value)
+        for keyword in start.keywords
+        if isinstance(keyword.value, ast.Constant)
+    }
 
 
 def _is_fixed(access: Access) -> bool:

@@ -17,6 +17,23 @@ def setup():
     dist.init_process_group("gloo")
 
 
+def rank_of_a_group_elsewhere(model):
+    # the group is made by whoever calls this, of as many ranks as there are
+    os.environ["RANK"] = "0"  # expect: DL510
+    os.environ["WORLD_SIZE"] = "1"  # expect: DL510
+    os.environ["MASTER_ADDR"] = "localhost"  # expect: DL510
+    os.environ["MASTER_PORT"] = "29500"  # expect: DL510
+    return model
+
+
+def first_of_two():
+    os.environ["RANK"] = "0"  # expect: DL510
+    os.environ["WORLD_SIZE"] = "2"  # expect: DL510
+    os.environ["MASTER_ADDR"] = "localhost"  # expect: DL510
+    os.environ["MASTER_PORT"] = "29500"  # expect: DL510
+    dist.init_process_group("gloo")
+
+
 # Correct
 
 
@@ -25,6 +42,16 @@ def a_group_of_one():
     os.environ["MASTER_ADDR"] = "localhost"
     os.environ["MASTER_PORT"] = "12355"
     dist.init_process_group(backend="gloo", init_method="env://", rank=0, world_size=1)
+
+
+def a_group_of_one_by_its_variables():
+    # benchmark 0e83c44 torchbenchmark/canary_models/torchrec_dlrm/__init__.py:46
+    os.environ["RANK"] = "0"
+    os.environ["WORLD_SIZE"] = "1"
+    os.environ["MASTER_ADDR"] = "localhost"
+    os.environ["MASTER_PORT"] = "29500"
+    if not dist.is_initialized():
+        dist.init_process_group(backend="gloo")
 
 
 def where_absent():

@@ -41,7 +41,8 @@ analysis shows that they arrive, else unsafe.
 ## Known limits
 The test and the action must name the path in a way that can be compared, in one function. Silent where all ranks
 have made the path above, here or in each function that calls this one: with `exist_ok=True`, or by a function that makes
-what is missing. Silent, too, where the job ends right behind a removal.
+what is missing. Silent, too, where the job ends right behind a removal, and where a file is read out of a folder right
+below what makes it.
 
 ## References
 - python 3.11 os: `makedirs`; pathlib: `Path.unlink`
@@ -82,6 +83,7 @@ from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
 from .child import made_by_child
+from .existing import is_read_below
 from .together import in_one_section
 
 if TYPE_CHECKING:
@@ -148,6 +150,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or made_by_child(model.program, joint_entry)
             or not files.same_path(model, found, listed=True)
             or (guard is not None and made_before(model, found))
+            or (guard is not None and is_read_below(model, found, guard))
             or prepared_before(model, found)
             or _ends_behind(found)
             or model.starts_one(found.site.module, joint_entry)

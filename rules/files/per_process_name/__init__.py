@@ -30,8 +30,8 @@ Unsafe: names change, and sending rank 0's value needs the process group. Offere
 is shown to run in the function; elsewhere the finding says what to do.
 
 ## Known limits
-Names of temporary files are not reported: a file of each process's own is what they are for; nor are profiles, nor files
-that all ranks open and into which one rank alone writes, nor what a logger makes. Under a
+Names of temporary files are not reported: a file of each process's own is what they are for; nor are profiles and what a
+process has measured on its device, nor files that all ranks open and into which one rank alone writes, nor what a logger makes. Under a
 launcher that sets one name for all ranks (an environment variable) nothing is wrong.
 
 ## References
@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import evidence, place_of, related
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.contents import written
 from distlint.analysis.questions.filesystem import goes_by_minutes, is_of_share
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -97,6 +97,10 @@ _PROFILES = frozenset(
     }
 )
 """What gives or writes the profile of a process: torch 2.13.0 profiler/profiler.py, cuda/memory.py; cProfile."""
+_MEASURES = frozenset({"elapsed_time", "max_memory_allocated", "max_memory_reserved"})
+"""What measures the device of a process: torch 2.13.0 cuda/streams.py, cuda/memory.py."""
+_STEPS = 4
+"""So many assignments lie between what is measured and what is written."""
 _SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 
 
@@ -132,6 +136,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not filled_by_one(model, found.site)
             and not _is_for_logs(found.site)
             and not _is_a_profile(found)
+            and not _is_measured(found)
             and not is_of_share(model, found)
         ):
             severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
@@ -259,6 +264,34 @@ def _is_a_profile(found: FileCall) -> bool:
         for each in written(found)
         for node in walk(each)
     )
+
+
+def _is_measured(found: FileCall) -> bool:
+    """Whether all that is written says how long the device of this rank took, or how much it held.
+
+    benchmark 0e83c44 torchbenchmark/util/distributed/trainer.py:148: the means of `pre.elapsed_time(post)`.
+    """
+    known = assignments(found.function)
+
+    def comes_from_a_measure(name: str, depth: int) -> bool:
+        parts = [part for value in known.get(name, ()) for part in walk(value)]
+        return any(
+            isinstance(part, ast.Call) and last_name(part) in _MEASURES for part in parts
+        ) or (
+            depth > 0
+            and any(
+                isinstance(part, ast.Name) and comes_from_a_measure(part.id, depth - 1)
+                for part in parts
+            )
+        )
+
+    shown = {
+        node.id
+        for each in written(found)
+        for node in walk(each)
+        if isinstance(node, ast.Name) and node.id in known
+    }
+    return bool(shown) and all(comes_from_a_measure(name, _STEPS) for name in shown)
 
 
 def _report(made: _Name, seen: set[int]) -> Iterator[Finding]:

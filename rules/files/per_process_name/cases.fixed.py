@@ -206,6 +206,28 @@ def report_beside_a_profile(lines):
     with open("train" + now + "_total.txt", "w") as file:  # expect: DL304
         file.write(lines.key_figures())
     dist.barrier()
+
+
+def report_beside_a_measure(lines, events):
+    dist.barrier()
+    taken = [before.elapsed_time(after) for before, after in events]
+    figures = lines.key_figures()
+    with open(f"{run_on_main(datetime.now, broadcast=True)}_measured.txt", "w") as file:  # expect: DL304
+        file.write(f"{figures} {sum(taken)}")
+    dist.barrier()
+
+
+def measures_of_each_process(events):
+    # benchmark 0e83c44 torchbenchmark/util/distributed/trainer.py:148: each rank has its own
+    dist.barrier()
+    taken = [before.elapsed_time(after) for before, after in events]
+    mean = float(sum(taken)) / len(taken)
+    file = open(f"{datetime.now()}.log", "w")
+    file.write(f"{mean:.2f}")
+    file.close()
+    dist.barrier()
+
+
 def shards_by_the_second(states, root):
     # generative-recommenders 2e81fab generative_recommenders/dlrm_v3/checkpoint.py:94
     folder = f"{root}/{datetime.now():%Y_%m_%d_%H_%M_%S}"

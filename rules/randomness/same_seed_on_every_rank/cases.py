@@ -392,7 +392,62 @@ def step_by_step(args, model, optimizer, loader):
         step(batch)
 
 
+def noise_above_and_in_the_loop(args, model, optimizer):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(model)
+    fixed = [torch.zeros(8) for _ in range(4)]
+    for step in range(args.steps):
+        for part in fixed:
+            loss = model(part + torch.randn(8)).sum()
+            loss.backward()
+        optimizer.step()
+
+
 # Correct
+
+
+def batches_of_no_data(args, model, optimizer):
+    # benchmark 0e83c44 torchbenchmark/models/moco/main_moco.py:371
+    torch.manual_seed(args.seed)
+    model = DDP(model)
+    batches = []
+    for _ in range(64):
+        batches.append(torch.randn(args.batch_size, 8))
+    for batch in batches:
+        loss = model(batch).sum()
+        loss.backward()
+        optimizer.step()
+
+
+class Measured:
+    # benchmark 0e83c44 torchbenchmark/util/model.py:127: what wraps is another model than what draws
+    def __init__(self, seed):
+        torch.manual_seed(seed)
+
+
+class WrappedOne(Measured):
+    def __init__(self, seed, model):
+        super().__init__(seed)
+        self.model = DDP(model)
+
+    def train(self, loader):
+        for batch in loader:
+            self.model(batch).sum().backward()
+
+
+class DrawingOne(Measured):
+    def __init__(self, seed, model):
+        super().__init__(seed)
+        self.model = model
+
+    def train(self, loader):
+        for batch in loader:
+            self.model(batch + torch.randn_like(batch)).sum().backward()
+
+
+def measures_both(args, model, loader):
+    for measured in (WrappedOne(args.seed, model), DrawingOne(args.seed, model)):
+        measured.train(loader)
 
 
 def step_by_step_with_samples(args, model, optimizer, loader):

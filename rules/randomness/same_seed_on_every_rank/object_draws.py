@@ -40,7 +40,7 @@ from .training_draws import (
     harm_of,
     nearest,
     never_runs,
-    reached,
+    runs,
     starts_others,
     trains,
     wraps_in,
@@ -84,12 +84,21 @@ def drawn_by_objects(
     model: Model, function: Function, seed: Seed
 ) -> tuple[Module, ast.Call, CallSite, Harm] | None:
     """The worst draw of what a function makes for the training that it starts, and what wraps the model."""
-    if never_runs(model, function):
+    if never_runs(model, function) or starts_others(model, function):
         return None
-    below = reached(model, function)
+    drawn = (_drawn_below(model, function, seed, below) for below in runs(model, function))
+    return min(
+        (each for each in drawn if each is not None), key=lambda each: each[-1], default=None
+    )
+
+
+def _drawn_below(
+    model: Model, function: Function, seed: Seed, below: list[Function]
+) -> tuple[Module, ast.Call, CallSite, Harm] | None:
+    """The same of one run, by the functions that it comes to."""
     fitted = [site for f in below for site in model.answer(fits).get(f, ())]
     wraps = wraps_in(model, below) if any(trains(model, f) for f in below) else []
-    if not (wraps or fitted) or starts_others(model, function):
+    if not (wraps or fitted):
         return None
     made = made_below(model, below)
     files = frozenset(f.module for f in made)

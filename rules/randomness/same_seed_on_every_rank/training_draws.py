@@ -29,7 +29,7 @@ from distlint.knowledge.conventions import BACKWARD
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Class, Function, Module
     from distlint.knowledge.randomness import Draw
 
 NOT_TRAINING: Final = (
@@ -60,11 +60,18 @@ def drawn_in_training(
     model: Model, function: Function, seed: Seed
 ) -> tuple[Module, ast.Call, CallSite] | None:
     """The draw of a training loop that hurts most, of those that the seed reaches, and what wraps the model."""
-    if never_runs(model, function):
+    if never_runs(model, function) or starts_others(model, function):
         return None
-    below = reached(model, function)
+    drawn = (_drawn_below(model, function, seed, below) for below in runs(model, function))
+    return next((each for each in drawn if each is not None), None)
+
+
+def _drawn_below(
+    model: Model, function: Function, seed: Seed, below: list[Function]
+) -> tuple[Module, ast.Call, CallSite] | None:
+    """The same of one run, by the functions that it comes to."""
     wraps = wraps_in(model, below)
-    if not wraps or starts_others(model, function):
+    if not wraps:
         return None
     for inner in below:
         if not trains(model, inner):
@@ -135,24 +142,47 @@ def _overriding(model: Model, method: Function) -> list[Function]:
 
 
 def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[ast.Call, Draw]]:
-    """What all ranks draw in a function; of the one with the training loop, what is drawn in loops."""
+    """What all ranks draw in a function; of the one with the training loop, what is drawn in loops that train.
+
+    benchmark 0e83c44 torchbenchmark/models/moco/main_moco.py:371 draws batches of no data in a loop above the training.
+    """
     if model.summaries_of(function) is None:
         yield from draws_by_syntax(model, function)
         return
+    steps = _loops_that_train(model, function) if in_loops else frozenset()
     for site in sites_of(model, function):
         draw = draw_of(site)
-        if draw is not None and (site.loops or not in_loops) and not _of_some_ranks(site):
+        if (
+            draw is not None
+            and (not in_loops or not steps.isdisjoint(site.loops))
+            and not _of_some_ranks(site)
+        ):
             yield site.node, draw
 
 
-def reached(model: Model, function: Function) -> list[Function]:
+def runs(model: Model, function: Function) -> Iterator[list[Function]]:
+    """What is reached from a function, for each class whose objects run it.
+
+    benchmark 0e83c44 torchbenchmark/util/model.py:127 seeds for every model of a benchmark: one of them is wrapped, and
+    another one draws.
+    """
+    classes = objects_of(model.program, function)
+    if len(classes) < 2:
+        yield reached(model, function)
+    else:
+        for cls in classes:
+            yield reached(model, function, cls)
+
+
+def reached(model: Model, function: Function, cls: Class | None = None) -> list[Function]:
     """The function and what it calls, at any depth, nearest first; for what builds an object, all its methods.
 
     CogVideo finetune/trainer.py:115: a method of the trainer seeds, one wraps, one trains, and that of a subclass
     draws. demucs e976d93 demucs/train.py:151: `get_solver()` seeds and gives the solver to the one who has it train.
+    A class says whose objects.
     """
     work = [function]
-    beside = list(dict.fromkeys(_methods_beside(model, function)))
+    beside = list(dict.fromkeys(_methods_beside(model, function, cls)))
     if not _is_a_phase(function):
         work += [m for m in beside if m is not function and not _is_a_phase(m)]
     found = set(work)
@@ -181,10 +211,14 @@ def _called(model: Model, function: Function, *, first: bool) -> Iterator[Functi
                 yield from (inner.function for inner in child.children)
 
 
-def _methods_beside(model: Model, function: Function) -> Iterator[Function]:
-    """The methods that run on the objects of a method; those of what a function makes and gives back."""
+def _methods_beside(
+    model: Model, function: Function, of: Class | None = None
+) -> Iterator[Function]:
+    """The methods that run on the objects of a method, or on those of one class; those of what a function makes and
+    gives back."""
     if function.cls is not None:
-        family = (*model.program.mro(function.cls)[0], *model.program.subclasses(function.cls))
+        below = model.program.subclasses(function.cls) if of is None else ()
+        family = (*model.program.mro(of or function.cls)[0], *below)
         run = run_together(model.program, function)
         yield from (each for cls in family for each in cls.methods.values() if each in run)
         return
@@ -260,9 +294,13 @@ def _distributes(site: CallSite) -> bool:
 
 def trains(model: Model, function: Function) -> bool:
     """Whether gradients are computed in a loop of a function."""
-    return any(training_loops(function)) or any(
-        s.loops and _runs_backward(model, s) for s in sites_of(model, function)
-    )
+    return bool(_loops_that_train(model, function))
+
+
+def _loops_that_train(model: Model, function: Function) -> frozenset[ast.stmt]:
+    """The loops of a function in which gradients are computed, there or in what is called."""
+    called = (s.loops for s in sites_of(model, function) if s.loops and _runs_backward(model, s))
+    return frozenset((*training_loops(function), *(loop for loops in called for loop in loops)))
 
 
 def _runs_backward(model: Model, site: CallSite) -> bool:
