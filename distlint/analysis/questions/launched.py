@@ -529,8 +529,8 @@ def meets_at_localhost(tree: ast.Module) -> bool:
 def _without_launcher(tree: ast.Module) -> Iterator[ast.ExceptHandler]:
     """The handlers that take over where a variable of the launcher's is not set."""
     for node in walk(tree):
-        if isinstance(node, ast.ExceptHandler) and node.type is not None:
-            if "KeyError" in ast.unparse(node.type):
+        match node:
+            case ast.ExceptHandler(type=ast.expr() as caught) if "KeyError" in ast.unparse(caught):
                 yield node
 
 
