@@ -24,6 +24,16 @@ NAMED_RANKS: Final[dict[str, Kind]] = {
 }
 """Kind by the name of a parameter or an undefined global."""
 
+ANSWERS: Final[dict[str, Kind]] = {
+    "get_rank": "rank",
+    "Get_rank": "rank",
+    "get_local_rank": "local_rank",
+    "get_node_local_rank": "local_rank",
+    "get_world_size": "world_size",
+    "Get_size": "world_size",
+}
+"""Kind by the name of what a program calls without an argument, whatever group or launcher it asks."""
+
 RANK_PROPERTIES: Final[dict[str, Kind]] = {
     "rank": "rank",
     "global_rank": "rank",

@@ -35,6 +35,7 @@ from distlint.analysis.program.definitions import (
 )
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import source_of
+from distlint.analysis.program.rank_globals import rank_globals
 from distlint.analysis.program.rank_settings import is_kept_rank, is_rank_setting, setting
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
@@ -63,7 +64,7 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         or name in module.classes
         or name in module.imports
     ):
-        found = frame.summaries.global_value(module, name, frame.summary)
+        found = _variable(frame, module, name, node)
         if found is not None:
             return found
         meaning = frame.summaries.program.member(module, name)
@@ -74,6 +75,14 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         return Value(("builtin", name), target=f"builtins.{name}")
     conventional = convention(frame, name, node)
     return conventional or Value(("global", module.name, name))
+
+
+def _variable(frame: Frame, module: Module, name: str, node: ast.AST) -> Value | None:
+    """What a name means at the top level of a module; of a variable that its functions fill, what they fill in."""
+    kind = rank_globals(module).get(name)
+    if kind is not None:
+        return frame.rank_value(kind, node, f"`{name}`")
+    return frame.summaries.global_value(module, name, frame.summary)
 
 
 def _note_unbound(frame: Frame, node: ast.Name) -> None:
@@ -196,10 +205,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         return _of_a_batch(base, base.entries.named[attr])
     match base.target:
         case Module():
-            found = frame.summaries.global_value(base.target, attr, frame.summary)
-            if found is not None:
-                return found
-            return Value(("attr", base.key, attr))
+            return _variable(frame, base.target, attr, node) or Value(("attr", base.key, attr))
         case Class():
             method = frame.summaries.program.find_method(base.target, attr)
             if method is not None:

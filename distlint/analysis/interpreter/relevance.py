@@ -16,6 +16,7 @@ from typing import Final
 from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
+from distlint.analysis.program.rank_globals import rank_globals
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.libraries import canonical_name
@@ -76,7 +77,8 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
     strong |= _of_the_same_class(strong, texts, held, knowledge.strong_words)
-    strong |= _holding(held, _derived_names(telling) | flags)
+    filled = {name for module in telling for name in rank_globals(module)}
+    strong |= _holding(held, _derived_names(telling) | filled | flags)
     names = _called_as(program, strong)
     while names:
         calls = {f"{name}(" for name in names}

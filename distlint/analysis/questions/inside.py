@@ -47,7 +47,10 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
     is asked of an engine (InternVideo 3965eef InternVideo1/Pretrain/ViCLIP/tasks/shared_utils.py:190: `global_steps`
     behind `load_checkpoint`). Where all classes are known and lack it, it does not matter what else has the name
     (spear-tts-pytorch 0e6a638 spear_tts_pytorch/trainer.py:224: `train_wrapper.generate`, which only the net inside has).
+    What a layer below has of its own is there behind one `module`: `model._orig_mod` of a compiled model in DDP.
     """
+    if of_a_layer(site):
+        return False
     if site.attr in _OF_NO_MODEL:
         return site.attr not in live.answer(named_anywhere)
     if call is None:
@@ -69,6 +72,12 @@ def fails_unwrapped(live: LiveProgram, call: CallSite | None, site: AttributeSit
     return bool(seen) and site.attr not in live.answer(named_anywhere)
 
 
+def of_a_layer(site: AttributeSite) -> bool:
+    """Whether a layer below the outermost one keeps the model that it is around under the name that is read."""
+    below = (wrappers.WRAPPERS[wrap.kind] for wrap in site.receiver.wraps[:-1])
+    return any(site.attr in row.inner for row in below)
+
+
 def _prepared_as(live: LiveProgram, call: CallSite, site: AttributeSite) -> frozenset[Class | None]:
     """The classes that a model may be of which `prepare()` gets among others, under the name that a read has for it."""
     path = ast.unparse(site.node.value)
@@ -84,7 +93,7 @@ def shown_inside(live: LiveProgram, call: CallSite | None, site: AttributeSite) 
     `timm.create_model()` gives; yolov9 5b1ea9a utils/loss_tal.py:110, `model.hyp`, which the script puts on the wrapper;
     SpeechTokenizer cb66337 speechtokenizer/trainer/trainer.py:234, `.items()` of a dictionary of models.
     """
-    if site.attr in live.answer(named_by_modules):
+    if site.attr in live.answer(named_by_modules) or of_a_layer(site):
         return True
     makers = list(_makers(live, call, site))
     known = [library_models.model_attributes(name) for name in makers]

@@ -478,15 +478,34 @@ def starts_one_machine(module: Module) -> bool:
     starts each of several machines.
     """
     text = module.source.text
-    spawns = any(word in text for word in _SPAWNS)
+    spawns = any(word in text for word in _SPAWNS) and _names_spawn(module.source.tree)
     if not spawns and "localhost" not in text and "127.0.0.1" not in text:
         return False
     return not _MACHINES.search(text) and (spawns or meets_at_localhost(module.source.tree))
 
 
+def _names_spawn(tree: ast.Module) -> bool:
+    """Whether code names what starts processes, and no comment alone: Bert-VITS2 8f7fbd8 train_ms.py:78, `# Use torchrun
+    instead of mp.spawn`."""
+    ends = {word.rpartition(".")[2] for word in _SPAWNS}
+    return any(
+        (isinstance(node, ast.Name | ast.Attribute) and last_name(node) in ends)
+        or (isinstance(node, ast.alias) and node.name in ends)
+        for node in walk(tree)
+    )
+
+
 def meets_at_localhost(tree: ast.Module) -> bool:
-    """Whether the address at which the processes meet is written out as this machine's own."""
+    """Whether the address at which the processes meet is written out as this machine's own.
+
+    Not where the launcher's variables are missing, for the one process that there is then: insightface's
+    arcface_torch/train.py (SadTalker cd4c046 src/face3d/models/arcface_torch/train.py:27), `except KeyError: …
+    init_process_group(init_method="tcp://127.0.0.1:12584", rank=0, world_size=1)`.
+    """
+    alone = {id(node) for handler in _without_launcher(tree) for node in walk(handler)}
     for statement in walk(tree):
+        if id(statement) in alone:
+            continue
         match statement:
             case ast.Assign(targets=[target], value=value):
                 name = _text(target)
@@ -505,6 +524,14 @@ def meets_at_localhost(tree: ast.Module) -> bool:
         if any(word in name for word in _ADDRESSES) and any(map(_is_local, walk(value))):
             return True
     return False
+
+
+def _without_launcher(tree: ast.Module) -> Iterator[ast.ExceptHandler]:
+    """The handlers that take over where a variable of the launcher's is not set."""
+    for node in walk(tree):
+        match node:
+            case ast.ExceptHandler(type=ast.expr() as caught) if "KeyError" in ast.unparse(caught):
+                yield node
 
 
 def _is_local(node: ast.AST) -> bool:

@@ -20,6 +20,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.dispatched import is_of_other_command
 from distlint.analysis.questions.entry_points import is_start, lacks_rank, leads_to, led_to
+from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ _ORDERED: Final[Mapping[type, tuple[str, bool]]] = {
     ast.GtE: ("<", False),
 }
 
+_MAY_GIVE_NONE: Final = frozenset({"get", "getattr", "getenv", "pop"})
+"""What looks a setting up that need not be there."""
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 Facts = dict[Hashable, bool]
@@ -99,9 +102,16 @@ def is_never_led_to(program: Program, entry: Module, module: Module, line: int) 
 
 
 def _is_given(user: Function, call: ast.Call, function: Function, name: str) -> bool:
-    """Whether a call passes something that is made for a parameter whose default is None."""
+    """Whether a call passes something that is made for a parameter whose default is None, and not what may be None itself.
+
+    PixArt-alpha cac2fd3 train_scripts/train.py:226: `init_random_seed(config.get("seed", None))`, as in mmcv's scripts.
+    """
     match argument_of(call, function, name):
         case None | ast.Constant():
+            return False
+        case ast.Call(func=func) if last_name(func) in _MAY_GIVE_NONE:
+            return False
+        case ast.Attribute(value=ast.Name(id=settings)) if settings in ARGUMENT_NAMES:
             return False
         case ast.Name(id=handed) if handed in user.parameters:
             return default_of(user, handed) is None

@@ -70,6 +70,8 @@ _ABOUT_LISTS: Final = frozenset(
         "tuple",
     }
 )
+_DIFFUSION: Final = re.compile(r"ddpm")
+"""Words of samplers that are none of DDP: PixArt-alpha cac2fd3 train_latents.py:162, `config.eval_sampler in ["iddpm", …]`."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]|sagemaker_mp")
 """Words of flags that are true where the wrapper passes attributes on."""
 _WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu", "multigpu")
@@ -489,7 +491,9 @@ def _names_mode(test: ast.expr) -> bool:
     """
     remainders = (n for n in walk(test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod))
     within = {id(node) for remainder in remainders for node in walk(remainder)}
-    words = (_word(node).lower() for node in walk(test) if id(node) not in within)
+    words = (
+        _DIFFUSION.sub("", _word(node).lower()) for node in walk(test) if id(node) not in within
+    )
     return any(mode in word for word in words if word != "unwrap_model" for mode in _MODE_WORDS)
 
 
@@ -709,7 +713,7 @@ def _says_wrapped(test: ast.expr, taken: bool) -> bool:
         ):
             # parler-tts training/run_parler_tts_training.py:895: `parallel_mode.value != "distributed"`.
             return taken is isinstance(op, ast.Eq) and mode.lower().endswith(_MODES_OF_DDP)
-    name = last_name(test).lower()
+    name = _DIFFUSION.sub("", last_name(test).lower())
     return taken and any(word in name for word in _WRAPS_ALONE)
 
 

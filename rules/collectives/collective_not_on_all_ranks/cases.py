@@ -431,6 +431,46 @@ class Evaluates:
             print(batch)
 
 
+_number, _size, _started = 0, 1, False
+_steps = 0
+
+
+def starts_and_keeps_its_number():
+    # UniTok bb8012e utils/dist.py:46: what functions put into variables of their file is the rank everywhere
+    global _number, _size, _started
+    dist.init_process_group("nccl")
+    _number, _size = dist.get_rank(), dist.get_world_size()
+    _started = True
+
+
+def number():
+    return _number
+
+
+def meets():
+    if _started:
+        dist.barrier()
+
+
+def meets_alone():
+    if number() == 0:
+        meets()  # expect: DL101
+
+
+def meets_where_all_have_counted(batches):
+    # another variable that a function fills: as many on each rank
+    global _steps
+    for _ in range(batches):
+        _steps += 1
+    if _steps == 0:
+        dist.barrier()
+
+
+def meets_in_a_group_of_several():
+    if _size > 1:
+        dist.barrier()
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,19 @@ def current():
     torch.cuda.set_device(dist.get_rank())  # expect: DL504
 
 
+def current_beside_one_process_alone():
+    # SadTalker cd4c046 src/face3d/models/arcface_torch/train.py:27: this machine's address where no launcher is
+    try:
+        world_size = int(os.environ["WORLD_SIZE"])
+        dist.init_process_group("nccl")
+    except KeyError:
+        world_size = 1
+        dist.init_process_group("nccl", init_method="tcp://127.0.0.1:12584", rank=0, world_size=1)
+    # started by torchrun, where it was mp.spawn
+    torch.cuda.set_device(dist.get_rank())  # expect: DL504
+    return world_size
+
+
 def own_rank():
     return dist.get_rank() if dist.is_initialized() else 0
 

@@ -72,7 +72,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.inside import fails_unwrapped, shown_inside
+from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
@@ -338,6 +338,9 @@ def _finding(
     who = "rank 0" if ranks == {MAIN} else "every rank"
     if MAIN not in ranks:
         who = "every rank but 0"
+    # What a layer below keeps under that name is the model, or the next layer: `unwrap` takes all of them off.
+    layered = of_a_layer(site)
+    advice = f"Use `unwrap({receiver})`" if layered else f"Use `unwrap({receiver}).{site.attr}`"
     asks = "strategy" if layer.kind == "strategy" else "launch configuration"
     of_launch = layer.kind in BY_LAUNCH and layer.kind != "strategy"
     start = model.start_in({Engine.DDP}, site.module) if of_launch else None
@@ -356,13 +359,21 @@ def _finding(
         CODE,
         NAME,
         severity,
-        f"`{text}` raises AttributeError on {who} {cause}. Use `unwrap({receiver}).{site.attr}`.",
+        f"`{text}` raises AttributeError on {who} {cause}. {advice}.",
         place_of(site.module, site.node),
         (*_where_wrapped(site), *(start.related() if start is not None else ())),
         _shown_for_advice(
-            severity, _unless_loaded_below(site, receiver, read_from_model(model, site, receiver))
+            severity,
+            _taken_off(site, receiver, advice)
+            if layered
+            else _unless_loaded_below(site, receiver, read_from_model(model, site, receiver)),
         ),
     )
+
+
+def _taken_off(site: AttributeSite, receiver: str, advice: str) -> Fix:
+    edit = Replace(span_of(site.node), f"$unwrap({receiver})")
+    return Fix(Applicability.UNSAFE, advice, (edit,))
 
 
 def _shown_for_advice(severity: Severity, fix: Fix | None) -> Fix | None:

@@ -2157,3 +2157,38 @@ def set_on_the_class_of_the_wrapper():
     coarse = DistributedDataParallel(Coarse())
     type(coarse).bare_coarse = lambda wrapped: wrapped.module
     print(coarse.bare_coarse().grid)
+
+
+def saves_what_is_compiled_in_ddp(path, compiled):
+    # UniTok bb8012e eval/llamagen/autoregressive/train/train_c2i.py:258: what `torch.compile` keeps is behind DDP
+    net = Coarse()
+    if compiled:
+        net = torch.compile(net)
+    net = DDP(net)
+    if compiled:
+        torch.save(net._orig_mod.state_dict(), path)  # expect: DL201
+    else:
+        torch.save(net.module.state_dict(), path)
+
+
+def saves_what_is_in_ddp_compiled(path):
+    net = torch.compile(DDP(Coarse()))
+    torch.save(net._orig_mod.module.state_dict(), path)
+
+
+def saves_what_is_behind_both(path):
+    net = DDP(torch.compile(Coarse()))
+    torch.save(net.module._orig_mod.state_dict(), path)
+
+
+def samples_by_ddpm(config):
+    # PixArt-alpha cac2fd3 train_latents.py:162: the name of a sampler says nothing of a wrapper
+    assert config.sampler in ("iddpm", "dpm-solver")
+    net = Accelerator().prepare(Coarse())
+    return net.grid  # expect: DL201
+
+
+def samples_in_ddp(config):
+    assert config.mode != "ddp"
+    net = Accelerator().prepare(Coarse())
+    return net.grid

@@ -1,0 +1,82 @@
+"""Which variables of a module hold what a process is told of itself: functions fill them, once the group is made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from distlint.analysis.program.definitions import Function, Module, last_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge.conventions import ANSWERS, NAMED_RANKS
+from distlint.knowledge.ranks import ENVIRONMENT
+from distlint.knowledge.schema import Kind
+from distlint.nodes import walk
+
+_READS: Final = frozenset({"get", "getenv"})
+"""What reads a variable of the environment, beside a subscript."""
+
+
+@remembered
+def rank_globals(module: Module) -> Mapping[str, Kind]:
+    """The variables of a file that its functions assign through `global`, of each the one kind of number that it gets.
+
+    UniTok bb8012e utils/dist.py:46: `__rank, __world_size = tdist.get_rank(), tdist.get_world_size()`, which
+    `get_rank()` and `is_master()` give the whole program, and `__initialized = True` below. What else such a number is
+    given is a constant: 0 in front.
+    """
+    if "global " not in module.source.text:
+        return {}
+    found: dict[str, set[Kind | None]] = {}
+    for function in module.all_functions:
+        declared = () if function.is_module_body else tuple(_declared(function))
+        starts = bool(declared) and _makes_group(function)
+        for name in declared:
+            for value in assignments(function).get(name, ()):
+                match value:
+                    case ast.Constant(value=True):
+                        found.setdefault(name, set()).add("initialized" if starts else None)
+                    case ast.Constant():
+                        pass
+                    case _:
+                        found.setdefault(name, set()).add(_kind(value))
+    return {
+        name: kind
+        for name, kinds in found.items()
+        if len(kinds) == 1 and (kind := next(iter(kinds))) is not None
+    }
+
+
+def _declared(function: Function) -> Iterator[str]:
+    for node in walk(function.node):
+        if isinstance(node, ast.Global):
+            yield from node.names
+
+
+def _makes_group(function: Function) -> bool:
+    """Whether a function makes the process group, so that a flag which it sets says that there is one."""
+    return any(
+        isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
+        for node in own_nodes(function)
+    )
+
+
+def _kind(value: ast.expr) -> Kind | None:
+    """What a value numbers, or counts: what the group or the launcher answers, here or in the line above."""
+    match value:
+        case ast.Call(func=ast.Name(id="int"), args=[inner]):
+            return _kind(inner)
+        case ast.Call(func=func, args=[ast.Constant(value=str(variable)), *_]) if (
+            last_name(func) in _READS
+        ):
+            return ENVIRONMENT.get(variable)
+        case ast.Subscript(value=read, slice=ast.Constant(value=str(variable))) if (
+            last_name(read) == "environ"
+        ):
+            return ENVIRONMENT.get(variable)
+        case ast.Call(func=func, args=[], keywords=[]):
+            return ANSWERS.get(last_name(func))
+        case ast.Name(id=name):
+            return NAMED_RANKS.get(name)
+    return None
