@@ -857,8 +857,12 @@ def is_own(value: Value) -> bool:
 def goes_by_minutes(origin: Origin) -> bool:
     """Whether the clock is written without seconds: ranks that have just started together, or met, read the same.
 
-    ChatLM-mini-Chinese 2696eb8 pre_train.py:128: `time.strftime('%Y%m%d-%H%M')`, right behind the Trainer's end.
+    ChatLM-mini-Chinese 2696eb8 pre_train.py:128: `time.strftime('%Y%m%d-%H%M')`, right behind the Trainer's end. VGen
+    4014d1f tools/train/train_t2v_instructvideo_entrance.py:534: `time.localtime()`, of which `tm_min` is taken at most.
     """
+    parts = _parts_of_time(origin)
+    if parts:
+        return parts <= sinks.NO_SECONDS
     for node in walk(origin.module.source.tree):
         if (
             isinstance(node, ast.Call)
@@ -870,6 +874,27 @@ def goes_by_minutes(origin: Origin) -> bool:
     return False
 
 
+def _parts_of_time(origin: Origin) -> set[str]:
+    """The attributes that a function takes from a time that it asks for; nothing where it does more with it."""
+    module = origin.module
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=asked) if asked is origin.node:
+                    loads = {
+                        use
+                        for use in own_nodes(function)
+                        if isinstance(use, ast.Name) and use.id == name and use not in node.targets
+                    }
+                    taken = {
+                        part.value: part.attr
+                        for part in own_nodes(function)
+                        if isinstance(part, ast.Attribute) and part.value in loads
+                    }
+                    return set(taken.values()) if loads == taken.keys() else set()
+    return set()
+
+
 def _shared(
     node: ast.expr,
     function: Function,
@@ -877,6 +902,11 @@ def _shared(
     depth: int,
     listed_alike: bool = False,
 ) -> bool:
+    folder = folder_of(node, function)
+    if folder is not None:
+        # VGen 4014d1f tools/inferences/inference_instructvideo_entrance.py:262: `os.path.dirname(path)`, of files that are
+        # named after a caption each.
+        return all(_shared(each, function, callers, depth, listed_alike) for each in folder)
     parameters, elements = sources_of(node, function)
     if (elements and not listed_alike) or spawned_index(function) in parameters:
         return False
