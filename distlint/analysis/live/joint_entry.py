@@ -830,9 +830,7 @@ def _left_at_default(guard: Guard, function: Function) -> bool:
     NeuralSpeech AdapterASR/utils.py:89: `def torch_save(…, local_rank=0)`, and `if local_rank != 0: return`.
     """
     asked = [
-        (part, holds)
-        for part, holds in literals(guard.node, guard.taken)
-        if mentions_rank(part)
+        (part, holds) for part, holds in literals(guard.node, guard.taken) if mentions_rank(part)
     ]
     return (
         bool(asked)

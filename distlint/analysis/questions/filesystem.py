@@ -90,7 +90,7 @@ _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 """Ends of names of what may hold a rank, where the assignment shows whether it does."""
 _SECONDS: Final = re.compile(r"%-?[SfsTXcr]")
 """What writes a time to the second, or finer."""
-_PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr"})
+_PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr", "nimg", "kimg", "tick"})
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
 _FOLDER: Final = re.compile(r"(?:dir|folder)$", re.IGNORECASE)
@@ -808,6 +808,7 @@ def _is_progress(name: str) -> bool:
     """Whether a name counts how far the training is: alike on all ranks, whatever returned it.
 
     1d-tokenizer utils/train_utils.py:1226: `global_step = train_one_epoch(…, logger, …)`, whose logger names its rank.
+    stylegan-xl 4241ff9 training/training_loop.py:372: `cur_nimg += batch_size`, the images that all ranks have seen.
     """
     return name.rpartition(".")[2].rpartition("_")[2].rstrip("s").lower() in _PROGRESS
 
@@ -999,7 +1000,7 @@ def _arguments_shared(
     names = site.callee.parameters
     skipped = 1 if site.callee.cls is not None and names[:1] == ["self"] else 0
     for position, name in enumerate(names[skipped:]):
-        if name not in asked:
+        if name not in asked or _is_progress(name):
             continue
         value = site.argument(position, name)
         argument = site.argument_node(position, name)

@@ -1737,3 +1737,22 @@ def one_keeps(model, folder):
     dist.barrier()
     kept_by_number(model, f"{folder}/kept_by_one.pth", dist.get_rank())
     kept_by_number(model, f"{folder}/kept_by_whom.pth", local_rank=model.local_rank)
+
+
+def by_images_seen(model, loader, resume, folder, rank):
+    # stylegan-xl 4241ff9 training/training_loop.py:372: images count alike on all ranks, from wherever they go on
+    dist.barrier()
+    cur_nimg = resume[f"rank{rank}"]["cur_nimg"].item()
+    for batch in loader:
+        cur_nimg += len(batch)
+        with open(f"{folder}/network-{cur_nimg // 1000:06d}.pkl", "wb") as f:  # expect: DL301
+            pickle.dump(model.state_dict(), f)
+
+
+def by_number_of_the_shard(model, loader, resume, folder, rank):
+    dist.barrier()
+    number = resume[f"rank{rank}"]["number"].item()
+    for batch in loader:
+        number += len(batch)
+        with open(f"{folder}/network-{number // 1000:06d}.pkl", "wb") as f:
+            pickle.dump(model.state_dict(), f)
