@@ -386,6 +386,13 @@ def _lists_alike(node: ast.expr, name: str) -> bool:
             )
         ):
             return not mentions_rank(path)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _lists_alike(body, name) and _lists_alike(orelse, name)
+        case (
+            ast.Name(id=source)
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=source), attr="split"))
+        ):
+            return source == name
         case ast.ListComp(generators=[ast.comprehension(iter=ast.Name(id=source)), *more]):
             repeats = all(
                 isinstance(each.iter, ast.Call) and last_name(each.iter.func) == "range"

@@ -1127,6 +1127,10 @@ def kinds_of_the_settings(cfg, folder):
     # NeMo-Aligner af2b3bd examples/mm/stable_diffusion/anneal_sdxl.py:292: the same list on each rank
     dist.barrier()
     kinds = cfg.get("kinds", None)
+    if kinds is None:
+        kinds = ["base", "linear"]
+    else:
+        kinds = kinds.split(",") if isinstance(kinds, str) else kinds
     for kind in kinds:
         os.makedirs(f"{folder}/kind_{kind}")  # expect: DL305
     for word in cfg.words.split(","):
