@@ -35,10 +35,11 @@ _STATE: Final = re.compile(
     r"(?i)state|model|(?:^|_)net|weight|param|ckpt|checkpoint|optim|ema|adapter|lora|generator|discriminator|encoder|decoder|module"
 )
 """Words in the names of what a checkpoint holds."""
-_ANSWERS: Final = re.compile(
-    r"(?i)output|result|pred|score|answer|feature|metric|stat(?:s|istics)|name|time"
+_NO_STATE: Final = re.compile(
+    r"(?i)output|result|pred|score|answer|feature|metric|stat(?:s|istics)|name|time|(?:^|_)h?params$"
 )
-"""Words in the names of what a model has given, which is not its state."""
+"""Words in the names of what a model has given, and of options, none of which is its state: CodeGen e3e8855
+codegen_sources/model/src/utils.py:163, `pickle.dump(params, …)`."""
 _ON_ALL: Final = re.compile(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
 """Names of what gives every rank the shares of all."""
 _ENDED: Final = frozenset({Part.WHOLE, Part.PADDED, Part.SUM})
@@ -173,7 +174,7 @@ def _dumped(site: CallSite) -> Iterator[ast.expr]:
                 dotted_name(called) in sinks.DUMPS
                 and is_handle(file, handle, site)
                 and not is_settings(data)
-                and not _ANSWERS.search(dotted_name(data))
+                and not _NO_STATE.search(dotted_name(data))
             ):
                 yield data
 
