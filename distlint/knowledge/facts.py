@@ -448,6 +448,22 @@ class Knowledge:
             listed=frozenset((*names, *predicates)),
         )
 
+    def rows_of(self, name: str) -> tuple[CallRow, ...]:
+        """The rows of a call by its canonical name: those of the class, else those of all methods of that name.
+
+        Args:
+            name: dotted; ".method" of a receiver of unknown class.
+
+        waifu-diffusion 1a83ead trainer/diffusers_trainer.py:877: `StableDiffusionPipeline(…).save_pretrained(path)`.
+        """
+        owner, _, last = name.rpartition(".")
+        if not owner:
+            return self.methods.get(last, ())
+        known = self.calls.get(name, ())
+        if known or last not in sinks.ONE_MEANING or not owner.rpartition(".")[2][:1].isupper():
+            return known
+        return self.methods.get(last, ())
+
     def member_of(self, types: tuple[str, ...], attr: str) -> Member | None:
         """What the first of some library classes, or of their bases, that has a row says of an attribute."""
         key = (types, attr)

@@ -1312,6 +1312,11 @@ SINK_METHODS: dict[str, CallRow] = {name.rpartition(".")[2]: SINKS[name] for nam
 """Row by method name alone, for receivers of unknown type. `save`, `replace`, `rename`, `open` and
 `glob` are not here: strings, modules and images have methods of these names."""
 
+ONE_MEANING: Final = frozenset({"save_pretrained"})
+"""Methods that write in each class of a library that has them: diffusers' pipelines, peft's and sentence-transformers'
+models (diffusers 0.42.1 pipelines/pipeline_utils.py, peft 0.21.2 peft_model.py:298, sentence-transformers 6.2.0
+base/model.py)."""
+
 MAIN_PROCESS_ARGUMENTS: dict[str, str] = {
     "save_pretrained": "is_main_process",
     "save_torch_model": "is_main_process",
@@ -1510,6 +1515,8 @@ LARGE: Final[dict[str, int]] = {
 }
 """Calls that write weights, arrays, videos or whole folders, which takes long: the position of what they write, -1
 where it is what they are called on (the rows above)."""
+DUMPS: Final = frozenset({"torch.save", "pickle.dump", "dill.dump", "cloudpickle.dump"})
+"""Calls that write an object whole into an open file, of any size, as they are written (the rows above)."""
 ONLY_STATES: Final = frozenset(
     {
         "torch.jit.save",
@@ -1528,10 +1535,19 @@ FEW_SMALL_FILES: Final = frozenset(
     }
 )
 """What `save_pretrained` is of the classes that have no weights."""
+SMALL_CLASSES: Final = re.compile(r"(?:Tokenizer(?:Fast)?|Processor|Extractor|Scheduler|Config)$")
+"""Ends of the names of further ones: transformers' tokenizers, diffusers' schedulers."""
 FAIL_WHERE_THERE: Final = frozenset(
     {"os.symlink", "os.link", "pathlib.Path.symlink_to", "shutil.copytree"}
 )
 """Calls that raise FileExistsError where there is what they make (python 3.11 os, pathlib, shutil)."""
+NO_SECONDS: Final = frozenset(
+    {
+        *("tm_year", "tm_mon", "tm_mday", "tm_hour", "tm_min", "tm_yday", "tm_wday"),
+        *("year", "month", "day", "hour", "minute"),
+    }
+)
+"""The attributes of a time that change once a minute at most (python 3.11 time, datetime)."""
 OWN_LINES: Final = frozenset({"transformers.TrainerState.save_to_json"})
 """Calls that write what differs between ranks: `is_world_process_zero`, `is_local_process_zero` (transformers 5.23.0
 transformers/trainer_callback.py:143)."""

@@ -368,3 +368,31 @@ def test_what_all_wait_for_while_a_file_is_open(
     """FlagAI 9a885f3 examples/h3t/baseline/megatron/text_generation_utils.py:377."""
     files = {"train.py": OPENED.format(above=above, rows=rows)}
     assert severities_in("DL301", tmp_path, files, capsys) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("data", "severity"),
+    [
+        ('{"G": generator, "params": params}', "error"),
+        ("generator.state_dict()", "error"),
+        ("params", "info"),
+        ("model_outputs", "info"),
+    ],
+)
+def test_what_is_pickled_into_an_open_file(
+    data: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CodeGen e3e8855 codegen_sources/model/src/utils.py:163: the options; stylegan-t 36ab80c: networks."""
+    text = f"""
+import pickle
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def keep(generator, model_outputs, params):
+    generator = DistributedDataParallel(generator)
+    dist.barrier()
+    with open(params.path, "wb") as f:
+        pickle.dump({data}, f)
+"""
+    assert severities_in("DL301", tmp_path, {"keep.py": text}, capsys) == [severity]

@@ -63,7 +63,7 @@ def external(
     """A call of something outside the project, or of a method known by its name alone."""
     by_name = name.startswith(".")
     tables = frame.knowledge
-    known = tables.methods.get(name[1:], ()) if by_name else tables.calls.get(name, ())
+    known = tables.rows_of(name)
     rows = known and tuple([row for row in known if _takes_effect(row, node, args, keywords)])
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]

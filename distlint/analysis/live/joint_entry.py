@@ -588,6 +588,7 @@ def together(summaries: Together) -> list[CallSite]:
                 or site.callee is not None
                 or site.method in hooks.ANY_REGISTRARS
                 or site.name in hooks.STARTED_BY
+                or site.method == "state_dict"
             )
             if counts and not ranked(site):
                 by_node.setdefault(id(site.node), (site, set()))[1].add(rank)
@@ -603,10 +604,33 @@ def _is_collective(site: CallSite) -> bool:
     wraps = site.receiver.wraps if site.receiver is not None else ()
     if wraps and not any(wrap.always for wrap in wraps):
         return False
+    if site.method in BARRIERS or id(site.node) in _asked_for_state(site.function):
+        return True
     sharded = any(guard.taken and asks_if_sharded(guard.node) for guard in site.guards)
-    return site.method in BARRIERS or any(
+    return any(
         row.effect is Effect.COLLECTIVE or (sharded and row.effect is Effect.SHARDED_COLLECTIVE)
         for row in site.rows
+    )
+
+
+@remembered
+def _asked_for_state(function: Function) -> frozenset[int]:
+    """The calls of a function that gather the state of a model in FSDP: `with FSDP.state_dict_type(model, …):`.
+
+    llama-recipes faae2fd src/llama_cookbook/model_checkpointing/checkpoint_handler.py:135.
+    """
+    return frozenset(
+        id(call)
+        for node in own_nodes(function)
+        if isinstance(node, ast.With)
+        and any(
+            isinstance(item.context_expr, ast.Call)
+            and last_name(item.context_expr.func) == "state_dict_type"
+            for item in node.items
+        )
+        for statement in node.body
+        for call in walk(statement)
+        if isinstance(call, ast.Call) and last_name(call.func) == "state_dict"
     )
 
 
@@ -766,7 +790,9 @@ def maybe_guarded(site: CallSite) -> bool:
     By its words, or because it is a position in a subgroup: then one rank or many may get through.
     """
     if any(
-        may_be_about_rank(guard) and not _left_at_default(guard, site.function)
+        may_be_about_rank(guard)
+        and not _left_at_default(guard, site.function)
+        and not _is_asserted(guard, site.function)
         for guard in site.guards
     ):
         return True
@@ -810,27 +836,56 @@ def _asks_for_first_gpu(test: ast.expr) -> bool:
 
 
 def _left_at_default(guard: Guard, function: Function) -> bool:
-    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
+    """Whether what sounds like a test of the rank is a parameter that lets all ranks in, by its default.
 
-    contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
+    contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it;
+    NeuralSpeech AdapterASR/utils.py:89: `def torch_save(…, local_rank=0)`, and `if local_rank != 0: return`.
     """
-    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
-    asked = [part for part in parts if mentions_rank(part)]
+    asked = [
+        (part, holds) for part, holds in literals(guard.node, guard.taken) if mentions_rank(part)
+    ]
     return (
         bool(asked)
         and "rank" not in guard.value.tags
-        and all(
-            isinstance(part, ast.Name)
-            and part.id not in assignments(function)
-            and isinstance(default := default_of(function, part.id), ast.Constant)
-            and default.value is True
-            and not _holds_name(guard.value.key, part.id)
-            for part in asked
-        )
-        and not any(
-            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
-        )
+        and all(_is_so_by_default(guard, part, holds, function) for part, holds in asked)
     )
+
+
+def _is_so_by_default(guard: Guard, part: ast.expr, holds: bool, function: Function) -> bool:
+    """Whether a part of a condition asks for a parameter that nobody passes, and its default says yes."""
+    match part:
+        case ast.Name(id=name):
+            expected, wanted = True, holds
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Eq() | ast.NotEq() as op],
+            comparators=[ast.Constant(value=int() as expected)],
+        ):
+            wanted = holds is isinstance(op, ast.Eq)
+        case _:
+            return False
+    default = default_of(function, name)
+    return (
+        wanted
+        and name not in assignments(function)
+        and isinstance(default, ast.Constant)
+        and type(default.value) is type(expected)
+        and default.value == expected
+        and not _holds_name(guard.value.key, name)
+    )
+
+
+def _is_asserted(guard: Guard, function: Function) -> bool:
+    """Whether a condition is that of an assertion that does not ask who a rank is: none goes on without it.
+
+    UniTok bb8012e eval/llamagen/autoregressive/train/train_c2i_fsdp.py:296: `assert z.shape[0] == c.shape[0]`, of a batch.
+    """
+    return guard.exits and guard.node in _assertions(function) and not mentions_rank(guard.node)
+
+
+@remembered
+def _assertions(function: Function) -> frozenset[ast.expr]:
+    return frozenset(node.test for node in own_nodes(function) if isinstance(node, ast.Assert))
 
 
 def _holds_name(key: Hashable, name: str) -> bool:

@@ -328,9 +328,7 @@ def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Itera
             yield from _elements(function, target.elts[1], inner)
         case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
             return
-        case ast.Attribute(value=ast.Name(id=owner)) if owner in ARGUMENT_NAMES and dotted_name(
-            iterable
-        ) not in assignments(function):
+        case _ if _is_setting(function, iterable):
             # Sa2VA 9832e1a sa2va_eval/run.py:66: `for model_name in args.model`, the same on each rank.
             return
         case ast.Name(id=name) if _is_listed_alike(function, name):
@@ -344,8 +342,24 @@ def _elements(function: Function, target: ast.expr, iterable: ast.expr) -> Itera
                     yield from target_names(target)
 
 
+def _is_setting(function: Function, node: ast.expr) -> bool:
+    """Whether an expression is what the settings say, or the words of it: `args.models`, `cfg.get("kinds")`.
+
+    What the function itself puts in their place is none, nor what is called like the number of a process.
+    """
+    match node:
+        case ast.Call(func=ast.Attribute(value=text, attr="split"), keywords=[]):
+            return _is_setting(function, text)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="get"), args=[_, *_]):
+            return owner in ARGUMENT_NAMES and not mentions_rank(node)
+        case ast.Attribute(value=ast.Name(id=owner)):
+            return owner in ARGUMENT_NAMES and dotted_name(node) not in assignments(function)
+    return False
+
+
 def _is_listed_alike(function: Function, name: str) -> bool:
-    """Whether a function lists by itself what its loop goes through: names that it writes out, or all lines of a file.
+    """Whether a function lists by itself what its loop goes through: names that it writes out or has from the settings,
+    or all lines of a file.
 
     d2go f4ac156 projects_oss/detr/main.py:335: `checkpoint_paths = [output_dir / "checkpoint.pth"]`, and a second one that
     is appended; VGen 4014d1f tools/inferences/inference_dreamvideo_entrance.py:212: `open(cfg.test_list_path).readlines()`.
@@ -353,7 +367,7 @@ def _is_listed_alike(function: Function, name: str) -> bool:
     made = [] if name in function.parameters else assignments(function).get(name, [])
     return (
         bool(made)
-        and all(_lists_alike(each, name) for each in made)
+        and all(_lists_alike(each, name) or _is_setting(function, each) for each in made)
         and not any(
             mentions_rank(given) or _names_in(given) & _looped_over(function)
             for given in _added(function, name)
@@ -372,6 +386,13 @@ def _lists_alike(node: ast.expr, name: str) -> bool:
             )
         ):
             return not mentions_rank(path)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _lists_alike(body, name) and _lists_alike(orelse, name)
+        case (
+            ast.Name(id=source)
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=source), attr="split"))
+        ):
+            return source == name
         case ast.ListComp(generators=[ast.comprehension(iter=ast.Name(id=source)), *more]):
             repeats = all(
                 isinstance(each.iter, ast.Call) and last_name(each.iter.func) == "range"

@@ -35,6 +35,11 @@ _STATE: Final = re.compile(
     r"(?i)state|model|(?:^|_)net|weight|param|ckpt|checkpoint|optim|ema|adapter|lora|generator|discriminator|encoder|decoder|module"
 )
 """Words in the names of what a checkpoint holds."""
+_NO_STATE: Final = re.compile(
+    r"(?i)output|result|pred|score|answer|feature|metric|stat(?:s|istics)|name|time|(?:^|_)h?params$"
+)
+"""Words in the names of what a model has given, and of options, none of which is its state: CodeGen e3e8855
+codegen_sources/model/src/utils.py:163, `pickle.dump(params, …)`."""
 _ON_ALL: Final = re.compile(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
 """Names of what gives every rank the shares of all."""
 _ENDED: Final = frozenset({Part.WHOLE, Part.PADDED, Part.SUM})
@@ -116,6 +121,7 @@ def is_large(live: LiveProgram, found: FileCall) -> bool:
     if site.method == "save_pretrained":
         owner = site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
         few = owner is not None and is_small_object(owner)
+        few = few or sinks.SMALL_CLASSES.search(site.name.rpartition(".")[0]) is not None
         return not few and site.name not in sinks.FEW_SMALL_FILES
     if site.name in sinks.COPIES:
         source = site.argument_node(0, "src")
@@ -123,6 +129,11 @@ def is_large(live: LiveProgram, found: FileCall) -> bool:
         return _LARGE.search(text) is not None and not _SMALL.search(text)
     if site.name in sinks.COMMANDS:
         return True  # an archive that a program unpacks
+    if site.name in sinks.OPENS and site.name not in sinks.LARGE:
+        return any(
+            _names_state(data, site.function) and not _is_put_together(live, data, site.function)
+            for data in _dumped(site)
+        )
     if site.name not in sinks.LARGE:
         return False
     data = site.argument_node(sinks.LARGE[site.name])
@@ -136,12 +147,36 @@ def holds_state(found: FileCall) -> bool:
     site = found.site
     if site.method == "save_pretrained" or site.name in sinks.ONLY_STATES:
         return True
+    if site.name in sinks.OPENS:
+        return any(_names_state(data, site.function) for data in _dumped(site))
     data = site.argument_node(0, "obj") if site.name == "torch.save" else None
-    return data is not None and any(
+    return data is not None and _names_state(data, site.function)
+
+
+def _names_state(data: ast.expr, function: Function) -> bool:
+    """Whether an object, or what its variable is assigned or filled with, names what a checkpoint holds."""
+    return any(
         isinstance(node, ast.Name | ast.Attribute) and _STATE.search(last_name(node))
-        for part in _made_of(data, site.function)
+        for part in _made_of(data, function)
         for node in walk(part)
     )
+
+
+def _dumped(site: CallSite) -> Iterator[ast.expr]:
+    """The objects that are written whole into the file which a call opens: `dill.dump(data, f)`, `torch.save(data, f)`.
+
+    stylegan-t 36ab80c training/training_loop.py:462: networks by dill.
+    """
+    handle = handle_of(site)
+    for node in while_open(site):
+        match node:
+            case ast.Call(func=called, args=[data, file, *_]) if (
+                dotted_name(called) in sinks.DUMPS
+                and is_handle(file, handle, site)
+                and not is_settings(data)
+                and not _NO_STATE.search(dotted_name(data))
+            ):
+                yield data
 
 
 def _made_of(node: ast.expr, function: Function) -> list[ast.expr]:

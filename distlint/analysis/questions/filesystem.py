@@ -90,7 +90,7 @@ _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 """Ends of names of what may hold a rank, where the assignment shows whether it does."""
 _SECONDS: Final = re.compile(r"%-?[SfsTXcr]")
 """What writes a time to the second, or finer."""
-_PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr"})
+_PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr", "nimg", "kimg", "tick"})
 _PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
 _FOLDER: Final = re.compile(r"(?:dir|folder)$", re.IGNORECASE)
@@ -810,6 +810,7 @@ def _is_progress(name: str) -> bool:
     """Whether a name counts how far the training is: alike on all ranks, whatever returned it.
 
     1d-tokenizer utils/train_utils.py:1226: `global_step = train_one_epoch(…, logger, …)`, whose logger names its rank.
+    stylegan-xl 4241ff9 training/training_loop.py:372: `cur_nimg += batch_size`, the images that all ranks have seen.
     """
     return name.rpartition(".")[2].rpartition("_")[2].rstrip("s").lower() in _PROGRESS
 
@@ -859,8 +860,12 @@ def is_own(value: Value) -> bool:
 def goes_by_minutes(origin: Origin) -> bool:
     """Whether the clock is written without seconds: ranks that have just started together, or met, read the same.
 
-    ChatLM-mini-Chinese 2696eb8 pre_train.py:128: `time.strftime('%Y%m%d-%H%M')`, right behind the Trainer's end.
+    ChatLM-mini-Chinese 2696eb8 pre_train.py:128: `time.strftime('%Y%m%d-%H%M')`, right behind the Trainer's end. VGen
+    4014d1f tools/train/train_t2v_instructvideo_entrance.py:534: `time.localtime()`, of which `tm_min` is taken at most.
     """
+    parts = _parts_of_time(origin)
+    if parts:
+        return parts <= sinks.NO_SECONDS
     for node in walk(origin.module.source.tree):
         if (
             isinstance(node, ast.Call)
@@ -872,6 +877,27 @@ def goes_by_minutes(origin: Origin) -> bool:
     return False
 
 
+def _parts_of_time(origin: Origin) -> set[str]:
+    """The attributes that a function takes from a time that it asks for; nothing where it does more with it."""
+    module = origin.module
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=asked) if asked is origin.node:
+                    loads = {
+                        use
+                        for use in own_nodes(function)
+                        if isinstance(use, ast.Name) and use.id == name and use not in node.targets
+                    }
+                    taken = {
+                        part.value: part.attr
+                        for part in own_nodes(function)
+                        if isinstance(part, ast.Attribute) and part.value in loads
+                    }
+                    return set(taken.values()) if loads == taken.keys() else set()
+    return set()
+
+
 def _shared(
     node: ast.expr,
     function: Function,
@@ -879,6 +905,11 @@ def _shared(
     depth: int,
     listed_alike: bool = False,
 ) -> bool:
+    folder = folder_of(node, function)
+    if folder is not None:
+        # VGen 4014d1f tools/inferences/inference_instructvideo_entrance.py:262: `os.path.dirname(path)`, of files that are
+        # named after a caption each.
+        return all(_shared(each, function, callers, depth, listed_alike) for each in folder)
     parameters, elements = sources_of(node, function)
     if (elements and not listed_alike) or spawned_index(function) in parameters:
         return False
@@ -971,7 +1002,7 @@ def _arguments_shared(
     names = site.callee.parameters
     skipped = 1 if site.callee.cls is not None and names[:1] == ["self"] else 0
     for position, name in enumerate(names[skipped:]):
-        if name not in asked:
+        if name not in asked or _is_progress(name):
             continue
         value = site.argument(position, name)
         argument = site.argument_node(position, name)

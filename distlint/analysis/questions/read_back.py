@@ -162,7 +162,22 @@ def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
         # Where the arms part by whether the file is there, a rank that comes late reads what is half written
         # (ULIP f194ddb models/pointnext/PointNeXt/openpoints/dataset/s3dis/s3dis.py:92).
         return check_before(found) is not None
+    if _is_tried(found.function, other.site.node, found.site.node):
+        return True
     return _comes_back(found.function, found.site.node, other.site.node)
+
+
+def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
+    """Whether a file is written where it could not be read: a rank that comes late reads what is half written.
+
+    Pretrained-Language-Model 0598f02 CAME/run_glue.py:385: `try: with open(path, "rb")`, `except: … pickle.dump(…)`.
+    """
+    return any(
+        isinstance(node, ast.Try)
+        and any(reads is part for statement in node.body for part in walk(statement))
+        and any(writes is part for handler in node.handlers for part in walk(handler))
+        for node in own_nodes(function)
+    )
 
 
 def _comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:

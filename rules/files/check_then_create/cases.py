@@ -1158,3 +1158,37 @@ def read_in_a_with(options):
         os.makedirs("words")
     with open("words/names.json") as read:
         return json.load(read)
+def kinds_of_the_settings(cfg, folder):
+    # NeMo-Aligner af2b3bd examples/mm/stable_diffusion/anneal_sdxl.py:292: the same list on each rank
+    dist.barrier()
+    kinds = cfg.get("kinds", None)
+    if kinds is None:
+        kinds = ["base", "linear"]
+    else:
+        kinds = kinds.split(",") if isinstance(kinds, str) else kinds
+    for kind in kinds:
+        os.makedirs(f"{folder}/kind_{kind}")  # expect: DL305
+    for word in cfg.words.split(","):
+        os.makedirs(f"{folder}/{word}")  # expect: DL305
+
+
+def own_kinds(cfg, folder):
+    dist.barrier()
+    kinds = cfg.get("kinds", None)
+    for kind in kinds[dist.get_rank() :: dist.get_world_size()]:
+        os.makedirs(f"{folder}/own_{kind}")
+
+
+def folder_of_captions(cfg, captions):
+    # VGen 4014d1f tools/inferences/inference_instructvideo_entrance.py:262: the caption is in the file's name alone
+    dist.barrier()
+    for index, caption in enumerate(captions):
+        video = f"{index:04d}_{caption}.mp4"
+        path = os.path.join(cfg.videos, video)
+        os.makedirs(os.path.dirname(path))  # expect: DL305
+
+
+def folders_of_captions(cfg, captions):
+    dist.barrier()
+    for caption in captions:
+        os.makedirs(os.path.join(cfg.videos, caption))

@@ -35,7 +35,8 @@ A warning where something shows the harm:
 | a log, or answers of a model one after the other, in a file opened with "w" | the lines of one stand over those of the others |
 | a file that all open with "w" or "wb", and rank 0 alone writes into, before a loop runs a model | who opens it later empties it |
 | an array that all map with "w+" | each sets to zero what another has filled in |
-| weights, arrays, videos, unpacked archives | it takes long; a job that ends meanwhile leaves half of it |
+| a list that begins empty and that rank 0 alone puts anything into | the others leave it empty |
+| weights, those that `pickle` writes into an open file among them, arrays, videos, unpacked archives | it takes long; a job that ends meanwhile leaves half of it |
 | `os.symlink`, `shutil.copytree`, `open(path, "x")` | FileExistsError on all ranks but one |
 | `push_to_hub=True` | a commit of each |
 

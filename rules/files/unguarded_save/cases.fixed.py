@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -25,12 +26,15 @@ import torch.multiprocessing as mp
 import torch_xla.core.xla_model as xm
 from accelerate import Accelerator
 from detectron2.utils.file_io import PathManager
+from diffusers import StableDiffusionPipeline
 from filelock import FileLock, SoftFileLock
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
 from scipy.io import savemat
-from settings import gpu_id
+from settings import gpu_id, rank0_state
 from timm.data import create_dataset
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.distributed.fsdp import StateDictType
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision import datasets
@@ -1663,3 +1667,136 @@ def of_the_first_device(device, states, folder):
         torch.save(states, f"{folder}/of_the_first.pth")
     if device != "cpu":
         save(states, f"{folder}/of_all.pth")  # expect: DL301
+
+
+def networks_by_pickle(generator, discriminator, options, folder):
+    # stylegan-t 36ab80c training/training_loop.py:462: networks, written into an open file
+    dist.barrier()
+    data = {"G": generator, "D": discriminator, "options": options}
+    with open(f"{folder}/network.pkl", "wb") as f:  # expect: DL301
+        pickle.dump(data, f)
+    if dist.get_rank() == 0:
+        with open(f"{folder}/network-of-one.pkl", "wb") as f:
+            pickle.dump(data, f)
+
+
+def whole_pipeline(model, folder):
+    # waifu-diffusion 1a83ead trainer/diffusers_trainer.py:877: a class that is known to no table
+    dist.barrier()
+    pipeline = StableDiffusionPipeline(unet=model)
+    run_on_main(pipeline.save_pretrained, f"{folder}/pipeline")  # expect: DL301
+    if dist.get_rank() == 0:
+        pipeline.save_pretrained(f"{folder}/pipeline-of-one")
+
+
+def scores_of_main(accelerator: Accelerator, model, loader, folder):
+    # LongVA f4c8781 vision_niah/eval_vision_niah.py:265: the other ranks have an empty list
+    accelerator.wait_for_everyone()
+    of_main = []
+    for batch in loader:
+        score = model(batch)
+        if accelerator.is_main_process:
+            of_main.append(score)
+    with open(f"{folder}/of_main.json", "w") as f:  # expect: DL301
+        json.dump(of_main, f)
+    if accelerator.is_main_process:
+        with open(f"{folder}/of_main_by_main.json", "w") as f:
+            json.dump(of_main, f)
+
+
+def behind_an_assertion(model, loader, folder):
+    # UniTok bb8012e eval/llamagen/autoregressive/train/train_c2i_fsdp.py:296: each rank has a batch of its own
+    dist.barrier()
+    for step, (codes, labels) in enumerate(loader):
+        codes = codes[dist.get_rank() :: dist.get_world_size()]
+        assert codes.shape[0] == labels.shape[0]
+        torch.save(model.state_dict(), f"{folder}/{step}.pth")  # expect: DL301
+
+
+def behind_an_assertion_of_the_rank(model, folder):
+    dist.barrier()
+    assert dist.get_rank() == 0
+    torch.save(model.state_dict(), f"{folder}/asserted.pth")
+
+
+def gathered_state(model, folder):
+    # llama-recipes faae2fd src/llama_cookbook/model_checkpointing/checkpoint_handler.py:135: who comes there has ranks
+    with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, rank0_state):
+        state = model.state_dict()
+    save(state, f"{folder}/full.pth")  # expect: DL301
+
+
+def state_of_whoever(model, folder):
+    state = model.state_dict()
+    torch.save(state, f"{folder}/whoever.pth")
+
+
+def features_that_were_not_there(path, make):
+    # Pretrained-Language-Model 0598f02 CAME/run_glue.py:385: a rank that comes late reads a part
+    dist.barrier()
+    try:
+        with open(path, "rb") as reader:
+            features = pickle.load(reader)
+    except OSError:
+        features = make()
+        if rank_info().rank == 0:
+            with open(path, "wb") as writer:  # expect: DL301
+                pickle.dump(features, writer)
+    return features
+
+
+def by_parts_of_the_minute(options, model):
+    # VGen 4014d1f tools/train/train_t2v_instructvideo_entrance.py:534
+    dist.barrier()
+    now = time.localtime()
+    save(model.state_dict(), f"{options.folder}/{now.tm_hour}-{now.tm_min}.pth")  # expect: DL301
+
+
+def by_parts_of_the_second(options, model):
+    dist.barrier()
+    now = time.localtime()
+    torch.save(model.state_dict(), f"{options.folder}/{now.tm_min}-{now.tm_sec}.pth")
+
+
+def kept_by_default(model, path, local_rank=0):
+    # NeuralSpeech AdapterASR/utils.py:89: nobody passes the number by which it would be left out
+    if local_rank != 0:
+        return
+    save(model.state_dict(), path)  # expect: DL301
+
+
+def all_keep(model, folder):
+    dist.barrier()
+    kept_by_default(model, f"{folder}/kept_by_all.pth")
+
+
+def kept_by_number(model, path, local_rank=0):
+    if local_rank != 0:
+        return
+    torch.save(model.state_dict(), path)
+
+
+def one_keeps(model, folder):
+    dist.barrier()
+    kept_by_number(model, f"{folder}/kept_by_one.pth", dist.get_rank())
+    kept_by_number(model, f"{folder}/kept_by_whom.pth", local_rank=model.local_rank)
+
+
+def by_images_seen(model, loader, resume, folder, rank):
+    # stylegan-xl 4241ff9 training/training_loop.py:372: images count alike on all ranks, from wherever they go on
+    dist.barrier()
+    cur_nimg = resume[f"rank{rank}"]["cur_nimg"].item()
+    for batch in loader:
+        cur_nimg += len(batch)
+        if rank_info().rank == 0:
+            with open(f"{folder}/network-{cur_nimg // 1000:06d}.pkl", "wb") as f:  # expect: DL301
+                pickle.dump(model.state_dict(), f)
+
+
+def by_number_of_the_shard(model, loader, resume, folder, rank):
+    dist.barrier()
+    number = resume[f"rank{rank}"]["number"].item()
+    for batch in loader:
+        number += len(batch)
+        with open(f"{folder}/network-{number // 1000:06d}.pkl", "wb") as f:
+            pickle.dump(model.state_dict(), f)
