@@ -45,6 +45,7 @@ from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.questions.without_group import is_never_led_to, is_without_group
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
+from distlint.findings import Place
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.hooks import AFTER_FAILURE
 from distlint.launch.engines import (
@@ -53,6 +54,7 @@ from distlint.launch.engines import (
     first_start,
     only_starts_one,
     order,
+    start_of_several,
     starts_several,
 )
 from distlint.launch.project import LaunchFiles
@@ -137,6 +139,11 @@ class Model(LiveProgram):
         """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
         known = {each.source.path for each in self.program.modules.values()}
         return starts_several(self.launch, entry.source.path, known)
+
+    def launched(self, module: Module) -> Place | None:
+        """Where a script or page beside the code surely starts a file on several processes."""
+        known = {each.source.path for each in self.program.modules.values()}
+        return start_of_several(self.launch, module.source.path, known)
 
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""

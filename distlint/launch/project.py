@@ -16,7 +16,15 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
-from distlint.launch.commands import Launch, Plain, launches, plain, ranks_apart
+from distlint.launch.commands import (
+    Launch,
+    Plain,
+    has_tasks,
+    launches,
+    plain,
+    ranks_apart,
+    texts_of,
+)
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, says_launch
 from distlint.launch.places import Lines
@@ -253,19 +261,40 @@ class LaunchFiles:
         Where all Python files are `known`, a launch of none of them starts the only one of that name, too; so does a
         bare name in a page, from a folder below.
         """
-        name = path.rpartition("/")[2]
-        only = sum(each.rpartition("/")[2] == name for each in known) == 1
         return [
             (script, launch)
             for script, launch in self.launches(told=True)
             if launch.script is not None
-            and (text := launch.script.text or "").endswith(".py")
-            and text.rpartition("/")[2] == name
-            and (
-                path in (meant := _meant(text, script.path))
-                or (only and known.isdisjoint(meant))
-                or (script.told and "/" not in text and self._is_alone_below(script.path, path))
+            and self._is_called(path, launch.script.text or "", script, known)
+        ]
+
+    def _is_called(self, path: str, text: str, script: Script, known: Set[str]) -> bool:
+        """Whether what a script calls `text` is the Python file `path`."""
+        name = path.rpartition("/")[2]
+        if not text.endswith(".py") or text.rpartition("/")[2] != name:
+            return False
+        meant = _meant(text, script.path)
+        return (
+            path in meant
+            or (
+                known.isdisjoint(meant)
+                and sum(each.rpartition("/")[2] == name for each in known) == 1
             )
+            or (script.told and "/" not in text and self._is_alone_below(script.path, path))
+        )
+
+    def tasks_of(self, path: str, known: Set[str] = frozenset()) -> list[Place]:
+        """Where `srun` starts the Python file `path`, as one of several tasks by its options or the scheduler's.
+
+        A shell that it runs is given the variables that are exported: Fengshenbang-LM c8fb7b8
+        fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:94, `bash -c 'python $CMD'`.
+        """
+        return [
+            command.words[0].place
+            for script in self.scripts
+            for command in script.commands
+            if has_tasks(command, script.scheduler)
+            and any(self._is_called(path, text, script, known) for text in texts_of(command))
         ]
 
     def _is_alone_below(self, page: str, path: str) -> bool:
