@@ -263,16 +263,23 @@ class LaunchFiles:
         """
         return [
             (script, launch)
-            for script, launch in self.launches(told=True)
-            if launch.script is not None
-            and self._is_called(path, launch.script.text or "", script, known)
+            for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ())
+            if self._is_called(path, text, script, known)
         ]
 
+    @cached_property
+    def _launches_by_name(self) -> dict[str, list[tuple[Script, Launch, str]]]:
+        """The launches of Python files, with what each calls the file, by its name."""
+        found: dict[str, list[tuple[Script, Launch, str]]] = {}
+        for script, launch in self.launches(told=True):
+            text = (launch.script.text or "") if launch.script is not None else ""
+            if text.endswith(".py"):
+                found.setdefault(posixpath.basename(text), []).append((script, launch, text))
+        return found
+
     def _is_called(self, path: str, text: str, script: Script, known: Set[str]) -> bool:
-        """Whether what a script calls `text` is the Python file `path`."""
-        name = path.rpartition("/")[2]
-        if not text.endswith(".py") or text.rpartition("/")[2] != name:
-            return False
+        """Whether what a script calls `text` is the Python file `path`, which has that name."""
+        name = posixpath.basename(path)
         meant = _meant(text, script.path)
         return (
             path in meant
@@ -290,12 +297,23 @@ class LaunchFiles:
         fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:94, `bash -c 'python $CMD'`.
         """
         return [
-            command.words[0].place
-            for script in self.scripts
-            for command in script.commands
-            if has_tasks(command, script.scheduler)
-            and any(self._is_called(path, text, script, known) for text in texts_of(command))
+            place
+            for script, place, text in self._tasks_by_name.get(posixpath.basename(path), ())
+            if self._is_called(path, text, script, known)
         ]
+
+    @cached_property
+    def _tasks_by_name(self) -> dict[str, list[tuple[Script, Place, str]]]:
+        """The Python files that `srun` starts as several tasks, with what each is called, by their names."""
+        found: dict[str, list[tuple[Script, Place, str]]] = {}
+        for script in self.scripts:
+            for command in script.commands:
+                if has_tasks(command, script.scheduler):
+                    for text in texts_of(command):
+                        if text.endswith(".py"):
+                            row = (script, command.words[0].place, text)
+                            found.setdefault(posixpath.basename(text), []).append(row)
+        return found
 
     def _is_alone_below(self, page: str, path: str) -> bool:
         """Whether a Python file lies below the folder of a page, and no other file of the project has its name.

@@ -203,7 +203,7 @@ def _launched(
     for group in groups:
         function = group[0]
         module = function.module
-        if not function.is_module_body or not module.is_script or not module.source.tree.body:
+        if not function.is_module_body or not module.source.tree.body:
             continue
         if group in found and found[group].all_ranks:
             continue
