@@ -95,8 +95,8 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
 def asked_for(frame: Frame, node: ast.expr, value: Value) -> Value:
     """What an operand or a test answers: of a model that callers may leave out, whether they have handed it over.
 
-    Each rank has one, and on which device it lives says nothing of whether there is one: textgen 172fc00 textgen/gpt/gpt_model.py:690,
-    `if model and not self.args.no_save:`, whose `device_map` names the local rank. A writer may be there on rank 0 alone.
+    Each rank has one, and on which device it lives says nothing of whether there is one: textgen 172fc00
+    textgen/gpt/gpt_model.py:690, `if model and not self.args.no_save:`, whose `device_map` names the local rank. A writer may be there on rank 0 alone.
     """
     if (
         isinstance(node, ast.Name)
@@ -120,7 +120,8 @@ def _left_out(function: Function) -> frozenset[str]:
         frozenset(
             name
             for name in owners.intersection(function.parameters)
-            if isinstance(default := default_of(function, name), ast.Constant)
+            if name.endswith("model")
+            and isinstance(default := default_of(function, name), ast.Constant)
             and default.value is None
         )
         - assignments(function).keys()
