@@ -141,7 +141,7 @@ class Model(LiveProgram):
 
     def launched(self, module: Module) -> Place | None:
         """Where a script or page beside the code surely starts a file on several processes."""
-        return start_of_several(self.launch, module.source.path, self._paths)
+        return start_of_several(self.launch, module.source.path)
 
     @cached_property
     def _paths(self) -> frozenset[str]:

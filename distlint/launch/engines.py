@@ -97,21 +97,18 @@ def starts_several(files: LaunchFiles, path: str, known: Set[str]) -> bool:
     )
 
 
-def start_of_several(files: LaunchFiles, path: str, known: Set[str]) -> Place | None:
+def start_of_several(files: LaunchFiles, path: str) -> Place | None:
     """The first launch that surely makes more than one process of the Python file `path`; None where none does.
 
     `accelerate launch` asks the user's own configuration where it is told no number: that may be one.
-
-    Args:
-        files, path, known: as for `only_starts_one`.
     """
     found = [
         launch.place
-        for script, launch in files.starting(path, known)
+        for script, launch in files.surely_starting(path)
         if not _starts_one(launch, configuration := files.configured(script, launch))
         and (launch.launcher is not Launcher.ACCELERATE or _says_several(launch, configuration))
     ]
-    found += files.tasks_of(path, known)
+    found += files.tasks_of(path)
     return min(found, key=lambda place: (place.path, place.line, place.column), default=None)
 
 

@@ -290,17 +290,36 @@ class LaunchFiles:
             or (script.told and "/" not in text and self._is_alone_below(script.path, path))
         )
 
-    def tasks_of(self, path: str, known: Set[str] = frozenset()) -> list[Place]:
+    def surely_starting(self, path: str) -> Iterator[tuple[Script, Launch]]:
+        """The launches that mean the Python file `path` and no other one of the project."""
+        for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ()):
+            if self._means(text, script, path):
+                yield script, launch
+
+    def tasks_of(self, path: str) -> Iterator[Place]:
         """Where `srun` starts the Python file `path`, as one of several tasks by its options or the scheduler's.
 
         A shell that it runs is given the variables that are exported: Fengshenbang-LM c8fb7b8
-        fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:94, `bash -c 'python $CMD'`.
+        fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:123, `bash -c 'python $CMD'`.
         """
-        return [
-            place
-            for script, place, text in self._tasks_by_name.get(posixpath.basename(path), ())
-            if self._is_called(path, text, script, known)
-        ]
+        for script, place, text in self._tasks_by_name.get(posixpath.basename(path), ()):
+            if self._means(text, script, path):
+                yield place
+
+    def _means(self, text: str, script: Script, path: str) -> bool:
+        """Whether what a script calls `text` is the Python file `path`: the nearest that is there, or the only one of the name.
+
+        Of a path on another machine the name alone is left; of one below another folder the end has to fit.
+        """
+        there = next((each for each in _meant(text, script.path) if each in self.names), None)
+        if there is not None:
+            return there == path
+        end = posixpath.normpath(text).removeprefix("../")
+        return (
+            path in self.names
+            and posixpath.basename(path) not in self.names_of_several
+            and (posixpath.isabs(text) or f"/{path}".endswith(f"/{end}"))
+        )
 
     @cached_property
     def _tasks_by_name(self) -> dict[str, list[tuple[Script, Place, str]]]:
