@@ -1139,3 +1139,23 @@ def renew_between(path):
 def trained_between(path):
     with all_wait_around():
         return renew_between(path)
+
+
+# A constructor has made the folder that an attribute names; the method asks for another one as well.
+
+
+class Kept:
+    def __init__(self, args):
+        dist.barrier()
+        self.args = args
+        if not os.path.exists(self.args.output_path):
+            os.makedirs(self.args.output_path, exist_ok=True)
+
+    def keep(self):
+        dist.barrier()
+        path = self.args.output_path
+        if not os.path.exists(path):
+            os.makedirs(path)
+        other = self.args.other_path
+        if not os.path.exists(other):
+            os.makedirs(other, exist_ok=True)  # expect: DL305
