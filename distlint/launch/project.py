@@ -309,7 +309,8 @@ class LaunchFiles:
     def _means(self, text: str, script: Script, path: str) -> bool:
         """Whether what a script calls `text` is the Python file `path`: the nearest that is there, or the only one of the name.
 
-        Of a path on another machine the name alone is left; of one below another folder the end has to fit.
+        Of a path on another machine the name alone is left; of one below another folder the end has to fit, and a bare name
+        is that of a file below: Adan 2c65bea CV/timm/supervised.md:14 has people fetch the `train.py` that it starts.
         """
         there = next((each for each in _meant(text, script.path) if each in self.names), None)
         if there is not None:
@@ -318,7 +319,11 @@ class LaunchFiles:
         return (
             path in self.names
             and posixpath.basename(path) not in self.names_of_several
-            and (posixpath.isabs(text) or f"/{path}".endswith(f"/{end}"))
+            and (
+                posixpath.isabs(text)
+                or ("/" in end and f"/{path}".endswith(f"/{end}"))
+                or ("/" not in end and path.startswith(_folder_of(script.path)))
+            )
         )
 
     @cached_property
