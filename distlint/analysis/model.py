@@ -45,6 +45,7 @@ from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.questions.without_group import is_never_led_to, is_without_group
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
+from distlint.findings import Place
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.hooks import AFTER_FAILURE
 from distlint.launch.engines import (
@@ -53,6 +54,7 @@ from distlint.launch.engines import (
     first_start,
     only_starts_one,
     order,
+    start_of_several,
     starts_several,
 )
 from distlint.launch.project import LaunchFiles
@@ -135,8 +137,16 @@ class Model(LiveProgram):
 
     def _is_launched(self, entry: Module) -> bool:
         """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
-        known = {each.source.path for each in self.program.modules.values()}
-        return starts_several(self.launch, entry.source.path, known)
+        return starts_several(self.launch, entry.source.path, self._paths)
+
+    def launched(self, module: Module) -> Place | None:
+        """Where a script or page beside the code surely starts a file on several processes."""
+        return start_of_several(self.launch, module.source.path)
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        """The paths of all files of the program."""
+        return frozenset(each.source.path for each in self.program.modules.values())
 
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""
@@ -148,7 +158,7 @@ class Model(LiveProgram):
         What a helper of theirs does on several, for others that call it, is not theirs. Nor is what a class does that
         they use, where that is all the `entry` shows, and no launch names them.
         """
-        known = {each.source.path for each in self.program.modules.values()}
+        known = self._paths
         above = self.answer(roots)[module]
         started = bool(above) and all(
             not may_train_on_several(each) and only_starts_one(self.launch, each.source.path, known)
@@ -197,9 +207,8 @@ class Model(LiveProgram):
 
     def starts_in_engine(self, module: Module) -> bool:
         """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
-        known = {each.source.path for each in self.program.modules.values()}
         folder = module.path.rpartition("/")[0]
-        return self.launch.in_engine(started_by(self, module), known, folder)
+        return self.launch.in_engine(started_by(self, module), self._paths, folder)
 
     def start_in(self, engines: Set[Engine], module: Module) -> Start | None:
         """The first launch in one of `engines` that starts a file, or each of whose like leads to it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from distlint.findings import Place
@@ -127,6 +127,40 @@ def ranks_apart(command: Command) -> bool:
         and not any(word in _ENDS_ALL for word in words)
         and not any(launches([command]))
     )
+
+
+_TASKS = {"n": True, "ntasks": True, "ntasks_per_node": True, "N": False, "nodes": False}
+"""Options of srun and sbatch that make several tasks of a number above 1; those of machines do where no other says less."""
+
+
+def has_tasks(command: Command, scheduler: Mapping[str, Word]) -> bool:
+    """Whether `srun` starts a command as several tasks, by its own options or those of the job, and a launcher does not."""
+    words = command.words
+    if not words or words[0].text != "srun" or any(launches([command])):
+        return False
+    options = {
+        option.name: option.value
+        for at, word in enumerate(words[1:], 1)
+        if (word.text or word.option).startswith("-")
+        for option, _ in (_option(words, at, frozenset()),)
+    }
+    given = {name: word.text for name, word in scheduler.items()} | options
+    tasks = [given[name] for name, counts in _TASKS.items() if counts and name in given]
+    if tasks:
+        return any(_is_above_one(each) for each in tasks)
+    return any(_is_above_one(given.get(name)) for name in _TASKS)
+
+
+def _is_above_one(number: str | None) -> bool:
+    return number is not None and number.isdecimal() and int(number) > 1
+
+
+def texts_of(command: Command) -> Iterator[str]:
+    """The words of a command, and those in the texts that it hands to a shell, with what the variables in them hold."""
+    for word in command.words:
+        for text in (word.text or "").split():
+            held = command.environment.get(text.strip("${}\"'")) if "$" in text else None
+            yield from (held.text or "").split() if held is not None else (text,)
 
 
 _SHOW = frozenset({"echo", "printf", "pip", "pip3", "which", "command", "type", "pkill", "grep"})

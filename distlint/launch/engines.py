@@ -97,6 +97,31 @@ def starts_several(files: LaunchFiles, path: str, known: Set[str]) -> bool:
     )
 
 
+def start_of_several(files: LaunchFiles, path: str) -> Place | None:
+    """The first launch that surely makes more than one process of the Python file `path`; None where none does.
+
+    `accelerate launch` asks the user's own configuration where it is told no number: that may be one.
+    """
+    found = [
+        launch.place
+        for script, launch in files.surely_starting(path)
+        if not _starts_one(launch, configuration := files.configured(script, launch))
+        and (launch.launcher is not Launcher.ACCELERATE or _says_several(launch, configuration))
+    ]
+    found += files.tasks_of(path)
+    return min(found, key=lambda place: (place.path, place.line, place.column), default=None)
+
+
+def _says_several(launch: Launch, configuration: Configuration | None) -> bool:
+    """Whether `accelerate launch` is told of several processes: by a number, a kind of launch, or a configuration."""
+    if "multi_gpu" in launch.options or any(
+        name in launch.options for name in launch.row.processes
+    ):
+        return True
+    number = configuration.values.get("num_processes") if configuration is not None else None
+    return isinstance(number, int) and number > 1
+
+
 def order(start: Start) -> tuple[str, int, int]:
     """Where a launch stands, to sort by."""
     return start.place.path, start.place.line, start.place.column

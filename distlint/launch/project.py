@@ -16,7 +16,15 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
-from distlint.launch.commands import Launch, Plain, launches, plain, ranks_apart
+from distlint.launch.commands import (
+    Launch,
+    Plain,
+    has_tasks,
+    launches,
+    plain,
+    ranks_apart,
+    texts_of,
+)
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, says_launch
 from distlint.launch.places import Lines
@@ -253,20 +261,83 @@ class LaunchFiles:
         Where all Python files are `known`, a launch of none of them starts the only one of that name, too; so does a
         bare name in a page, from a folder below.
         """
-        name = path.rpartition("/")[2]
-        only = sum(each.rpartition("/")[2] == name for each in known) == 1
         return [
             (script, launch)
-            for script, launch in self.launches(told=True)
-            if launch.script is not None
-            and (text := launch.script.text or "").endswith(".py")
-            and text.rpartition("/")[2] == name
-            and (
-                path in (meant := _meant(text, script.path))
-                or (only and known.isdisjoint(meant))
-                or (script.told and "/" not in text and self._is_alone_below(script.path, path))
-            )
+            for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ())
+            if self._is_called(path, text, script, known)
         ]
+
+    @cached_property
+    def _launches_by_name(self) -> dict[str, list[tuple[Script, Launch, str]]]:
+        """The launches of Python files, with what each calls the file, by its name."""
+        found: dict[str, list[tuple[Script, Launch, str]]] = {}
+        for script, launch in self.launches(told=True):
+            text = (launch.script.text or "") if launch.script is not None else ""
+            if text.endswith(".py"):
+                found.setdefault(posixpath.basename(text), []).append((script, launch, text))
+        return found
+
+    def _is_called(self, path: str, text: str, script: Script, known: Set[str]) -> bool:
+        """Whether what a script calls `text` is the Python file `path`, which has that name."""
+        name = posixpath.basename(path)
+        meant = _meant(text, script.path)
+        return (
+            path in meant
+            or (
+                known.isdisjoint(meant)
+                and sum(each.rpartition("/")[2] == name for each in known) == 1
+            )
+            or (script.told and "/" not in text and self._is_alone_below(script.path, path))
+        )
+
+    def surely_starting(self, path: str) -> Iterator[tuple[Script, Launch]]:
+        """The launches that mean the Python file `path` and no other one of the project."""
+        for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ()):
+            if self._means(text, script, path):
+                yield script, launch
+
+    def tasks_of(self, path: str) -> Iterator[Place]:
+        """Where `srun` starts the Python file `path`, as one of several tasks by its options or the scheduler's.
+
+        A shell that it runs is given the variables that are exported: Fengshenbang-LM c8fb7b8
+        fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:123, `bash -c 'python $CMD'`.
+        """
+        for script, place, text in self._tasks_by_name.get(posixpath.basename(path), ()):
+            if self._means(text, script, path):
+                yield place
+
+    def _means(self, text: str, script: Script, path: str) -> bool:
+        """Whether what a script calls `text` is the Python file `path`: the nearest that is there, or the only one of the name.
+
+        Of a path on another machine the name alone is left; of one below another folder the end has to fit, and a bare name
+        is that of a file below: Adan 2c65bea CV/timm/supervised.md:14 has people fetch the `train.py` that it starts.
+        """
+        there = next((each for each in _meant(text, script.path) if each in self.names), None)
+        if there is not None:
+            return there == path
+        end = posixpath.normpath(text).removeprefix("../")
+        return (
+            path in self.names
+            and posixpath.basename(path) not in self.names_of_several
+            and (
+                posixpath.isabs(text)
+                or ("/" in end and f"/{path}".endswith(f"/{end}"))
+                or ("/" not in end and path.startswith(_folder_of(script.path)))
+            )
+        )
+
+    @cached_property
+    def _tasks_by_name(self) -> dict[str, list[tuple[Script, Place, str]]]:
+        """The Python files that `srun` starts as several tasks, with what each is called, by their names."""
+        found: dict[str, list[tuple[Script, Place, str]]] = {}
+        for script in self.scripts:
+            for command in script.commands:
+                if has_tasks(command, script.scheduler):
+                    for text in texts_of(command):
+                        if text.endswith(".py"):
+                            row = (script, command.words[0].place, text)
+                            found.setdefault(posixpath.basename(text), []).append(row)
+        return found
 
     def _is_alone_below(self, page: str, path: str) -> bool:
         """Whether a Python file lies below the folder of a page, and no other file of the project has its name.

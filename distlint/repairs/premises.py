@@ -24,9 +24,14 @@ def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> boo
     """Whether every rank makes a call: what shows it holds for all, and no caller keeps a rank away.
 
     `joint_entry` is one way into the function. A helper that is called beside a barrier, and by another
-    function on rank 0 alone, is no place for a collective (wenet wenet/utils/checkpoint.py:50).
+    function on rank 0 alone, is no place for a collective (wenet wenet/utils/checkpoint.py:50). What a launch alone shows
+    is so of that launch: whether there is a group by then, and what another way to start the script does, it does not say.
     """
-    return joint_entry.all_ranks and not ranked_callers(model, site.function)
+    return (
+        joint_entry.all_ranks
+        and joint_entry.launch is None
+        and not ranked_callers(model, site.function)
+    )
 
 
 _FEW: Final = 5

@@ -396,3 +396,68 @@ def test_a_pin_of_a_torch_without_torchrun(
     document = json.loads(CliRunner().invoke(main, arguments).stdout)
     found = {Path(each["path"]).name: each["severity"] for each in document["findings"]}
     assert found["train.py"] == severity
+
+
+WRITING = """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), "model.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "launch", "several"),
+    [
+        ("run.sh", "torchrun --nproc_per_node 2 train.py", True),
+        ("run.sh", "torchrun --nproc_per_node $GPUS train.py", True),
+        ("run.sh", "torchrun --nproc_per_node 1 train.py", False),
+        ("run.sh", "torchrun --nnodes 2 --nproc_per_node 1 train.py", True),
+        ("run.sh", "python train.py", False),
+        ("run.sh", "deepspeed train.py", True),
+        ("run.sh", "deepspeed --include localhost:3 train.py", False),
+        ("run.sh", "accelerate launch train.py", False),
+        ("run.sh", "accelerate launch --num_processes 4 train.py", True),
+        ("run.sh", "torchrun --nproc_per_node 2 /home/somebody/code/train.py", True),
+        ("run.sh", "torchrun --nproc_per_node 2 src/train.py", False),
+        ("pages/run.sh", "torchrun --nproc_per_node 2 train.py", True),
+        ("pages/run.sh", "torchrun --nproc_per_node 2 other.py", False),
+        ("README.md", "```\ntorchrun --nproc_per_node 2 train.py\n```", True),
+        ("run.sh", "srun python train.py", False),
+        ("run.sh", "srun -n 8 python train.py", True),
+        ("run.sh", "srun -n 1 --nodes=2 python train.py", False),
+        ("run.sh", "#SBATCH --ntasks-per-node=8\nsrun python train.py", True),
+        ("run.sh", "#SBATCH --nodes=4\nsrun python train.py", True),
+        ("run.sh", "#SBATCH --nodes=1\n#SBATCH --gres=gpu:8\nsrun python train.py", False),
+        ("run.sh", "#SBATCH --ntasks=4\nCMD='train.py -x'\nexport CMD\npython train.py", False),
+        (
+            "run.sh",
+            "#SBATCH --ntasks=4\nexport CMD='/a/train.py -x'\nsrun bash -c 'python $CMD'",
+            True,
+        ),
+    ],
+)
+def test_what_is_started_on_several_processes_runs_on_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, launch: str, several: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(WRITING)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(f"{launch}\n")
+    arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert bool(found["findings"]) is several
+
+
+def test_a_script_beside_the_launch_is_meant_and_no_other_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "train.py").write_text(WRITING)
+    (tmp_path / "pages/train.py").write_text(WRITING)
+    (tmp_path / "pages/run.sh").write_text("torchrun --nproc_per_node 2 train.py\n")
+    arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert [row["path"] for row in found["findings"]] == ["pages/train.py"]

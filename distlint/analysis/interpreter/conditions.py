@@ -26,8 +26,15 @@ from distlint.analysis.interpreter.values import (
     join,
     variance_of,
 )
-from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.syntax import asks_for_zero3, only_adds_a_bar
+from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import (
+    asks_for_zero3,
+    assignments,
+    default_of,
+    only_adds_a_bar,
+    own_nodes,
+)
 from distlint.knowledge import facts, ranks
 from distlint.nodes import COMPARISONS
 
@@ -53,7 +60,7 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
     """`and`/`or`: later operands are evaluated under the earlier ones, up to the one that decides."""
     is_and = isinstance(node.op, ast.And)
     op = "and" if is_and else "or"
-    operands = [frame.evaluate(node.values[0])]
+    operands = [asked_for(frame, node.values[0], frame.evaluate(node.values[0]))]
     nested: list[tuple[Value, list[Step], ast.expr]] = []
     decided = operands[0].truthiness() is (not is_and)
     for test, part in zip(node.values, node.values[1:], strict=False):
@@ -61,7 +68,7 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
             break
         before = _logic(op, operands, node)
         with frame.filling([]) as steps, frame.guarded(test, before, is_and):
-            operands.append(frame.evaluate(part))
+            operands.append(asked_for(frame, part, frame.evaluate(part)))
         if steps:
             nested.append((before, steps, part))
         decided = operands[-1].truthiness() is (not is_and)
@@ -83,6 +90,42 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
             tags=last.tags | tags,
         )
     return _logic(op, operands, node)
+
+
+def asked_for(frame: Frame, node: ast.expr, value: Value) -> Value:
+    """What an operand or a test answers: of a model that callers may leave out, whether they have handed it over.
+
+    Each rank has one, and on which device it lives says nothing of whether there is one: textgen 172fc00
+    textgen/gpt/gpt_model.py:690, `if model and not self.args.no_save:`, whose `device_map` names the local rank. A writer may be there on rank 0 alone.
+    """
+    if (
+        isinstance(node, ast.Name)
+        and value.variance is Variance.RANK_DEPENDENT
+        and value.truthiness() is None
+        and node.id in _left_out(frame.function)
+    ):
+        return value.replace(variance=Variance.UNIFORM, origin=None, tags=NO_TAGS)
+    return value
+
+
+@remembered
+def _left_out(function: Function) -> frozenset[str]:
+    """The parameters of a function that are None by default, and models where they are given: it asks for what they have."""
+    owners = {
+        node.value.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    return (
+        frozenset(
+            name
+            for name in owners.intersection(function.parameters)
+            if name.endswith("model")
+            and isinstance(default := default_of(function, name), ast.Constant)
+            and default.value is None
+        )
+        - assignments(function).keys()
+    )
 
 
 def _logic(op: str, operands: list[Value], node: ast.AST) -> Value:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from distlint.analysis.interpreter.assignment import assign
+from distlint.analysis.interpreter.conditions import asked_for
 from distlint.analysis.interpreter.contexts import follow_with
 from distlint.analysis.interpreter.exceptions import catches_exit, follow_try
 from distlint.analysis.interpreter.expressions import binary
@@ -102,7 +103,7 @@ def plain(frame: Frame, statement: ast.stmt) -> bool:
 
 
 def _if(frame: Frame, statement: ast.If) -> bool:
-    test = frame.evaluate(statement.test)
+    test = asked_for(frame, statement.test, frame.evaluate(statement.test))
     if _asks_for_presence(frame, statement.test, test):
         test = test.replace(variance=Variance.UNIFORM, origin=None)
     truth = test.truthiness()

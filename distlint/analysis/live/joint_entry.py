@@ -45,7 +45,7 @@ from distlint.analysis.program.syntax import (
     mentions_rank,
     own_nodes,
 )
-from distlint.findings import Related
+from distlint.findings import Place, Related
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Effect
@@ -128,6 +128,8 @@ class JointEntry:
     """Whether the function makes the process group, or calls what does: where there are ranks, all of them come."""
     if_any: bool = False
     """Whether the collective is made only where somebody has made a process group: one process passes by."""
+    launch: Place | None = None
+    """The command of a script or page that starts the program on several processes, where that shows it."""
     on_import: bool = False
     """Whether the ranks come here while they import the script that spawned them: who they are, they learn later."""
     begun: CallSite | None = None
@@ -160,9 +162,15 @@ Group = tuple[Function, Hashable]
 
 
 def joint_entries(
-    program: Program, live: Mapping[Function, FunctionSummaries], alone: frozenset[Function]
+    program: Program,
+    live: Mapping[Function, FunctionSummaries],
+    alone: frozenset[Function],
+    launched: Callable[[Module], Place | None],
 ) -> dict[Group, JointEntry]:
-    """What several ranks enter together, each with its reason; nothing of what one process runs."""
+    """What several ranks enter together, each with its reason; nothing of what one process runs.
+
+    `launched` says where a script is started on several processes.
+    """
     groups = {
         (f, family): summaries
         for f, all_ in live.items()
@@ -188,8 +196,33 @@ def joint_entries(
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
     _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
     _lead_further(groups, found, _performed_inside(groups, found, origins))
+    _lead_further(groups, found, list(_launched(groups, found, launched)))
     _lead_further(groups, found, list(_built_by_name(program, groups, found)))
     return found
+
+
+def _launched(
+    groups: Mapping[Group, Together],
+    found: dict[Group, JointEntry],
+    launched: Callable[[Module], Place | None],
+) -> Iterator[Group]:
+    """Add, and yield, the bodies of the scripts that are started on several processes: all of them run each line.
+
+    textgen 172fc00 README.md:158: `torchrun --nproc_per_node 2 training_chatglm_demo.py`.
+    """
+    for group in groups:
+        function = group[0]
+        module = function.module
+        if not function.is_module_body or not module.source.tree.body:
+            continue
+        if group in found and found[group].all_ranks:
+            continue
+        place = launched(module)
+        if place is not None:
+            text = f"`{place.path}` line {place.line} starts `{module.path}` on several processes"
+            first = module.source.tree.body[0]
+            found[group] = JointEntry(text, module, first, True, launch=place)
+            yield group
 
 
 def calling(runs: Iterable[tuple[Function, Summary]]) -> dict[Function, set[Function]]:
@@ -1183,7 +1216,12 @@ def _may_come_alone(program: Program, function: Function) -> bool:
 
 def evidence(joint_entry: JointEntry) -> tuple[Related, ...]:
     """The places that show that several ranks come to a function."""
-    found = [related(joint_entry.module, joint_entry.node, joint_entry.text)]
+    where = joint_entry.launch
+    found = [
+        Related(where, "this launch")
+        if where is not None
+        else related(joint_entry.module, joint_entry.node, joint_entry.text)
+    ]
     if joint_entry.call is not None:
         text = f"and calls `{joint_entry.call.method}()`, which leads here"
         found.append(related(joint_entry.call.module, joint_entry.call.node, text))

@@ -32,6 +32,7 @@ from distlint.analysis.program.definitions import Definition, Function, Module, 
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import Memory
 from distlint.analysis.program.program import Program
+from distlint.findings import Place
 from distlint.knowledge import facts
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.schema import CallRow, Effect
@@ -272,7 +273,11 @@ class LiveProgram:
     @cached_property
     def joint_entries(self) -> dict[Group, JointEntry]:
         """What shows that several ranks enter a function together, where something does."""
-        return joint_entries(self.program, self._summaries, self.alone)
+        return joint_entries(self.program, self._summaries, self.alone, self.launched)
+
+    def launched(self, _: Module) -> Place | None:
+        """Where a script is surely started on several processes; the code alone does not say."""
+        return None
 
     def joint_entry_at(self, call: CallGroup) -> JointEntry | None:
         """What shows that several ranks come to a call together, under whatever arguments."""

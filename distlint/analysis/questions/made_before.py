@@ -112,7 +112,9 @@ def made_before_fit(found: FileCall) -> bool:
 
 def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: int) -> bool:
     makers = live.answer(_makers).get(site.function, ())
-    if any(_makes_first(made, site, folder) for made in makers):
+    if any(_makes_first(made, site, folder) for made in makers) or _made_by_constructor(
+        live, site.function, folder
+    ):
         return True
     callers = live.callers.get(site.function, ())
     return bool(depth and callers) and all(
@@ -121,6 +123,23 @@ def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: in
             live, caller, bound(folder, arguments_of(caller, site.function)), depth - 1
         )
         for caller in callers
+    )
+
+
+def _made_by_constructor(live: LiveProgram, method: Function, folder: Parts) -> bool:
+    """Whether the constructor of a method's class has made a folder that an attribute names, on every rank that has one.
+
+    moment 38f7310 tutorials/finetune_demo/classification.py:309: `__init__` has made `self.args.output_path` for its log.
+    """
+    first = live.program.find_method(method.cls, "__init__") if method.cls is not None else None
+    if first is None or first is method:
+        return False
+    return any(
+        dotted_name(made.path).startswith("self.")
+        and holds(folder, path := parts_of(made.path, first))
+        and not made.site.loops
+        and all(_asks_for_it(guard, path, first) for guard in made.site.guards)
+        for made in live.answer(_makers).get(first, ())
     )
 
 

@@ -1210,3 +1210,21 @@ def folders_of_captions(cfg, captions):
     dist.barrier()
     for caption in captions:
         os.makedirs(os.path.join(cfg.videos, caption))
+# A constructor has made the folder that an attribute names; the method asks for another one as well.
+
+
+class Kept:
+    def __init__(self, args):
+        dist.barrier()
+        self.args = args
+        if not os.path.exists(self.args.output_path):
+            os.makedirs(self.args.output_path, exist_ok=True)
+
+    def keep(self):
+        dist.barrier()
+        path = self.args.output_path
+        if not os.path.exists(path):
+            os.makedirs(path)
+        other = self.args.other_path
+        if not os.path.exists(other):
+            os.makedirs(other, exist_ok=True)  # expect: DL305
