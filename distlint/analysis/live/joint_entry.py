@@ -213,7 +213,7 @@ def _launched(
     for group in groups:
         function = group[0]
         module = function.module
-        if not function.is_module_body or not module.source.tree.body:
+        if not function.is_module_body or not _does_something(module):
             continue
         if group in found and found[group].all_ranks:
             continue
@@ -223,6 +223,17 @@ def _launched(
             first = module.source.tree.body[0]
             found[group] = JointEntry(text, module, first, True, launch=place)
             yield group
+
+
+@remembered
+def _does_something(module: Module) -> bool:
+    """Whether a file calls anything when it is started: how it is launched is asked of no other, whose answers then last."""
+    return any(
+        isinstance(node, ast.Call)
+        for statement in module.source.tree.body
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in walk(statement)
+    )
 
 
 def calling(runs: Iterable[tuple[Function, Summary]]) -> dict[Function, set[Function]]:
