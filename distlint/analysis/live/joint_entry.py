@@ -880,42 +880,26 @@ def _asks_for_first_gpu(test: ast.expr) -> bool:
 
 
 def _left_at_default(guard: Guard, function: Function) -> bool:
-    """Whether what sounds like a test of the rank is a parameter that lets all ranks in, by its default.
+    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
 
-    contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it;
-    NeuralSpeech AdapterASR/utils.py:89: `def torch_save(…, local_rank=0)`, and `if local_rank != 0: return`.
+    contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
     """
-    asked = [
-        (part, holds) for part, holds in literals(guard.node, guard.taken) if mentions_rank(part)
-    ]
+    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
+    asked = [part for part in parts if mentions_rank(part)]
     return (
         bool(asked)
         and "rank" not in guard.value.tags
-        and all(_is_so_by_default(guard, part, holds, function) for part, holds in asked)
-    )
-
-
-def _is_so_by_default(guard: Guard, part: ast.expr, holds: bool, function: Function) -> bool:
-    """Whether a part of a condition asks for a parameter that nobody passes, and its default says yes."""
-    match part:
-        case ast.Name(id=name):
-            expected, wanted = True, holds
-        case ast.Compare(
-            left=ast.Name(id=name),
-            ops=[ast.Eq() | ast.NotEq() as op],
-            comparators=[ast.Constant(value=int() as expected)],
-        ):
-            wanted = holds is isinstance(op, ast.Eq)
-        case _:
-            return False
-    default = default_of(function, name)
-    return (
-        wanted
-        and name not in assignments(function)
-        and isinstance(default, ast.Constant)
-        and type(default.value) is type(expected)
-        and default.value == expected
-        and not _holds_name(guard.value.key, name)
+        and all(
+            isinstance(part, ast.Name)
+            and part.id not in assignments(function)
+            and isinstance(default := default_of(function, part.id), ast.Constant)
+            and default.value is True
+            and not _holds_name(guard.value.key, part.id)
+            for part in asked
+        )
+        and not any(
+            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
+        )
     )
 
 

@@ -1715,18 +1715,6 @@ def by_parts_of_the_second(options, model):
     torch.save(model.state_dict(), f"{options.folder}/{now.tm_min}-{now.tm_sec}.pth")
 
 
-def kept_by_default(model, path, local_rank=0):
-    # NeuralSpeech AdapterASR/utils.py:89: nobody passes the number by which it would be left out
-    if local_rank != 0:
-        return
-    torch.save(model.state_dict(), path)  # expect: DL301
-
-
-def all_keep(model, folder):
-    dist.barrier()
-    kept_by_default(model, f"{folder}/kept_by_all.pth")
-
-
 def kept_by_number(model, path, local_rank=0):
     if local_rank != 0:
         return
@@ -1737,6 +1725,17 @@ def one_keeps(model, folder):
     dist.barrier()
     kept_by_number(model, f"{folder}/kept_by_one.pth", dist.get_rank())
     kept_by_number(model, f"{folder}/kept_by_whom.pth", local_rank=model.local_rank)
+
+
+def kept_by_keyword(model, path, rank=0):
+    if rank == 0:
+        torch.save(model.state_dict(), path)
+
+
+def one_keeps_too(rank, settings):
+    # stylegan2-ada d72cc7d train.py:383: the rank is passed beside what nobody knows
+    dist.barrier()
+    kept_by_keyword(rank=rank, **settings)
 
 
 def by_images_seen(model, loader, resume, folder, rank):
