@@ -36,7 +36,8 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
             for value in assignments(function).get(name, ()):
                 match value:
                     case ast.Constant(value=True):
-                        found.setdefault(name, set()).add("initialized" if starts else None)
+                        surely = starts and name in _set_at_the_top(function)
+                        found.setdefault(name, set()).add("initialized" if surely else None)
                     case ast.Constant():
                         pass
                     case _:
@@ -52,6 +53,20 @@ def _declared(function: Function) -> Iterator[str]:
     for node in walk(function.node):
         if isinstance(node, ast.Global):
             yield from node.names
+
+
+def _set_at_the_top(function: Function) -> set[str]:
+    """The names that a function assigns under no condition: what it does with the group in some launches says another thing.
+
+    fairseq 0.12.2 fairseq/distributed/utils.py:301: `_USE_MEGATRON = True`, below `if cfg.common.model_parallel_size > 1`.
+    """
+    return {
+        target.id
+        for statement in getattr(function.node, "body", [])
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def _makes_group(function: Function) -> bool:
