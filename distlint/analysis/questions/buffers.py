@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Value
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Class, Definition, Module
+    from distlint.analysis.program.definitions import Class, Definition, Function, Module
 
 _LAYERS: Final = frozenset({
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
@@ -65,12 +65,13 @@ def has_no_buffers(live: LiveProgram, model: Value) -> bool:
 def _is_bare(live: LiveProgram, cls: Class) -> bool:
     """Whether a class and all that it is built from come from the program and from torch's layers without buffers."""
     classes, functions = parts(live, cls)
+    built: list[Class | Function] = [*classes, *functions]
     return (
         _first(live, cls) is None
         and all({"torch.nn.Module", "object"}.issuperset(live.program.mro(c)[1]) for c in classes)
         and not any(
             _may_bring_buffers(live, part.module, node)
-            for part in (*classes, *functions)
+            for part in built
             for node in walk(part.node)
             if isinstance(node, ast.Call)
         )
