@@ -268,6 +268,9 @@ FAILURES: dict[str, str] = {
 """What may go wrong on one rank alone ("network", "file", "process", "memory", "end of iterator",
 "data"), by qualified name. For the tests of exceptions, which without such a source are noise."""
 
+IN_MEMORY: frozenset[str] = frozenset({"io.BytesIO", "io.StringIO"})
+"""Files that are none: what reads them touches no disk (python 3.11 Lib/io.py)."""
+
 METHOD_FAILURES: dict[str, str] = {
     "push_to_hub": "network",
     "upload_folder": "network",

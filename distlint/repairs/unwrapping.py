@@ -12,6 +12,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model, span_of
 from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.wrapped import (
     layer_without,
     may_run_forward,
@@ -55,7 +56,7 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
             for asked in (*_asked_beside(site, receiver), *_loaded_beside(site.function, receiver))
         ),
     )
-    if _engine_before(model, site):
+    if _engine_before(model, site) or may_be_no_model(model, site.function, site.node.value):
         return Fix(Applicability.DISPLAY, advice)
     if _freezes(model, site):
         moved = _before_the_wrap(site)

@@ -460,3 +460,50 @@ def test_a_left_over_spawn_of_a_worker_with_all_gpus(
             main(read())
         """
     assert ("work" in entered(text)) is several
+
+
+RAY_TASK = """
+    import ray
+
+    def share(model):
+        dist.all_gather_object([], model)
+
+    def work(model):
+        {body}
+
+    def main(models):
+        {starts}
+    """
+
+
+@pytest.mark.parametrize(
+    ("starts", "body", "several"),
+    [
+        ("ray.get(ray.remote(num_gpus=2)(work).remote(models))", "share(model)", True),
+        (
+            "task = ray.remote(num_gpus=2)(work); ray.get(task.remote(models))",
+            "share(model)",
+            False,
+        ),
+        ("task = ray.remote(work); ray.get(task.remote(models))", "share(model)", False),
+        (
+            "task = ray.remote(work); ray.get([task.remote(m) for m in models])",
+            "share(model)",
+            True,
+        ),
+        (
+            "task = ray.remote(work); ray.get([task.remote(1), task.remote(2)])",
+            "share(model)",
+            True,
+        ),
+        ("task = ray.remote(work); group(task, size=4)", "share(model)", True),
+        ("task = ray.remote(work); task.remote(models); work(models)", "share(model)", True),
+        (
+            "task = ray.remote(work); ray.get(task.remote(models))",
+            "ray.get([ray.remote(share).remote(m) for m in model])",
+            True,
+        ),
+    ],
+)
+def test_one_task_of_ray_is_one_process(starts: str, body: str, several: bool) -> None:
+    assert ("share" in entered(RAY_TASK.format(starts=starts, body=body))) is several

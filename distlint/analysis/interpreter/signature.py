@@ -103,7 +103,11 @@ def bind(
     *,
     complete: bool = True,
 ) -> dict[str, Value]:
-    """Arguments by parameter name; defaults that are constants are filled in where these are all arguments."""
+    """Arguments by parameter name; defaults that are constants are filled in where these are all arguments.
+
+    Of more arguments than there are places for, none is bound: the call raises TypeError, or a decorator takes some.
+    VideoX-Fun 804a425 scripts/qwenimage_instantx/train_control.py:1677: one too many, so that the model would be `args`.
+    """
     if function.is_module_body:
         return {}
     names, by_keyword, defaults = _parameters(function)
@@ -111,6 +115,8 @@ def bind(
     takes_self = function.cls is not None and not function.has_decorator("staticmethod")
     if takes_self and names and receiver is not None:
         args = [receiver, *args]
+    if len(args) > len(names) and function.node.args.vararg is None:  # type: ignore[union-attr]
+        return {}
     bound.update(zip(names, args, strict=False))
     for name, value in keywords.items():
         if name in by_keyword:

@@ -1,6 +1,6 @@
 """Which functions run in a program of one process, whatever they call: literal sizes that multiply to 1.
 
-A parallel layout of sizes 1, settings that say `world_size=1`, a spawn of one process, `Fabric(devices=1)`, a script whose docstring starts it with
+A parallel layout of sizes 1, settings that say `world_size=1`, a spawn of one process, `Fabric(devices=1)`, one task of Ray, a script whose docstring starts it with
 `torchrun --nproc_per_node=1`, an assertion at the start that there is one process: what runs there is alone,
 collectives included. So is what calls a function that sets up such a layout. A function that is named outside such places too may run elsewhere, and is not
 among them.
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import Final
 
+from distlint.analysis.live.ray_tasks import is_one_task, starts_tasks
 from distlint.analysis.live.written_sizes import (
     handed_sizes,
     is_written_for_one,
@@ -46,6 +47,7 @@ _MAY_BE_ALONE: Final = tuple(
         r"world_size\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"WORLD_SIZE\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"devices\s*=\s*(?:1\b|\[\w+\])",
+        r"ray\.remote\(",
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
@@ -199,7 +201,7 @@ def _only_alone(program: Program, function: Function, found: set[Function]) -> b
     return bool(uses) and all(
         user in found or _drives(user)
         if use.called
-        else _hands_to_one(use) or (user in found and not _drives(user))
+        else _hands_to_one(use) or (user in found and not _drives(user) and not starts_tasks(user))
         for user, use in uses
     )
 
@@ -271,8 +273,18 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
             if isinstance(given, Function) and (
                 all(_hands_to_one(use) for _, use in _uses(program, given))
                 or _has_all_devices(program, given)
+                or _is_started_as_one_task(program, given)
             ):
                 yield given
+
+
+def _is_started_as_one_task(program: Program, function: Function) -> bool:
+    """Whether the program names a function in one place alone, where Ray makes one process of it."""
+    uses = list(_uses(program, function))
+    return len(uses) == 1 and all(
+        use.call is not None and is_one_task(program, user, use.call, function)
+        for user, use in uses
+    )
 
 
 def _has_all_devices(program: Program, worker: Function) -> bool:
@@ -305,7 +317,7 @@ def _joins(module: Module) -> bool:
 
 
 def _may_launch(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Call) or last_name(call.func) in _SPAWNS
+    return isinstance(call.func, ast.Call) or last_name(call.func) in (*_SPAWNS, "remote")
 
 
 def _is_launched_alone(docstring: str) -> bool:

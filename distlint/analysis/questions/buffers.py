@@ -13,13 +13,26 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Value
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Class, Definition, Module
+    from distlint.analysis.program.definitions import Class, Definition, Function, Module
 
 _LAYERS: Final = frozenset({
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
     "SyncBatchNorm",
 })  # fmt: skip
 """Layers of torch that keep running statistics."""
+_KEEPS: Final = frozenset({"track_running_stats", "weight", "pos_weight"})
+"""Arguments by which a layer or a loss of torch keeps a buffer (torch 2.13.0 torch/nn/modules)."""
+_PLAIN: Final = (
+    "torch.",
+    "builtins.",
+    "math.",
+    "numpy.",
+    "einops.",
+    "functools.",
+    "itertools.",
+    "collections.",
+)
+"""What makes no module that has buffers: functions of torch (`torch.hub` loads one, which is another library's), numbers, shapes."""
 _MODELS: Final = re.compile(
     r"torchvision\.models\.(?:\w+\.)*(?:resne|wide_resnet|densenet|mobilenet|efficientnet|regnet|inception|googlenet"
     r"|shufflenet|mnasnet|swin_|vgg\d+_bn|deeplabv3|fcn_|lraspp)\w*$"
@@ -35,13 +48,56 @@ def buffer_of(live: LiveProgram, model: Value) -> tuple[Module, ast.Call] | None
     """
     if live.answer(_kept_apart):
         return None
+    found = [_first(live, cls) if cls is not None else None for cls in _classes(live, model)]
+    return found[0] if found and None not in found else None
+
+
+def has_no_buffers(live: LiveProgram, model: Value) -> bool:
+    """Whether each class that a wrapped model may be of is seen as a whole, and nothing in it keeps a buffer.
+
+    HINet 4e72315 basicsr/models/image_restoration_model.py:287: convolutions, and norms without running statistics. DDP's
+    forward meets nobody then (torch 2.13.0 torch/nn/parallel/distributed.py: `modules_buffers` is empty).
+    """
+    classes = _classes(live, model)
+    return bool(classes) and all(cls is not None and _is_bare(live, cls) for cls in classes)
+
+
+def _is_bare(live: LiveProgram, cls: Class) -> bool:
+    """Whether a class and all that it is built from come from the program and from torch's layers without buffers."""
+    classes, functions = parts(live, cls)
+    built: list[Class | Function] = [*classes, *functions]
+    return (
+        _first(live, cls) is None
+        and all({"torch.nn.Module", "object"}.issuperset(live.program.mro(c)[1]) for c in classes)
+        and not any(
+            _may_bring_buffers(live, part.module, node)
+            for part in built
+            for node in walk(part.node)
+            if isinstance(node, ast.Call)
+        )
+    )
+
+
+def _may_bring_buffers(live: LiveProgram, module: Module, call: ast.Call) -> bool:
+    """Whether a call may make what keeps a buffer: a norm that is told to, a loss with weights, what another library makes."""
+    meaning = live.resolve(module, call.func)
+    if not isinstance(meaning, str):
+        return meaning is None and not isinstance(call.func, ast.Attribute | ast.Name | ast.Call)
+    last = meaning.rpartition(".")[2]
+    if meaning.startswith("torch.nn.") and not meaning.startswith("torch.nn.utils."):
+        told = any(keyword.arg in _KEEPS for keyword in call.keywords)
+        return told or last in _LAYERS or last.endswith("Loss")
+    return not meaning.startswith(_PLAIN) or meaning.startswith(("torch.hub.", "torch.nn.utils."))
+
+
+def _classes(live: LiveProgram, model: Value) -> list[Class | None]:
+    """The classes that a wrapped model may be of; with None where one is not known."""
     own = live.summaries.classes.get(model.type) if model.type is not None else None
     call = live.call_at(model.wraps[-1].node) if model.wraps else None
     classes: frozenset[Class | None] = frozenset({own})
     if own is None and call is not None:
         classes = _wrapped(live, call.site)
-    found = [_first(live, cls) if cls is not None else None for cls in _in_order(classes)]
-    return found[0] if found and None not in found else None
+    return _in_order(classes)
 
 
 def _kept_apart(live: LiveProgram) -> bool:

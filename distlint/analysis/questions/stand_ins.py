@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.built import classes_of
+from distlint.analysis.questions.built import classes_of, lacks
 from distlint.analysis.questions.unwrapped import owns_module
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.knowledge.schema import Effect
@@ -17,7 +19,7 @@ from distlint.nodes import children, last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Class, Function
+    from distlint.analysis.program.definitions import Function
 
 _WITH_MODULE: Final = frozenset(
     (
@@ -37,6 +39,11 @@ _OF_DDP_ALONE: Final = frozenset(
     }
 )
 """What torch's DDP keeps, and no model does (torch 2.13.0 torch/nn/parallel/distributed.py)."""
+_PARALLEL: Final = re.compile(r"DataParallel$")
+"""The end of the names that classes have after torch's DataParallel, which keeps the model as `module`."""
+_KEEP_NO_MODULE: Final = ("peft.", "transformers.", "ema_pytorch.", "diffusers.")
+"""Libraries whose classes around a model keep it under other names (peft 0.21.2 peft_model.py: `base_model`; ema_pytorch
+0.7.7 ema_pytorch.py: `ema_model`)."""
 _RETURNED: Final = "return"
 _CALLS: Final = 2
 """Through so many calls a collective is looked for."""
@@ -208,8 +215,10 @@ def _gives(
             case ast.Return():
                 return False
             case ast.Assign(targets=targets, value=value):
-                if {ast.unparse(target) for target in targets} & sinks:
-                    gives = _has_module(live, function, value)
+                if sinks.intersection(map(ast.unparse, targets)):
+                    gives = _has_module(live, function, value) or _is_put_around(
+                        live, function, value, sinks
+                    )
             case ast.If(body=body, orelse=orelse):
                 one, other = (_gives(live, function, each, sinks) for each in (body, orelse))
                 if one and other:
@@ -241,10 +250,37 @@ def _has_module(live: LiveProgram, function: Function, value: ast.expr) -> bool:
             return _has_module(live, function, inner)
         case ast.Call() if live.resolve(function.module, value.func) in _WITH_MODULE:
             return True
+        case ast.Call(func=made) if _of_another_library(live, function, made):
+            return bool(_PARALLEL.search(last_name(made)))
     classes = classes_of(live, function, value)
     return None not in classes and all(
         owns_module(live, cls) or _derives_from_wrapper(live, cls) for cls in classes
     )
+
+
+def _is_put_around(live: LiveProgram, function: Function, value: ast.expr, sinks: set[str]) -> bool:
+    """Whether an object of a class, which is not known to lack `module`, takes the place of the model that it is handed.
+
+    equiformer_v2 cf45ee2 oc20/trainer/base_trainer_oc20.py:383: `self.model = OCPDataParallel(self.model, …)` of another
+    library, on one process as well, and DDP around it where there is a group.
+    """
+    match value:
+        case ast.Call(func=made, args=[inner, *_]) if ast.unparse(inner) in sinks:
+            meaning = live.resolve(function.module, made)
+            if isinstance(meaning, Class):
+                return not lacks(live, meaning, "module")
+            return (
+                _of_another_library(live, function, made)
+                and last_name(made)[:1].isupper()
+                and not str(meaning).startswith(_KEEP_NO_MODULE)
+            )
+    return False
+
+
+def _of_another_library(live: LiveProgram, function: Function, made: ast.expr) -> bool:
+    """Whether what is called is imported from a library whose code is not seen."""
+    meaning = live.resolve(function.module, made)
+    return isinstance(meaning, str) and not meaning.startswith(("torch.", "builtins."))
 
 
 def _derives_from_wrapper(live: LiveProgram, cls: Class | None) -> bool:

@@ -69,7 +69,7 @@ def lost(
         subject: what is unwrapped.
         again: whether it goes on until no `module` is left.
     """
-    given = list(_given(live, function, subject))
+    given = list(handed_over(live, function, subject))
     seen = (
         live.answer(layers)
         .get((function, ast.unparse(subject)), frozenset())
@@ -85,7 +85,7 @@ def lost(
     return Lost.COMPILED if _names_weights(live, function, node, subject, _HOPS) else None
 
 
-def _given(live: LiveProgram, function: Function, subject: ast.expr) -> Iterator[Given]:
+def handed_over(live: LiveProgram, function: Function, subject: ast.expr) -> Iterator[Given]:
     """What the program's calls hand over, where a parameter is unwrapped."""
     if not isinstance(subject, ast.Name) or subject.id not in function.parameters:
         return

@@ -51,7 +51,8 @@ the rank that failed through the collective, and a flag set by the handler, for 
 behind the `try`. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
 sharded model counts where the program or its launch files speak of FSDP or DeepSpeed. Information where the call only looks
-into a folder (`os.listdir`), which is there for all ranks of a machine or for none.
+into a folder (`os.listdir`), which is there for all ranks of a machine or for none. Silent where it reads bytes in memory
+(`Image.open(BytesIO(data))`) that are neither a rank's own nor those of a turn over data: it fails on all ranks or on none.
 
 ## References
 - deepspeed 0.19.8 deepspeed/compile/profilers/comm_profile.py:109: a rank out of memory leaves the loop
@@ -82,6 +83,7 @@ from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
 from .catching_up import catches_up
+from .in_memory import in_memory_of_all
 from .making_good import makes_good
 from .repeating import fails_again, is_installed_or_raised
 
@@ -109,7 +111,7 @@ def check(model: Model) -> Iterator[Finding]:
         seen.add(id(node))
         if fails_again(model.program, divergence.function, node):
             continue
-        if is_installed_or_raised(divergence.function, node):
+        if is_installed_or_raised(divergence.function, node) or in_memory_of_all(model, node):
             continue
         if makes_good(model, divergence.function, node) or catches_up(model, divergence):
             continue

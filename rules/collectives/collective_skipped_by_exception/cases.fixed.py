@@ -1,15 +1,18 @@
 """Cases of DL105: failures of one rank that are caught, with and without a collective that is missed."""
 
+import base64
 import logging
 import os
 import shutil
 import subprocess
 import urllib.request
+from io import BytesIO
 
 import requests
 import torch
 import torch.distributed as dist
 from datasets import load_dataset, load_from_disk
+from PIL import Image
 from torch.nn.parallel import DistributedDataParallel
 
 from distlint.runtime import any_rank, main_process_first
@@ -538,3 +541,56 @@ def looks_into_a_folder(folder):
         return None
     dist.barrier()
     return found
+
+
+def reads_what_all_are_handed(request, box):
+    # VideoX-Fun 804a425 videox_fun/api/api_multi_nodes.py:154: no disk is touched, and each worker has the same bytes
+    try:
+        box.append(Image.open(BytesIO(base64.b64decode(request["image"]))))
+        dist.barrier()
+    except Exception:
+        print("no image")
+
+
+def reads_the_file_that_all_are_handed(request, box):
+    failed = False
+    try:
+        box.append(Image.open(request["path"]))  # expect: DL105
+    except Exception:
+        failed = True
+        print("no image")
+    if not any_rank(failed):
+        dist.barrier()
+
+
+def reads_its_own_bytes(parts, box):
+    raw = parts[dist.get_rank()]
+    failed = False
+    try:
+        box.append(Image.open(BytesIO(raw)))  # expect: DL105
+    except Exception:
+        failed = True
+        print("no image")
+    if not any_rank(failed):
+        dist.barrier()
+
+
+def reads_the_bytes_of_a_batch(net, loader):
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        try:
+            dist.all_reduce(net(Image.open(BytesIO(batch["bytes"]))))  # expect: DL105
+        except Exception:
+            continue
+
+
+def adds_up(net, batch):
+    try:
+        dist.all_reduce(net(Image.open(BytesIO(batch["bytes"]))))  # expect: DL105
+    except Exception:
+        print("no image")
+
+
+def adds_up_all(net, loader):
+    for batch in loader:
+        adds_up(net, batch)

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 
+import ray
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -951,3 +952,34 @@ def searches_first(model, loader, find):
         return
     for batch in loader:
         model(batch)
+
+
+def trains_in_one_task(net, loader, optimizer):
+    # pytorch/rl ae9719f sota-implementations/grpo/grpo-async.py:258: no other process trains
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        loss = net(batch).mean()
+        if not torch.isfinite(loss):
+            continue
+        loss.backward()
+        optimizer.step()
+
+
+def trains_in_several_tasks(net, loader, optimizer):
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        loss = net(batch).mean()
+        if not torch.isfinite(loss):  # expect: DL103
+            continue
+        loss.backward()
+        optimizer.step()
+
+
+def starts_one_task(net, loader, optimizer):
+    task = ray.remote(num_gpus=4)(trains_in_one_task)
+    ray.get(task.remote(net, loader, optimizer))
+
+
+def starts_several_tasks(net, loaders, optimizer):
+    task = ray.remote(num_gpus=1)(trains_in_several_tasks)
+    ray.get([task.remote(net, loader, optimizer) for loader in loaders])

@@ -47,7 +47,8 @@ the loop runs through (`train_loader.sampler`), also in another file; where each
 Silent with `shuffle=False`, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
-that calls `set_epoch` on it in a loop, where the loop over epochs makes and shuffles the data set anew, of loops through loaders that their function makes without a sampler, of those
+that calls `set_epoch` on it in a loop, where the loop over epochs makes and shuffles the data set anew or has it shuffle itself (a `shuffle()` of the program's
+own), of loops that only evaluate, of loops through loaders that their function makes without a sampler, of those
 that are done before the sampler is made, and where the loop, or anything that it may call by name, calls `set_epoch`
 on whatever object. Of what accelerate prepares, only batch samplers of the project's own are looked at, which its
 wrapper does not tell the epoch. A sampler class of the project counts
@@ -77,7 +78,7 @@ from distlint.knowledge.randomness import LoaderMaker
 from distlint.nodes import walk
 from distlint.rule import Status
 
-from .anew import shuffled_anew
+from .anew import shuffled_anew, shuffles_below
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
 from .frameworks import hidden_by_loaders, kept_from_trainer, tells_epochs
 from .prepared import hidden_samplers
@@ -213,10 +214,11 @@ def _untold(
         user, loop = min(
             found, key=lambda u: (u[0].module is not module, u[0].module.path, u[1].lineno)
         )
-        yield _finding(loops, function, call, user, loop)
+        if not shuffles_below(model, loop):
+            yield _finding(loops, function, call, user, loop)
         return
     for user, loop in found:
-        if loop not in done:
+        if loop not in done and not shuffles_below(model, loop):
             done.add(loop)
             yield _finding(loops, function, call, user, loop, at_loop=True)
 

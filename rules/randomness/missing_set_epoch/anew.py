@@ -9,9 +9,10 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name, walk
 
-from .epochs import epoch_loops
+from .epochs import EpochLoop, epoch_loops
 
 if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
 
 _SHUFFLES: Final = frozenset({"shuffle", "randperm", "permutation"})
@@ -32,6 +33,37 @@ def shuffled_anew(model: Model, function: Function, sampler: ast.Call) -> bool:
         for loop in epoch_loops(function)
         if any(part is sampler for part in walk(loop)) and not any(map(_seeds, walk(loop)))
         for node in walk(loop)
+    )
+
+
+def shuffles_below(model: Model, loop: EpochLoop) -> bool:
+    """Whether each turn has the data set put its samples into another order in place, which no class of torch's can.
+
+    CogDL 281f474 cogdl/trainer/trainer.py:360: `if hasattr(train_dataset, "shuffle"): train_dataset.shuffle()`, of what
+    the loader gives; `data = data.shuffle()` of a library makes another data set instead.
+    """
+    return (
+        any(map(_shuffles_in_place, walk(loop)))
+        and not any(map(_seeds, walk(loop)))
+        and not model.answer(_shuffles_by_seed)
+    )
+
+
+def _shuffles_in_place(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="shuffle"), args=[], keywords=[])):
+            return True
+    return False
+
+
+def _shuffles_by_seed(live: LiveProgram) -> bool:
+    """Whether a `shuffle()` of the program begins a stream anew, and so draws one order again and again."""
+    return any(
+        any(map(_seeds, own_nodes(method))) or "generator" in ast.unparse(method.node)
+        for module in live.program.modules.values()
+        if "def shuffle(" in module.source.text
+        for cls in module.all_classes
+        if (method := cls.methods.get("shuffle")) is not None
     )
 
 

@@ -695,3 +695,68 @@ def shuffled_once(base, model, epochs):
         loader.sampler.set_epoch(epoch)
         for batch in loader:
             model(batch)
+
+
+class ShufflesItself(torch.utils.data.Dataset):
+    def __init__(self, texts):
+        self.texts = texts
+
+    def shuffle(self):
+        self.texts = [self.texts[n] for n in torch.randperm(len(self.texts))]
+
+
+def shuffled_below_the_sampler(texts, model, epochs):
+    # CogDL 281f474 cogdl/trainer/trainer.py:360
+    data = ShufflesItself(texts)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for epoch in range(epochs):
+        data.shuffle()
+        for batch in loader:
+            model(batch)
+
+
+def shuffled_into_another(texts, model, epochs):
+    data = ShufflesItself(texts)
+    loader = DataLoader(data, sampler=DistributedSampler(data))  # expect: DL403
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(epoch)
+        shuffled = texts.shuffle()
+        for batch in loader:
+            model(batch, shuffled)
+
+
+def shuffled_by_the_same_seed(texts, model, epochs):
+    data = ShufflesItself(texts)
+    loader = DataLoader(data, sampler=DistributedSampler(data))  # expect: DL403
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(epoch)
+        torch.manual_seed(0)
+        data.shuffle()
+        for batch in loader:
+            model(batch)
+
+
+@torch.inference_mode()
+def measured_once(model, loader):
+    for batch in loader:
+        model(batch)
+
+
+def measured_over_epochs(texts, model, epochs):
+    # RFdiffusion2 03c4653 rf2aa/SE3Transformer/se3_transformer/runtime/inference.py:135
+    loader = DataLoader(texts, sampler=DistributedSampler(texts))
+    for epoch in range(epochs):
+        measured_once(model, loader)
+
+
+def gone_through_once(model, loader):
+    for batch in loader:
+        model(batch).sum().backward()
+
+
+def trained_and_measured(texts, model, epochs):
+    loader = DataLoader(texts, sampler=DistributedSampler(texts))  # expect: DL403
+    for epoch in range(epochs):
+        loader.sampler.set_epoch(epoch)
+        gone_through_once(model, loader)
+        measured_once(model, loader)

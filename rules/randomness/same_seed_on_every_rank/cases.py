@@ -1142,3 +1142,67 @@ def codes_of_rank_0(args, optimizer, loader):
     for batch in loader:
         model(batch).mean().backward()
         optimizer.step()
+
+
+class ReadsAnother(torch.utils.data.Dataset):
+    # ClearerVoice-Studio 6b3774d train/speech_separation/dataloader/dataloader.py:192: drawn where a file cannot be read
+    def __init__(self, files):
+        self.files = files
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        while True:
+            audio = read_audio(self.files[index])
+            if audio is not None:
+                return audio
+            else:
+                index = random.randint(0, len(self.files) - 1)
+
+
+class ReadsAnotherBehindTheError(torch.utils.data.Dataset):
+    def __init__(self, files):
+        self.files = files
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        try:
+            return read_audio(self.files[index])
+        except OSError:
+            return self[random.randint(0, len(self.files) - 1)]
+
+
+class DrawsForEach(torch.utils.data.Dataset):
+    # as often as it is asked, where nothing failed
+    def __init__(self, files):
+        self.files = files
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        if index is not None:
+            index = random.randint(0, len(self.files) - 1)
+        return read_audio(self.files[index])
+
+
+def other_files_where_one_is_broken(args, model, optimizer, files):
+    torch.manual_seed(args.seed)
+    model = DDP(model)
+    for batch in DataLoader(ReadsAnother(files)):
+        model(batch).sum().backward()
+        optimizer.step()
+    for batch in DataLoader(ReadsAnotherBehindTheError(files)):
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+def other_files_for_each(args, model, optimizer, files):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(model)
+    for batch in DataLoader(DrawsForEach(files)):
+        model(batch).sum().backward()
+        optimizer.step()

@@ -32,6 +32,7 @@ from .sample_draws import (
     chooses_sample,
     depends_on_sample,
     keeps_in_step,
+    replaces_failed,
     streams_out_of_step,
 )
 from .training_draws import (
@@ -246,7 +247,9 @@ def _drawn(
         # torch/utils/data/_utils/worker.py).
         of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
         if of_samples and (
-            draw.stream in streams_out_of_step(model, function) or depends_on_sample(function, node)
+            draw.stream in streams_out_of_step(model, function)
+            or depends_on_sample(function, node)
+            or replaces_failed(function, node)
         ):
             continue
         if (

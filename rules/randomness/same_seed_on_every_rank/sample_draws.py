@@ -9,7 +9,7 @@ from typing import Final
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.seeding import draws_by_syntax
 from distlint.nodes import last_name, walk
 
@@ -54,6 +54,41 @@ def chooses_sample(model: Model, function: Function, draw: ast.Call) -> bool:
         for bound in draw.args
         for node in walk(bound)
     )
+
+
+def replaces_failed(function: Function, draw: ast.Call) -> bool:
+    """Whether a data set draws another sample where it could not read the one that was asked for: no rank draws in each step.
+
+    ClearerVoice-Studio 6b3774d train/speech_separation/dataloader/dataloader.py:192: `if inputs is not None: break`, and
+    `index = random.randint(…)` behind it.
+    """
+    return function.name == "__getitem__" and any(
+        any(part is draw for statement in block for part in walk(statement))
+        for node in own_nodes(function)
+        for block in _where_none_was_read(function, node)
+    )
+
+
+def _where_none_was_read(function: Function, node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """What a statement runs where something could not be read: what handles its failure, or asks for the None in its place."""
+    match node:
+        case ast.ExceptHandler(body=body):
+            yield body
+        case ast.If(
+            test=ast.Compare(
+                left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=None)]
+            ),
+            body=body,
+            orelse=orelse,
+        ) if any(
+            isinstance(_made(value), ast.Call) for value in assignments(function).get(name, ())
+        ):
+            yield body if isinstance(op, ast.Is) else orelse
+
+
+def _made(value: ast.expr) -> ast.expr:
+    """What makes a value, or a tuple that it is a part of."""
+    return value.value if isinstance(value, ast.Subscript | ast.Starred) else value
 
 
 def keeps_in_step(function: Function, draw: ast.Call) -> bool:

@@ -26,11 +26,13 @@ unwrap(model).save_pretrained(path)
 ## Fix safety
 Safe: `unwrap` gives what `.module` gives where there is a wrapper, without `torch.compile` around it too, and
 the model itself where there is none. Shown only where the project has a class of its own that keeps the model it
-is handed as `module`: `unwrap` goes by the class, and would leave that one on.
+is handed as `module`: `unwrap` goes by the class, and would leave that one on; and where another call fills the
+parameter with what is no model.
 
 ## Known limits
 Silent where the wrap is known to take place always, under a condition on the launch or the class, where the other
-arm makes something else that has a `module` (DataParallel, a class of the project), where a flag wraps the model and
+arm or the line above makes something else that has a `module` (DataParallel, a class of the project, one of another library
+that takes the place of the model it is handed), where a flag wraps the model and
 whoever reads `.module` calls a collective of the default group as well, and on values of unknown origin,
 since a network may own a part called `module`.
 
@@ -45,6 +47,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import module_on_every_path, needs_group, wrapped_above
 from distlint.analysis.questions.wrapped import (
@@ -151,6 +154,8 @@ def _fix(model: Model, site: AttributeSite, receiver: str) -> Fix:
     advice = f"Unwrap `{receiver}` whatever is around it"
     if model.answer(has_own_wrapper):
         return Fix(Applicability.DISPLAY, advice)  # `unwrap` goes by the class, and leaves it on
+    if may_be_no_model(model, site.function, site.node.value):
+        return Fix(Applicability.DISPLAY, advice)
     if asked_for_its_class(site.statement, site.node):
         # `isinstance(model.module, DDP)` asks for a layer that `unwrap` would take off, too
         # (nanotron examples/doremi/doremi/trainer.py:100).

@@ -7,6 +7,8 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from distlint.runtime import unwrap
+from ocpmodels.common.data_parallel import OneDeviceDataParallel
+from peft import PeftModel
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.optim.swa_utils import AveragedModel
@@ -392,3 +394,37 @@ def prepared_behind_the_wrap(net, path):
     net = accelerator.prepare(net)
     if accelerator.is_main_process:
         torch.save(net.module.state_dict(), path)
+
+
+class InOtherLibrary:
+    # equiformer_v2 cf45ee2 oc20/trainer/base_trainer_oc20.py:690: what is around the model on one process has a `module`
+    def __init__(self, net, distributed):
+        self.net = net.cuda()
+        self.net = OneDeviceDataParallel(self.net, device_ids=[0])
+        if distributed:
+            self.net = DDP(self.net)
+
+    def head(self):
+        return self.net.module.head
+
+
+class InAdapters:
+    def __init__(self, net, distributed):
+        self.net = net.cuda()
+        self.net = PeftModel(self.net, "path")
+        if distributed:
+            self.net = DDP(self.net)
+
+    def head(self):
+        return unwrap(self.net).head  # expect: DL204
+
+
+class BesideOtherLibrary:
+    def __init__(self, net, distributed):
+        self.teacher = OneDeviceDataParallel(net)
+        self.net = net.cuda()
+        if distributed:
+            self.net = DDP(self.net)
+
+    def head(self):
+        return unwrap(self.net).head  # expect: DL204

@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.wrapped import is_guarded, layer_without, set_on_wrappers
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -69,10 +70,11 @@ def check(model: Model) -> Iterator[Finding]:
         if site is None or is_guarded(site, of_model=True):
             continue
         if layer_without(site.receiver.wraps, site.attr, written) is not None:
-            yield _finding(call.site, site)
+            kept = may_be_no_model(model, site.function, site.node.value)
+            yield _finding(call.site, site, kept)
 
 
-def _finding(call: CallSite, site: AttributeSite) -> Finding:
+def _finding(call: CallSite, site: AttributeSite, kept: bool) -> Finding:
     receiver = source_of(site.module, site.node.value)
     text = f"{receiver}.{site.attr}"
     wrap = site.receiver.wraps[-1]
@@ -81,6 +83,7 @@ def _finding(call: CallSite, site: AttributeSite) -> Finding:
         edit = Replace(span_of(site.node), f"$unwrap({receiver}).{site.attr}")
     else:
         edit = Replace(span_of(call.node), f"$unwrap({receiver}).{site.attr}")
+    edits = () if kept else (edit,)
     return Finding(
         CODE,
         NAME,
@@ -91,8 +94,12 @@ def _finding(call: CallSite, site: AttributeSite) -> Finding:
         place_of(call.module, call.node),
         (related(wrap.module, wrap.node, "wrapped here"),),
         Fix(
-            Applicability.UNSAFE if context else Applicability.SAFE,
+            Applicability.DISPLAY
+            if kept
+            else Applicability.UNSAFE
+            if context
+            else Applicability.SAFE,
             f"Unwrap `{receiver}`, then read `{site.attr}`",
-            (edit,),
+            edits,
         ),
     )

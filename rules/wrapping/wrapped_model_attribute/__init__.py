@@ -33,7 +33,8 @@ samples = unwrap(model).generate(**batch)
 
 ## Fix safety
 Safe: `unwrap` gives the model itself on one process. Unsafe where a setting is put on the wrapper, since
-other code may read it there. Only shown where what is read may run a training forward
+other code may read it there. Only shown where another call fills the parameter with what is no model (settings, a text:
+`unwrap_model()` raises), and where what is read may run a training forward
 (`model.compute_loss(batch)`, `model.get_encoder()(ids)`, a method that runs layers): behind the wrapper's back
 gradients are not synchronised, and such a call belongs into the model's own `forward`; unsafe in functions
 whose name says that they evaluate, sample or save. What freezes parameters is moved in front of the wrap.

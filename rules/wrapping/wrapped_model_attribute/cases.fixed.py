@@ -1,5 +1,6 @@
 """Attributes read through wrappers, and reads that look like it."""
 
+import argparse
 import copy
 from dataclasses import dataclass
 
@@ -2196,3 +2197,51 @@ def samples_in_ddp(config):
     assert config.mode != "ddp"
     net = Accelerator().prepare(Coarse())
     return net.grid
+
+
+class Sized(nn.Module):
+    words_at_once = 8
+
+
+def looks_at_what_one_call_puts_elsewhere(coder, net, args, accelerator):
+    accelerator.wait_for_everyone()
+    # VideoX-Fun 804a425 scripts/qwenimage_instantx/train_control.py:201: the call with one argument too many comes
+    # nowhere, and `args` is what the command line says
+    return args.words_at_once
+
+
+def calls_with_one_too_many(coder):
+    args = argparse.ArgumentParser().parse_args()
+    accelerator = Accelerator()
+    net = accelerator.prepare(Sized())
+    looks_at_what_one_call_puts_elsewhere(coder, net, args, accelerator)
+    looks_at_what_one_call_puts_elsewhere(coder, coder, net, args, accelerator)
+
+
+def reads_what_comes_with_others(accelerator, net, *rest):
+    accelerator.wait_for_everyone()
+    return accelerator.unwrap_model(net).words_at_once  # expect: DL201
+
+
+def hands_over_more_than_is_named():
+    accelerator = Accelerator()
+    net = accelerator.prepare(Sized())
+    reads_what_comes_with_others(accelerator, net, 1, 2, 3)
+
+
+def words_of_either(accelerator, either):
+    accelerator.wait_for_everyone()
+    return either.words_at_once  # expect: DL201
+
+
+def words_as_the_command_line_says():
+    return argparse.ArgumentParser().parse_args()
+
+
+def hands_over_settings_and_a_model():
+    # of settings there is nothing to unwrap: accelerate's `unwrap_model()` raises AttributeError
+    args = words_as_the_command_line_says()
+    accelerator = Accelerator()
+    net = accelerator.prepare(Sized())
+    words_of_either(accelerator, args)
+    words_of_either(accelerator, net)
