@@ -1218,6 +1218,7 @@ def word_for_no_device(args, folder):
         shutil.rmtree(folder)
     if args.gpu == "None":
         args.gpu = None
+    torch.multiprocessing.spawn(asked_in_vain, args=(args.gpu, folder), nprocs=2)
 
 
 def number_of_a_device(args, folder):
