@@ -550,10 +550,10 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
         or _kept_apart(live.program, found.path, found.function)
     ):
         return False
-    if _handed_apart(live.program, found.path, found.function) or _own_where_they_meet(live, found):
+    if _handed_apart(live.program, found.path, found.function):
         return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
-        return True
+        return not _own_where_they_meet(live, found)
     # Data sets lie where the settings say: SwissArmyTransformer 63dc23a sat/data_utils/configure_data.py:113 makes one for
     # each of the paths on the command line. Of the rank's own part of a list its value tells.
     listed_alike = found.effect is Effect.DOWNLOAD
