@@ -163,7 +163,10 @@ METER_CLASSES: Final = re.compile(
 )
 """Names of classes whose objects are what they were given: what is read from them is of the same ranks."""
 
-METERS: Final = ("timm.utils.AverageMeter", "evaluate.load", "datasets.load_metric")
+EMPTIED: Final = ("evaluate.load", "datasets.load_metric")
+"""What makes a metric that `compute()` leaves empty (evaluate 0.4.6 module.py: `compute` ends with `self.data = None`)."""
+
+METERS: Final = ("timm.utils.AverageMeter", *EMPTIED)
 """Objects of libraries that keep what one process gives them."""
 
 METER: Final = "AverageMeter"

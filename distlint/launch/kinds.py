@@ -184,6 +184,11 @@ def takes_any_rank(data: bytes) -> bool:
     return (leaves_the_rest(data) or b"-" in spelled) and _NUMBERED.search(data) is not None
 
 
+def takes_a_hyphen(data: bytes) -> bool:
+    """Whether a Python file spells its local rank as torch 2's launcher passes it, and not as that of torch 1 did."""
+    return b"--local-rank" in data and set(_SPELLED.findall(data)) == {b"-"}
+
+
 def leaves_the_rest(data: bytes) -> bool:
     """Whether a Python file parses what it knows of its command line and no more.
 

@@ -161,6 +161,9 @@ class LaunchFiles:
     any_rank: Set[str] = frozenset()
     """The Python files that go on with torch's old launcher of any version. Only `check_launch` may ask."""
 
+    hyphen: Set[str] = frozenset()
+    """The Python files that take their rank from that launcher as torch 2 spells it. Only `check_launch` may ask."""
+
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
@@ -169,6 +172,9 @@ class LaunchFiles:
 
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes.
+
+        Or with what that of torch 2 does, where the project wants no older one: ClearerVoice-Studio 6b3774d
+        train/speech_enhancement/train.py:126 declares `--local-rank`, and requirements.txt has `torch>=2.0.1`.
 
         Where none is found beside the script, it is the only one of the project that is called so: EasyNLP a4ee956
         examples/knowledge_distillation/meta_student_distill.sh:16, behind `cd` to a folder of somebody's machine.
@@ -182,7 +188,9 @@ class LaunchFiles:
             meant = [each for each in self.names if f"/{each}".endswith(tail)]
             if len(meant) != 1:
                 return False
-        return meant[0] in self.any_rank
+        return meant[0] in self.any_rank or (
+            meant[0] in self.hyphen and self.asks_for("torch", (2,), meant[0])
+        )
 
     def is_absent(self, path: str, beside: str) -> bool:
         """Whether a file that the one `beside` calls `path` is neither in its folder nor in one above.

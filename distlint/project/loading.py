@@ -17,6 +17,7 @@ from distlint.launch.kinds import (
     loads_wrapped,
     says_clipping,
     says_launch,
+    takes_a_hyphen,
     takes_any_rank,
 )
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
@@ -418,6 +419,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         any_rank=takes_any_rank(data),
         clips=says_clipping(data),
         loads_wrapped=loads_wrapped(data),
+        hyphen=takes_a_hyphen(data),
     )
 
 

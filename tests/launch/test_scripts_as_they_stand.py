@@ -246,6 +246,30 @@ def test_a_launch_of_what_takes_any_rank_is_a_note(
 
 
 @pytest.mark.parametrize(
+    ("wanted", "spelled", "severity"),
+    [
+        ("torch>=2.0.1", "--local-rank", "info"),
+        ("torch>=2.0.1", "--local_rank", "warning"),
+        ("torch>=1.9", "--local-rank", "warning"),
+        ("torch", "--local-rank", "warning"),
+    ],
+)
+def test_a_hyphen_is_what_the_launcher_of_torch_2_passes(
+    wanted: str, spelled: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text(
+        f"import torch.distributed\n{ALONE.replace('--local_rank', spelled)}"
+    )
+    (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", ""))
+    (tmp_path / "requirements.txt").write_text(f"{wanted}\n")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["check", "--select", "DL805", "--output-format", "json", "--cache-dir", "cache"]
+    for _ in range(2):  # the second time from the cache
+        found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+        assert [f["severity"] for f in found if f["path"] == "run.sh"] == [severity]
+
+
+@pytest.mark.parametrize(
     ("name", "text", "older"),
     [
         (

@@ -1226,6 +1226,33 @@ def test_a_helper_that_torch_2_cannot_import(
 
 
 @pytest.mark.parametrize(
+    ("page", "called", "severity"),
+    [
+        ("torch==1.8.0", "self._sync_params()", "info"),
+        ("torch==2.0.0", "self._sync_params()", "error"),
+        ("torch==1.12.0", "self._sync_buffers()", "warning"),
+        (
+            "torch==1.12.0",
+            "self._sync_params()\n\n    def _sync_params(self):\n        pass",
+            "warning",
+        ),
+    ],
+)
+def test_a_ddp_of_its_own_that_torch_2_cannot_run(
+    page: str, called: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """soho 95824a8 commons/parallel/distributed.py:43."""
+    files = {
+        "train.py": LAUNCHED.format(first="import wrapper", rest="", parse="parse_args"),
+        "wrapper.py": "from torch.nn.parallel import DistributedDataParallel\n\n\nclass Wrapper(DistributedDataParallel):\n"
+        f"    def train_step(self, *inputs):\n        {called}\n",
+        "README.md": f"```\npip install {page}\n```\n",
+        "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
+    }
+    assert severity in severities_in("DL805", tmp_path, files, capsys)
+
+
+@pytest.mark.parametrize(
     ("more", "severity"), [({}, "info"), ({"old/train_teacher.py": "print(1)\n"}, "warning")]
 )
 def test_a_launch_in_a_folder_of_somebodys_machine(

@@ -188,6 +188,38 @@ def test_a_helper_writes_what_all_callers_give_it(
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
 
 
+CONFIGURED = """
+import json
+import deepspeed
+import torch.distributed as dist
+
+def main(args, model):
+    {first}(args)
+    {second}(args)
+    return deepspeed.initialize(args, model)
+
+def begin(args):
+    dist.init_process_group("nccl")
+
+def configure(args):
+    args.deepspeed_config = "deepspeed.json"
+    with open(args.deepspeed_config, "w") as f:
+        json.dump({{"train_batch_size": args.batch}}, f)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "severity"),
+    [("begin", "configure", "warning"), ("configure", "begin", "info")],
+)
+def test_all_ranks_meet_before_deepspeed_reads_its_configuration(
+    first: str, second: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Uni3D 64e03c3 main.py:84."""
+    files = {"train.py": CONFIGURED.format(first=first, second=second)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
 COPIED = """
 import os, shutil
 import torch.distributed as dist

@@ -1121,13 +1121,18 @@ def _asks_for_launcher(test: ast.expr) -> bool:
     """Whether a test asks if the process has a number at all, which is so on all ranks or on none.
 
     wenet 0154699 wenet/bin/alignment.py: `args.gpu != -1`, in a script of one process. OpenNMT-py
-    tools/LM_scoring.py:57: `opt.gpu > -1`; FastVideo benchmark_pipeline.py:318: `args.gpu is not None`.
+    tools/LM_scoring.py:57: `opt.gpu > -1`; FastVideo benchmark_pipeline.py:318: `args.gpu is not None`; Semi-supervised-learning
+    1ef4cbe train.py:295: `args.gpu == "None"`, as no number is a word.
     """
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _asks_for_launcher(operand)
         case ast.Compare(left=ast.Constant(value=str()), ops=[ast.In() | ast.NotIn()]):
             return True  # `"cuda" in device`
+        case ast.Compare(
+            ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str() as word)]
+        ) if not word.isdigit():
+            return True
         case ast.Compare(ops=[op], comparators=[right]):
             return asks_if_missing(op, right) is not None
     return False

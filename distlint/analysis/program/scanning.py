@@ -186,8 +186,11 @@ class _Scanner:
 
     def _bind(self, local: str, meant: str | None, written: str) -> None:
         """A local name for something of the tree, or for what is `written` of an installed package."""
-        module = self.module
-        module.imports[local] = written if meant is None else meant
+        module, known = self.module, self.module.imports.get(local)
+        means = written if meant is None else meant
+        if known is not None and known != means and local not in module.installed:
+            module.rebound.append(known)
+        module.imports[local] = means
         if meant is None and module.source.meant is not None:
             module.installed.add(local)
         else:

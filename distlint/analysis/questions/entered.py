@@ -128,13 +128,16 @@ def is_never_named(program: Program, function: Function) -> bool:
     LAVIS 506965b lavis/models/ulip_models/utils/utils.py:104: `init_distributed_mode` came along with a model, and all
     call that of lavis/common/dist_utils.py.
     """
-    if function.cls is not None or function.parent is not None or function.is_module_body:
-        return False
-    if function.decorators:
-        return False  # which may register it
     home = function.module
     used = any(home in imported(program, module) for module in program.modules.values())
-    return used and not _is_named(program, function)
+    return used and is_named_nowhere(program, function)
+
+
+def is_named_nowhere(program: Program, function: Function) -> bool:
+    """Whether none of the program names a function of a file, neither by a decorator that may register it."""
+    if function.cls is not None or function.parent is not None or function.is_module_body:
+        return False
+    return not function.decorators and not _is_named(program, function)
 
 
 @remembered

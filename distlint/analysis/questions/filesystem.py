@@ -553,7 +553,7 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     if _handed_apart(live.program, found.path, found.function):
         return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
-        return True
+        return not _own_where_they_meet(live, found)
     # Data sets lie where the settings say: SwissArmyTransformer 63dc23a sat/data_utils/configure_data.py:113 makes one for
     # each of the paths on the command line. Of the rank's own part of a list its value tells.
     listed_alike = found.effect is Effect.DOWNLOAD
@@ -988,6 +988,27 @@ def _handed_apart(program: Program, node: ast.expr, function: Function) -> bool:
         names_a_part(given, user) or sources_of(given, user)[1]
         for name in sources_of(node, function)[0]
         for user, given in started_with(program, function, name)
+    )
+
+
+def _own_where_they_meet(live: LiveProgram, found: FileCall) -> bool:
+    """Whether the file in which several ranks are seen to come together hands each of them a path of its own.
+
+    VideoX-Fun 804a425 videox_fun/utils/utils.py:265: scripts/wan2.2/train_s2v_lora.py:229 passes
+    `f"sample-{global_step}-rank{accelerator.process_index}-….mp4"`; another script, whose rank 0 alone comes, one without a number.
+    """
+    entry, function = found.joint_entry, found.function
+    if entry is None or found.path is None or entry.module is function.module:
+        return False
+    passed = sources_of(found.path, function)[0] & set(function.parameters)
+    given = [
+        (site.function, [argument_of(site.node, function, name) for name in passed])
+        for site in live.callers.get(function, ())
+        if site.module is entry.module
+    ]
+    return bool(given) and all(
+        any(each is not None and names_a_part(each, user) for each in arguments)
+        for user, arguments in given
     )
 
 

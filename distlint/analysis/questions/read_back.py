@@ -72,7 +72,7 @@ def _read_as(
 ) -> Iterator[Place]:
     """Where a file is read that a function calls `path`, and that is written in the call `writes`."""
     parts = parts_of(path, function)
-    if not _never_reads(live.program):
+    if not _never_reads(live.program) and not _met_behind(live, found):
         yield from ((function.module, node) for node in _for_library(path, function))
     for other in live.answer(file_calls):
         if _reads(other, found, parts) or _reads_below(live, other, parts, function, writes):
@@ -125,6 +125,24 @@ def _for_library(path: ast.expr, function: Function) -> Iterator[ast.AST]:
             and node.attr in sinks.READ_BY_LIBRARIES
         ):
             yield node
+
+
+def _met_behind(live: LiveProgram, found: FileCall) -> bool:
+    """Whether the ranks make their group behind a write: DeepSpeed reads its configuration later, when all have come so far.
+
+    Uni3D 64e03c3 main.py:84: `create_deepspeed_config(args)`, then `init_distributed_device(args)`, and the model is made.
+    """
+    entry = found.joint_entry
+    if entry is None:
+        return False
+    writes = entry.call or found.site
+    making = [
+        site.node.lineno
+        for call in live.calls("torch.distributed.init_process_group")
+        for site in (call.site, *live.callers.get(call.site.function, ()))
+        if site.function is writes.function
+    ]
+    return bool(making) and min(making) > writes.node.lineno
 
 
 @remembered

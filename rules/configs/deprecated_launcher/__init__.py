@@ -50,8 +50,8 @@ Where `parse_known_args` passes over what it does not know, only an argument tha
 found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
 requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
 of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
-version passes (it declares both spellings, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
-which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), beside a torch 1 that is asked for,
+version passes (it declares both spellings, or the hyphen beside a torch 2 that is required, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
+which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
 and one beside whose requirements pin a torch without `torchrun`.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
@@ -118,6 +118,7 @@ _OF_TORCH_1 = re.compile(
 )
 """What mmcv 2.0.0 has no more (Vision-RWKV 0e0e38a classification/test.py:99), and timm 0.4.5. timm 0.3.4 has
 `from torch._six import container_abcs` (timm/models/layers/helpers.py:6), which torch 1.9.0 has no more."""
+_DDP = re.compile(r"^class \w+\([\w.]*DistributedDataParallel\):", re.MULTILINE)
 _FRAMEWORKS = frozenset({"jittor", "mindspore", "oneflow", "paddle"})
 
 
@@ -592,11 +593,23 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     if (
         model.launch.older_than("timm", (0, 3, 3), module.path)
         or _needs_torch_1(model, module)
-        or (old and of_torch_1)
+        or (old and (of_torch_1 or _calls_into_torch_1(model, module)))
         or model.launch.pinned_before("torch", _INSTEAD[0].since, module.path)
     ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
+
+
+def _calls_into_torch_1(model: Model, module: Module) -> bool:
+    """Whether what a script imports has a DDP of its own that calls a method which torch 2's has no more.
+
+    soho 95824a8 commons/parallel/distributed.py:43: `self._sync_params()`. torch 1.10.0
+    torch/nn/parallel/distributed.py:1100 has it, torch 1.11.0 `_sync_buffers` in its place.
+    """
+    return any(
+        "self._sync_params()" in text and "def _sync_params" not in text and _DDP.search(text)
+        for text in (each.source.text for each in imported_below(model.program, module))
+    )
 
 
 def _needs_torch_1(model: Model, module: Module) -> bool:

@@ -32,7 +32,7 @@ which leaves alone what a launcher has set. Around code that must not see a laun
 Safe: without a launcher the variables get the same values.
 
 ## Known limits
-Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
+A port beside an address is part of the address's finding. Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
 command_utils/data_prep), values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
 that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), or that put the
 variables back. Nor where a group of one is made on purpose: `init_process_group(rank=0, world_size=1)` beside it, all four
@@ -48,7 +48,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Replace
@@ -92,8 +92,12 @@ def check(model: Model) -> Iterator[Finding]:
         for access in fixed:
             if _is_for_one(module, access, fixed):
                 continue
-            if any(a.name != access.name and a.function is access.function for a in fixed):
-                yield _finding(module, access)
+            beside = [a for a in fixed if a.function is access.function and a.name != access.name]
+            names = {a.name for a in beside}
+            # pytorch3d 9381c40 projects/implicitron_trainer/experiment.py:255: it is the address that parts the machines.
+            if beside and not (access.name == "MASTER_PORT" and "MASTER_ADDR" in names):
+                ports = [a for a in beside if a.name == "MASTER_PORT"]
+                yield _finding(module, access, ports if access.name == "MASTER_ADDR" else [])
 
 
 def _is_for_one(module: Module, access: Access, fixed: list[Access]) -> bool:
@@ -172,7 +176,8 @@ def _asked(access: Access, found: list[Access]) -> bool:
     )
 
 
-def _finding(module: Module, access: Access) -> Finding:
+def _finding(module: Module, access: Access, ports: list[Access]) -> Finding:
+    """A variable that is overwritten; the `ports` that are written beside an address go with it."""
     if access.name in _IDENTITY:
         harm = "under a launcher every process takes itself for the same rank"
     else:
@@ -181,19 +186,27 @@ def _finding(module: Module, access: Access) -> Finding:
         "'", '"'
     )
     fix = Fix(Applicability.DISPLAY, advice)
-    match access.statement:
-        case ast.Assign(targets=[ast.Subscript(value=owner, slice=key)], value=value):
-            code = (
-                f"{source_of(module, owner)}.setdefault({source_of(module, key)}, "
-                f"{source_of(module, value)})"
-            )
-            fix = Fix(Applicability.SAFE, advice, (Replace(span_of(access.statement), code),))
+    edits = [_left_alone(module, each) for each in (access, *ports)]
+    if all(edits):
+        fix = Fix(Applicability.SAFE, advice, tuple(each for each in edits if each is not None))
     return Finding(
         CODE,
         NAME,
         SEVERITY,
         f"`{access.name}` is overwritten: {harm}. {advice}.",
         place_of(module, access.node),
-        (),
+        tuple(related(module, each.node, "with its port") for each in ports),
         fix,
     )
+
+
+def _left_alone(module: Module, access: Access) -> Replace | None:
+    """The assignment as one that leaves alone what a launcher has set."""
+    match access.statement:
+        case ast.Assign(targets=[ast.Subscript(value=owner, slice=key)], value=value):
+            code = (
+                f"{source_of(module, owner)}.setdefault({source_of(module, key)}, "
+                f"{source_of(module, value)})"
+            )
+            return Replace(span_of(access.statement), code)
+    return None

@@ -13,7 +13,7 @@ os.environ.setdefault("WORLD_SIZE", "1")  # expect: DL510
 
 def setup():
     os.environ.setdefault("MASTER_ADDR", "localhost")  # expect: DL510
-    os.environ.setdefault("MASTER_PORT", "29500")  # expect: DL510
+    os.environ.setdefault("MASTER_PORT", "29500")
     dist.init_process_group("gloo")
 
 
@@ -22,7 +22,7 @@ def rank_of_a_group_elsewhere(model):
     os.environ.setdefault("RANK", "0")  # expect: DL510
     os.environ.setdefault("WORLD_SIZE", "1")  # expect: DL510
     os.environ.setdefault("MASTER_ADDR", "localhost")  # expect: DL510
-    os.environ.setdefault("MASTER_PORT", "29500")  # expect: DL510
+    os.environ.setdefault("MASTER_PORT", "29500")
     return model
 
 
@@ -30,7 +30,7 @@ def first_of_two():
     os.environ.setdefault("RANK", "0")  # expect: DL510
     os.environ.setdefault("WORLD_SIZE", "2")  # expect: DL510
     os.environ.setdefault("MASTER_ADDR", "localhost")  # expect: DL510
-    os.environ.setdefault("MASTER_PORT", "29500")  # expect: DL510
+    os.environ.setdefault("MASTER_PORT", "29500")
     dist.init_process_group("gloo")
 
 

@@ -42,7 +42,9 @@ Shown only: which variable holds the number of processes is the scheduler's affa
 Silent where the call names this machine as the place to meet, where another place of the program fills the world size in (a launcher of submitit), or a launch
 script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
 by hand is not seen. Information where the configurations that name the address of a spawned group all name this
-machine. A local rank that the program raises by those of the machines before is a global one. A parameter called `local_rank` is not taken to be one, nor is what a file does that starts a
+machine. A local rank that the program raises by those of the machines before is a global one. Of parts, silent where the group
+itself is made with the local rank for its rank (the group is the finding), and in a function that nobody names and whose options no
+file around gives a local rank. A parameter called `local_rank` is not taken to be one, nor is what a file does that starts a
 single machine.
 
 ## References

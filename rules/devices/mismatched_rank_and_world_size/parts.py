@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -11,6 +12,7 @@ from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.questions.entered import is_named_nowhere
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.knowledge.ranks import DEALT_TO
 from distlint.nodes import walk
@@ -46,6 +48,8 @@ _CALLS: Final[dict[str, _Dealt]] = {
 _COUNTED_ITSELF: Final = frozenset({"torch.utils.data.DistributedSampler"})
 """Calls that ask the process group for the number of parts where nobody gives it."""
 _ALL: Final = Value(("world_size",), tags=frozenset({"world_size", "kind:world_size"}))
+_FILLED_IN: Final = re.compile(r"--local[-_]rank\b|\blocal_rank[\"']?\s*(?::|=(?!=))")
+"""What gives options their local rank: a parser, a field, an assignment."""
 _KEYWORDS: Final = (
     ("shard_id", "num_shards"),
     ("cur_shard", "shard_count"),
@@ -88,8 +92,10 @@ def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
                     # On two machines no launch gets to the parts: the group waits for ranks that nobody is
                     # (alpaca_farm 30717dd src/alpaca_farm/distributed_utils.py:34, MONAI tutorials b3c6c99
                     # generation/2d_ldm/utils.py:155, to which the script hands what it has handed to the setup).
-                    if id(place.origin.node) in model.answer(_ranks_of_groups) or _is_raised(
-                        model, module, place.origin
+                    if (
+                        id(place.origin.node) in model.answer(_ranks_of_groups)
+                        or _is_raised(model, module, place.origin)
+                        or _is_given_by_nobody(model, function, place.origin)
                     ):
                         continue
                     yield Mixed(function, node, place.origin, "kind:local_rank" in place.tags)
@@ -186,6 +192,23 @@ def _is_raised(model: Model, module: Module, origin: Origin) -> bool:
                     target=ast.Attribute(attr=raised), op=ast.Add(), value=ast.BinOp(op=ast.Mult())
                 ) if raised == name:
                     return True
+    return False
+
+
+def _is_given_by_nobody(model: Model, function: Function, origin: Origin) -> bool:
+    """Whether a function that nobody names reads its rank from options that no file around fills in: no launch comes to it.
+
+    ClearerVoice-Studio 6b3774d clearvoice/clearvoice/dataloader/dataloader.py:557: `args.local_rank`, in a package for inference
+    to which the loader of train/ was copied.
+    """
+    match origin.node:
+        case ast.Attribute(value=ast.Name(id=owner), attr="local_rank") if (
+            owner in function.parameters
+        ):
+            return is_named_nowhere(model.program, function) and not any(
+                _FILLED_IN.search(each.source.text)
+                for each in linked(model.program, function.module)
+            )
     return False
 
 

@@ -1228,3 +1228,20 @@ class Kept:
         other = self.args.other_path
         if not os.path.exists(other):
             os.makedirs(other, exist_ok=True)  # expect: DL305
+
+
+def word_for_no_device(args, folder):
+    # Semi-supervised-learning 1ef4cbe train.py:271: the parent alone; no number is a word
+    if os.path.exists(folder) and args.overwrite:
+        shutil.rmtree(folder)
+    if args.gpu == "None":
+        args.gpu = None
+    torch.multiprocessing.spawn(asked_in_vain, args=(args.gpu, folder), nprocs=2)
+
+
+def number_of_a_device(args, folder):
+    with main_process_first():
+        if os.path.exists(folder) and args.overwrite:
+            shutil.rmtree(folder)  # expect: DL305
+    if args.local_rank == 0:
+        print(folder)

@@ -122,7 +122,7 @@ def check(model: Model) -> Iterator[Finding]:
         asked = looked_for(model, call.site, argument)
         if asked is None or fails_when_empty(model, call.site.function, asked):
             continue
-        if loaded_before(call.site.function, asked):
+        if loaded_before(model, call.site.function, asked):
             continue
         if _is_of_engine(call.site) and not _names_latest(asked):
             continue

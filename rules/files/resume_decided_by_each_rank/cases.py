@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from safetensors.torch import load_file
 from torch.nn.parallel import DistributedDataParallel
 
 # Bugs
@@ -318,6 +319,26 @@ def state_beside_parts(args, model, folder):
         part = torch.load(path)
         whole["fired"].update(part["fired"])
     args.step = whole["step"]
+
+
+def optimizer_beside_weights(args, model, optimizer, folder):
+    # VideoX-Fun 804a425 scripts/flux/train_lora.py:1343
+    network = DistributedDataParallel(model)
+    if not args.sharded:
+        model.load_state_dict(load_file(os.path.join(folder, "lora.safetensors"), device="cpu"))
+        beside = os.path.join(folder, "optimizer.pt")
+        if os.path.exists(beside):
+            optimizer.load_state_dict(torch.load(beside)["optimizer"])
+    return network
+
+
+def optimizer_beside_a_whole_state(args, model, optimizer, folder):
+    network = DistributedDataParallel(model)
+    with torch.no_grad():
+        model.load_state_dict(torch.load(os.path.join(folder, "model.pt")))
+    if os.path.exists(os.path.join(folder, "optimizer.pt")):
+        optimizer.load_state_dict(torch.load(os.path.join(folder, "optimizer.pt"))["optimizer"])
+    return network
 
 
 def by_the_engine(args, engine, model):
@@ -664,3 +685,35 @@ def says_where_nothing_is(args, model, optimizer):
     state = torch.load(path)
     optimizer.load_state_dict(state["optimizer"])
     return state["epoch"]
+
+
+def optimizer_of_another_folder(args, model, optimizer, folder):
+    network = DistributedDataParallel(model)
+    model.load_state_dict(load_file(os.path.join(args.base, "lora.safetensors"), device="cpu"))
+    beside = os.path.join(folder, "optimizer.pt")
+    if os.path.exists(beside):  # expect: DL309
+        optimizer.load_state_dict(torch.load(beside)["optimizer"])
+    return network
+
+
+def optimizer_on_the_other_arm(args, model, optimizer, folder):
+    network = DistributedDataParallel(model)
+    if args.sharded:
+        model.load_state_dict(load_file(os.path.join(folder, "lora.safetensors"), device="cpu"))
+    else:
+        beside = os.path.join(folder, "optimizer.pt")
+        if os.path.exists(beside):  # expect: DL309
+            optimizer.load_state_dict(torch.load(beside)["optimizer"])
+    return network
+
+
+def weights_that_may_be_missing(args, model, optimizer, folder):
+    network = DistributedDataParallel(model)
+    try:
+        model.load_state_dict(load_file(os.path.join(folder, "lora.safetensors"), device="cpu"))
+    except OSError:
+        print("no weights")
+    beside = os.path.join(folder, "optimizer.pt")
+    if os.path.exists(beside):  # expect: DL309
+        optimizer.load_state_dict(torch.load(beside)["optimizer"])
+    return network

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.environment import blocks_of
 from distlint.analysis.program.syntax import own_nodes, own_parts, statements
 from distlint.analysis.questions.paths import parts_of
 from distlint.nodes import walk
@@ -13,12 +14,14 @@ from distlint.nodes import walk
 from .looking import LISTINGS, QUESTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.questions.paths import Parts
 
+_FAIL_WITHOUT: Final = frozenset({"torch.load", "torch.jit.load", "safetensors.torch.load_file"})
+"""Calls that read the file whose path comes first, and fail where it is missing."""
 _REORDER: Final = frozenset({"list", "reversed", "set", "sorted", "tuple", "natsorted"})
 
 
@@ -163,24 +166,42 @@ def _asks_for(node: ast.AST, lists: set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in lists for each in asked for n in walk(each))
 
 
-def loaded_before(function: Function, asked: ast.expr) -> bool:
+def loaded_before(model: Model, function: Function, asked: ast.expr) -> bool:
     """Whether another checkpoint of the same folder is loaded above the question, with no question of its own.
 
     EleutherAI/sae e657340 sparsify/trainer.py:126: `torch.load(f"{path}/state.pt")`, then the listing of
-    `f"{path}/rank_*_state.pt"`.
+    `f"{path}/rank_*_state.pt"`; VideoX-Fun 804a425 scripts/flux/train_lora.py:1343: `load_file(os.path.join(folder, "….safetensors"))`,
+    then `os.path.exists(os.path.join(folder, "optimizer.pt"))`.
     """
     folders = {folder for each in _asked_about(asked) if (folder := _folder(each, function))}
-    inside = list(statements(function.body, []))
-    home = next((around for node, around in inside if any(n is asked for n in walk(node))), None)
-    if not folders or home is None:
-        return False
-    return any(
+    return bool(folders) and any(
         _folder(part.args[0], function) in folders
-        for node, around in inside
-        if node.lineno < asked.lineno and all(any(test is each for each in home) for test in around)
-        for part in own_parts(node)
-        if isinstance(part, ast.Call) and part.args and dotted_name(part.func) == "torch.load"
+        for statement in _passed(function.body, asked)
+        for part in own_parts(statement)
+        if isinstance(part, ast.Call)
+        and part.args
+        and model.resolve(function.module, part.func) in _FAIL_WITHOUT
     )
+
+
+def _passed(body: Sequence[ast.stmt], asked: ast.expr) -> Iterator[ast.stmt]:
+    """The statements that whoever comes to a question has been through, and that end the rank where they fail."""
+    for statement in body:
+        if any(node is asked for node in walk(statement)):
+            caught = isinstance(statement, ast.Try) and bool(statement.handlers)
+            for block in () if caught else blocks_of(statement):
+                if any(node is asked for inner in block for node in walk(inner)):
+                    yield from _passed(block, asked)
+            return
+        yield from _always_run(statement)
+
+
+def _always_run(statement: ast.stmt) -> Iterator[ast.stmt]:
+    yield statement
+    match statement:
+        case ast.With(body=body) | ast.Try(body=body, handlers=[]):
+            for each in body:
+                yield from _always_run(each)
 
 
 def _asked_about(asked: ast.expr) -> Iterator[ast.expr]:

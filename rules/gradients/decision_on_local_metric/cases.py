@@ -253,6 +253,19 @@ def by_a_metric_of_one_process(model, data):
     accelerator.print("eval accuracy", metric.compute()["accuracy"])  # expect: DL601
 
 
+def emptied_before_more_of_its_own(model, data, held_out):
+    accelerator = Accelerator()
+    metric = evaluate.load("accuracy")
+    model, loader, others = accelerator.prepare(model, DataLoader(data), DataLoader(held_out))
+    for inputs, labels in loader:
+        metric.add_batch(predictions=model(inputs).argmax(-1), references=labels)
+    if len(metric) > 0:
+        accelerator.print("accuracy", metric.compute()["accuracy"])  # expect: DL601
+    for inputs, labels in others:
+        metric.add_batch(predictions=model(inputs).argmax(-1), references=labels)
+    accelerator.print("eval accuracy", metric.compute()["accuracy"])  # expect: DL601
+
+
 def logged_by_name(model, optimizer, data):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(data))
@@ -940,6 +953,34 @@ def by_a_metric_of_what_was_gathered(model, data):
     for inputs, labels in loader:
         predictions = model(inputs).argmax(-1)
         predictions, labels = accelerator.gather_for_metrics((predictions, labels))
+        metric.add_batch(predictions=predictions, references=labels)
+    accelerator.print("eval accuracy", metric.compute()["accuracy"])
+
+
+def emptied_before_what_was_gathered(model, data, held_out):
+    # AgentTuning e33a45d AgentBench.old/src/tasks/webshop/baseline_models/train_choice_il.py:600
+    accelerator = Accelerator()
+    metric = evaluate.load("accuracy")
+    model, loader, others = accelerator.prepare(model, DataLoader(data), DataLoader(held_out))
+    for inputs, labels in loader:
+        metric.add_batch(predictions=model(inputs).argmax(-1), references=labels)
+    if len(metric) > 0:
+        metric.compute()
+    for inputs, labels in others:
+        predictions, labels = accelerator.gather_for_metrics((model(inputs).argmax(-1), labels))
+        metric.add_batch(predictions=predictions, references=labels)
+    accelerator.print("eval accuracy", metric.compute()["accuracy"])
+
+
+def computed_before_what_was_gathered(model, data, held_out):
+    accelerator = Accelerator()
+    metric = evaluate.load("accuracy")
+    model, loader, others = accelerator.prepare(model, DataLoader(data), DataLoader(held_out))
+    for inputs, labels in loader:
+        metric.add_batch(predictions=model(inputs).argmax(-1), references=labels)
+    metric.compute()
+    for inputs, labels in others:
+        predictions, labels = accelerator.gather_for_metrics((model(inputs).argmax(-1), labels))
         metric.add_batch(predictions=predictions, references=labels)
     accelerator.print("eval accuracy", metric.compute()["accuracy"])
 

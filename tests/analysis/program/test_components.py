@@ -55,3 +55,14 @@ def test_who_may_hand_a_value_to_a_file(imports: set[tuple[int, int]]) -> None:
     importers = reached({0}, {(b, a) for a, b in imports})
     wanted = {f"m{n}" for n in reached(importers, imports)}
     assert {m.name for m in linked(program, program.modules["m0"])} == wanted
+
+
+def test_files_imported_under_one_name_in_two_arms() -> None:
+    texts = {
+        "one": "def make(): ...\n",
+        "two": "def make(): ...\n",
+        "user": "def main(x):\n    if x:\n        from one import make\n    else:\n        from two import make\n",
+    }
+    program = Program(Source(f"{n}.py", n, text, ast.parse(text)) for n, text in texts.items())
+    linked_to = {m.name for m in linked(program, program.modules["one"])}
+    assert linked_to == {"one", "two", "user"}

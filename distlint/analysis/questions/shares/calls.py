@@ -14,6 +14,7 @@ from distlint.analysis.questions.alone import under_main_alone
 from distlint.analysis.questions.shares.reading import element_of, path_of
 from distlint.analysis.questions.shares.values import (
     ALIKE,
+    EMPTY_METRIC,
     LEARNED,
     PLAIN,
     UNKNOWN,
@@ -162,8 +163,10 @@ def _of_library(
         last in ("float", "int") and args and args[0].kind is Kind.WORLD
     ):
         return WORLD
+    if name in tables.EMPTIED:
+        return UNKNOWN if "num_process" in keywords else EMPTY_METRIC
     if name in tables.METERS or last == tables.METER:
-        return UNKNOWN if "num_process" in keywords else PLAIN
+        return PLAIN
     if name in tables.PARAMETERS:
         return LEARNED
     if name.startswith(tables.WHOLE_METRICS):
@@ -321,6 +324,10 @@ def _of_method(
         return PLAIN
     if receiver.made == "torchmetrics":
         return Held(Part.WHOLE) if method in ("compute", "__call__") else ALIKE
+    if receiver.made == EMPTY_METRIC.made and method == "compute":
+        if path := path_of(owner):
+            flow.put(path, EMPTY_METRIC)
+        return combined((receiver, *given)).but(made=None)
     if method in ("items", "values", "keys") and not given:
         value = _values(receiver)
         pair = Held(value.part, value.source, items=(ALIKE, value), ended=value.ended)

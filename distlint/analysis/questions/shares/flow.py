@@ -24,6 +24,7 @@ from distlint.analysis.questions.shares.reading import (
 )
 from distlint.analysis.questions.shares.values import (
     ALIKE,
+    EMPTY_METRIC,
     PLAIN,
     UNKNOWN,
     WORLD,
@@ -166,7 +167,7 @@ class Flow:
         self.singled |= _asked_what_it_is(test)
         if picks_by_rank(test):
             self._pick(test)
-        on = self._ways([body, orelse])
+        on = self._ways([body, orelse], self._empty_unless(test))
         self.singled = before
         if body and isinstance(body[-1], ast.Continue) and _leaves_others(test):
             self._pick(test)
@@ -205,11 +206,30 @@ class Flow:
                 return not deciding if None not in parts else None
         return where_distributed(test, self.shares.shared)
 
-    def _ways(self, bodies: list[list[ast.stmt]]) -> bool:
-        """Follow several ways from here, and join what they leave."""
+    def _empty_unless(self, test: ast.expr) -> str:
+        """The metric of which a condition asks whether it holds anything; "" for others.
+
+        AgentTuning e33a45d AgentBench.old/src/tasks/webshop/baseline_models/train_choice_il.py:572: `if len(metric) > 0:
+        metric.compute()`, between the training and the evaluation.
+        """
+        match test:
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="len"), args=[asked]),
+                ops=[ast.Gt() | ast.NotEq()],
+                comparators=[ast.Constant(value=0)],
+            ):
+                path = path_of(asked)
+                held = self.variables.get(path)
+                return path if held is not None and held.made == EMPTY_METRIC.made else ""
+        return ""
+
+    def _ways(self, bodies: list[list[ast.stmt]], empty: str = "") -> bool:
+        """Follow several ways from here, and join what they leave; on all but the first, the metric `empty` is so."""
         before, after = self.variables, []
-        for body in bodies:
+        for number, body in enumerate(bodies):
             self.variables = dict(before)
+            if empty and number:
+                self.put(empty, EMPTY_METRIC)
             if self.block(body):
                 after.append(self.variables)
         self.variables = _forgotten(before, after) if after else before

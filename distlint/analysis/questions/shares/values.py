@@ -130,6 +130,8 @@ ALIKE: Final = Held()
 LEARNED: Final = Held(learned=True)
 UNKNOWN: Final = Held(Part.UNKNOWN)
 PLAIN: Final = Held(kind=Kind.PLAIN)
+EMPTY_METRIC: Final = Held(kind=Kind.PLAIN, made="evaluate")
+"""A metric that keeps what one process gives it until it is computed."""
 WORLD: Final = Held(kind=Kind.WORLD)
 
 _OF_ALL: Final = frozenset({Part.PADDED, Part.SUM, Part.WHOLE})

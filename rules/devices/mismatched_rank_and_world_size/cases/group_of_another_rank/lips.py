@@ -1,0 +1,6 @@
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def loader_of_lips(args, data):
+    sampler = DistributedSampler(data, num_replicas=args.world_size, rank=args.local_rank)  # expect: DL511
+    return DataLoader(data, sampler=sampler)

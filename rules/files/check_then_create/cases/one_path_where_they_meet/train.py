@@ -1,0 +1,13 @@
+import os
+
+from accelerate import Accelerator
+from films import put_together
+
+
+def main(args, model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for step, batch in enumerate(loader):
+        loss = accelerator.gather(model(batch)).mean()
+        accelerator.backward(loss)
+        put_together(os.path.join(args.out, f"{step}.mp4"), args.sound)
