@@ -63,6 +63,11 @@ def _below(node: ast.AST) -> Iterator[ast.AST]:
             found += children(each)
 
 
+def parents_in(root: ast.AST) -> dict[int, ast.AST]:
+    """The node directly above each node below `root`, by the identity of the lower one."""
+    return {id(child): node for node in walk(root) for child in children(node)}
+
+
 def last_name(node: ast.expr) -> str:
     """The last part of a dotted name, that of what is called for a call; "" for anything else."""
     while isinstance(node, ast.Call):

@@ -21,7 +21,7 @@ from distlint.analysis.questions.wrapped import (
 from distlint.edits import Edit, Insert, Move, Replace
 from distlint.findings import Applicability, Finding, Fix
 from distlint.knowledge import facts
-from distlint.nodes import children, last_name, walk
+from distlint.nodes import children, last_name, parents_in, walk
 from distlint.repairs.blocks import block_with, blocks
 from distlint.repairs.hoisting import names_bound_in
 
@@ -519,7 +519,7 @@ def _holds(outer: ast.AST, node: ast.AST) -> bool:
 
 def asked_for_its_class(statement: ast.stmt, node: ast.expr) -> bool:
     """Whether an expression stands in `isinstance(...)` or `type(...)`: there the wrapper itself is asked for."""
-    parents = {id(child): parent for parent in walk(statement) for child in children(parent)}
+    parents = parents_in(statement)
     parent = parents.get(id(node))
     return (
         isinstance(parent, ast.Call)

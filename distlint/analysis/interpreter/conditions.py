@@ -60,7 +60,7 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
     """`and`/`or`: later operands are evaluated under the earlier ones, up to the one that decides."""
     is_and = isinstance(node.op, ast.And)
     op = "and" if is_and else "or"
-    operands = [asked_for(frame, node.values[0], frame.evaluate(node.values[0]))]
+    operands = [asked_for(frame, node.values[0])]
     nested: list[tuple[Value, list[Step], ast.expr]] = []
     decided = operands[0].truthiness() is (not is_and)
     for test, part in zip(node.values, node.values[1:], strict=False):
@@ -68,7 +68,7 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
             break
         before = _logic(op, operands, node)
         with frame.filling([]) as steps, frame.guarded(test, before, is_and):
-            operands.append(asked_for(frame, part, frame.evaluate(part)))
+            operands.append(asked_for(frame, part))
         if steps:
             nested.append((before, steps, part))
         decided = operands[-1].truthiness() is (not is_and)
@@ -92,12 +92,13 @@ def boolean(frame: Frame, node: ast.BoolOp) -> Value:
     return _logic(op, operands, node)
 
 
-def asked_for(frame: Frame, node: ast.expr, value: Value) -> Value:
+def asked_for(frame: Frame, node: ast.expr) -> Value:
     """What an operand or a test answers: of a model that callers may leave out, whether they have handed it over.
 
     Each rank has one, and on which device it lives says nothing of whether there is one: textgen 172fc00
     textgen/gpt/gpt_model.py:690, `if model and not self.args.no_save:`, whose `device_map` names the local rank. A writer may be there on rank 0 alone.
     """
+    value = frame.evaluate(node)
     if (
         isinstance(node, ast.Name)
         and value.variance is Variance.RANK_DEPENDENT

@@ -18,7 +18,7 @@ from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
 from distlint.knowledge import wrappers
-from distlint.nodes import children, walk
+from distlint.nodes import parents_in, walk
 
 _NEUTRAL: Final = frozenset({
     "bfloat16", "compile", "cpu", "cuda", "disable_gradient_checkpointing",
@@ -294,7 +294,7 @@ def _may_thaw(program: Program, function: Function, path: str, start: int, end: 
             or _freezes(program, function, statement, path)
         ):
             continue
-        parents = {id(c): p for p in walk(statement) for c in children(p)}
+        parents = parents_in(statement)
         for node in walk(statement):
             if (
                 isinstance(node, (ast.Name, ast.Attribute))
@@ -359,7 +359,7 @@ def _thaws_what_it_gets(
         for place, name in enumerate(function.parameters)
         if (place == 0 if own else argument_of(call, function, name) is model)
     }
-    parents = {id(c): p for p in walk(function.node) for c in children(p)}
+    parents = parents_in(function.node)
     return any(
         _thaws_what_it_gets(program, each, handed, node, depth - 1)
         for node in walk(function.node)

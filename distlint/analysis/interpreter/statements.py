@@ -103,7 +103,7 @@ def plain(frame: Frame, statement: ast.stmt) -> bool:
 
 
 def _if(frame: Frame, statement: ast.If) -> bool:
-    test = asked_for(frame, statement.test, frame.evaluate(statement.test))
+    test = asked_for(frame, statement.test)
     if _asks_for_presence(frame, statement.test, test):
         test = test.replace(variance=Variance.UNIFORM, origin=None)
     truth = test.truthiness()

@@ -13,7 +13,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import Backward
 from distlint.knowledge import facts, wrappers
-from distlint.nodes import children, last_name, walk
+from distlint.nodes import last_name, parents_in, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -179,7 +179,7 @@ def _asks_for_parameters(name: str, value: ast.AST) -> Iterator[bool]:
 
 def _is_used(live: LiveProgram, function: Function, name: str, depth: int = _DEPTH) -> bool:
     """Whether a function may run the forward of a variable, or hand it to what may."""
-    parents = {id(child): node for node in walk(function.node) for child in children(node)}
+    parents = parents_in(function.node)
     prepared = _prepared_at(function, name)
     for node in walk(function.node):
         if not (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)):

@@ -36,7 +36,8 @@ def hangs_on_purpose(program: Program, divergence: Divergence) -> bool:
     InternEvo c628a8c tests/test_utils/test_timeout.py:36: `try: nccl_timeout_func(rank)`, `except TimeoutError:`, and
     `else: assert False`.
     """
-    if not _expecting(program):
+    expecting = _expecting(program)
+    if not expecting:
         return False
     if id(divergence.anchor) in _expected_to_fail(divergence.function):
         return True
@@ -45,7 +46,7 @@ def hangs_on_purpose(program: Program, divergence: Divergence) -> bool:
         further: dict[Function, None] = {}
         for function in level:
             for caller, call in calls_of(program, function):
-                if caller in _expecting(program) and call in _expected_to_fail(caller):
+                if caller in expecting and call in _expected_to_fail(caller):
                     return True
                 further[caller] = None
         level = [caller for caller in further if caller not in seen and not caller.is_module_body]

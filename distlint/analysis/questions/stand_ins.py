@@ -14,7 +14,7 @@ from distlint.analysis.questions.unwrapped import owns_module
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.wrappers import WRAPPERS
-from distlint.nodes import children, last_name, walk
+from distlint.nodes import last_name, parents_in, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
@@ -58,7 +58,7 @@ def module_on_every_path(live: LiveProgram, wrap: CallSite | None) -> bool:
     if wrap is None:
         return False
     function = wrap.function
-    parents = {id(child): node for node in walk(function.node) for child in children(node)}
+    parents = parents_in(function.node)
     node: ast.AST = wrap.node
     sinks: set[str] = set()
     found = False

@@ -11,7 +11,7 @@ from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.built import classes_of, wrapped_classes
 from distlint.knowledge.wrappers import WRAPPERS
-from distlint.nodes import children, last_name, walk
+from distlint.nodes import last_name, parents_in, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.values import Wrap
@@ -224,7 +224,7 @@ def _names_weights(
     live: LiveProgram, function: Function, node: ast.AST, subject: ast.expr, hops: int
 ) -> bool:
     """Whether what is unwrapped is asked for its weights by name, here or where the function returns it to."""
-    parents = {id(child): part for part in walk(function.node) for child in children(part)}
+    parents = parents_in(function.node)
     parent = parents.get(id(node))
     if isinstance(parent, ast.Attribute):
         return parent.attr in _NAMES_OF_WEIGHTS

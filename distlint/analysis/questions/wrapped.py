@@ -17,7 +17,7 @@ from distlint.analysis.questions import lightning
 from distlint.analysis.questions.accelerating import in_deepspeed_alone, in_plugin_alone
 from distlint.knowledge import facts, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
-from distlint.nodes import children, walk
+from distlint.nodes import parents_in, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -738,7 +738,7 @@ def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute)
         statement: the statement that holds the read.
         read: an attribute of a model.
     """
-    parents = {id(c): p for p in walk(statement) for c in children(p)}
+    parents = parents_in(statement)
     node: ast.AST = read
     while (parent := parents.get(id(node))) is not None:
         match parent:
