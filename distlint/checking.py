@@ -892,10 +892,12 @@ def _run_rules(
 
 
 def _is_never_met(model: Model, rule: Rule, finding: Finding) -> bool:
-    """Whether no program comes to a place of a finding, or only one that does not start several processes."""
+    """Whether no program comes to a place of a finding, or none that is known to start several processes."""
+    supposed = any(each.supposed for each in finding.related)
     return any(
         model.is_left_over(needed.path, needed.line)
         or (rule.needs_ranks and model.is_of_one_process(needed.path, needed.line))
+        or (supposed and not model.is_launched(needed.path))
         for needed in _needed(finding)
     )
 

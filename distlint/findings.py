@@ -46,6 +46,8 @@ class Related:
     message: str
     needed: bool = field(default=False, compare=False)
     """Whether there is no defect unless the program comes here."""
+    supposed: bool = field(default=False, compare=False)
+    """Whether this shows code for several ranks that works on one process, too, and not how any are started."""
 
 
 @dataclass(frozen=True, slots=True)

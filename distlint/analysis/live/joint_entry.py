@@ -135,6 +135,11 @@ class JointEntry:
     begun: CallSite | None = None
     """The call that starts the ranks or makes their group, where that is what shows it."""
 
+    @property
+    def is_start(self) -> bool:
+        """Whether this is how the ranks begin: what starts them or makes their group, not what only works among them."""
+        return self.starts or self.on_import or self.begun is not None or self.launch is not None
+
     def leads_to(self, site: CallSite) -> bool:
         """Whether no option lets a run come either to what begins the ranks, or to a call.
 
@@ -768,9 +773,8 @@ def beside_a_collective(site: CallSite, group: Together) -> JointEntry | None:
             and _open(other).items() <= conditions.items()
             and _has_group(other.function, group)
         ):
-            return JointEntry(
-                f"every rank calls `{other.method}()`", other.module, other.node, True
-            )
+            text = f"every rank calls `{other.method}()`"
+            return JointEntry(text, other.module, other.node, True, begun=_makes_group(other))
     return None
 
 
@@ -961,7 +965,15 @@ def _reasons(
             if_any = _only_if_any(program, site, summaries)
             yield (
                 function,
-                JointEntry(text, site.module, site.node, True, not alone, if_any=if_any),
+                JointEntry(
+                    text,
+                    site.module,
+                    site.node,
+                    True,
+                    not alone,
+                    if_any=if_any,
+                    begun=_makes_group(site),
+                ),
             )
         for given in _registered(site):
             text = f"every rank runs what is given to `{site.method}()`"
@@ -993,6 +1005,10 @@ def _start(summaries: Together) -> CallSite | None:
         else:
             of_others.update(id(site.node) for site in made)
     return next((site for site in of_main if id(site.node) in of_others), None)
+
+
+def _makes_group(site: CallSite) -> CallSite | None:
+    return site if site.name in facts.GROUP_STARTS else None
 
 
 def _registered(site: CallSite) -> Iterator[Function]:
@@ -1220,7 +1236,10 @@ def evidence(joint_entry: JointEntry) -> tuple[Related, ...]:
     found = [
         Related(where, "this launch")
         if where is not None
-        else related(joint_entry.module, joint_entry.node, joint_entry.text)
+        else replace(
+            related(joint_entry.module, joint_entry.node, joint_entry.text),
+            supposed=not joint_entry.is_start,
+        )
     ]
     if joint_entry.call is not None:
         text = f"and calls `{joint_entry.call.method}()`, which leads here"
