@@ -81,7 +81,8 @@ _CHOOSES_HOW: Final = frozenset(
 _SEES_ONE: Final = re.compile(
     r"""^[^#\n]*CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']""", re.MULTILINE
 )
-_MAKES_TRAINER: Final = re.compile(r"(?<!\w)(?:Seq2Seq)?Trainer\(")
+_MAKES_TRAINER: Final = re.compile(r"(?<!class )\b\w*Trainer\(")
+"""A trainer of transformers, or of a class that the program makes of it."""
 _LAUNCHED: Final = re.compile(
     r"local_rank|LOCAL_RANK|world_size|WORLD_SIZE|torchrun|accelerate|distributed|ddp\b|deepspeed|fsdp"
 )
