@@ -274,7 +274,9 @@ def _of_program(program: Program) -> frozenset[Shown]:
 
     stable-dreamfusion 5550b91: `instantiate_from_config` makes a model of ldm, and nothing in all files a process group.
     """
-    return frozenset(each for module in program.modules.values() for each in _of_file(program, module))
+    return frozenset(
+        each for module in program.modules.values() for each in _of_file(program, module)
+    )
 
 
 def _of_file(program: Program, module: Module) -> Iterator[Shown]:

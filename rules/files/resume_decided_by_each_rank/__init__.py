@@ -354,13 +354,24 @@ def _is_of_engine(site: CallSite) -> bool:
     """Whether DeepSpeed's engine loads, whose checkpoint every rank has a part of: each machine has the folder.
 
     FunASR 3c58cb5 funasr/train_utils/trainer_ds.py:476: beside it `torch.save` on rank 0, of the runs without DeepSpeed.
+    MARTI a2fe2c7 marti/trainer/ray/ppo_actor.py:497: `strategy.load_ckpt(model, path)`, a method for engines.
     """
-    match site.node.func:
-        case ast.Attribute(value=owner, attr="load_checkpoint") if site.callee is None:
-            of_model = any(word in last_name(owner).lower() for word in _ENGINE_WORDS)
-            given = site.receiver
-            wrapped = given is not None and any(w.kind == "deepspeed" for w in given.wraps)
-            return of_model or wrapped
+    if site.callee is not None:
+        return "deepspeed" in site.callee.module.source.text and any(
+            map(_is_load_of_engine, own_nodes(site.callee))
+        )
+    given = site.receiver
+    return _is_load_of_engine(site.node) or (
+        site.method == "load_checkpoint"
+        and given is not None
+        and any(w.kind == "deepspeed" for w in given.wraps)
+    )
+
+
+def _is_load_of_engine(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="load_checkpoint")):
+            return any(word in last_name(owner).lower() for word in _ENGINE_WORDS)
     return False
 
 
