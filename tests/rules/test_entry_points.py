@@ -829,3 +829,57 @@ def test_a_value_that_is_asked_for_before_it_is_made(
     )
     files = {"judges.py": JUDGES, "tool.py": text}
     assert severities_in("DL301", tmp_path, files, capsys) == ["error"]
+
+
+PARTS = """\
+import torch
+import torch.distributed as dist
+
+
+class Parts:
+    def save_rows(self, path):
+        dist.all_reduce(self.rows)
+        torch.save(self.rows, path)
+
+
+def start():
+    dist.init_process_group("nccl")
+    return Parts()
+"""
+ASKED = """\
+import torch.distributed as dist
+from parts import start
+
+
+def make(app, request):
+    parts = start()
+    print(dist.get_rank())
+
+    @app.{decorator}
+    def rows():
+        path = request.get_json()["path"]
+
+        def act():
+            parts.save_rows(path)
+
+        return parts.submit(act)
+
+    return app
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "found"),
+    [
+        ('route("/rows", methods=["POST"])', []),
+        ('post("/rows")', []),
+        ("listen", ["warning"]),
+        ('step("rows")', ["warning"]),
+    ],
+)
+def test_a_path_that_a_request_gives_is_of_one_process(
+    decorator: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # AReaL 4aef98d areal/experimental/weight_update/awex/megatron_adapter.py:145
+    files = {"parts.py": PARTS, "serve.py": ASKED.format(decorator=decorator)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found
