@@ -98,7 +98,9 @@ LightningModule, where every process takes itself for rank 0, and for
 What each turn of a loop through the data writes anew over one path is information: one process leaves the last turn, too.
 A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
 rank's own. Elements of collections count as the rank's own, and so does every path with the local rank,
-also where several machines share a disk. `rank % 2` counts as a name of its own. Writes through unknown
+also where several machines share a disk. `rank % 2` counts as a name of its own, and a path that a request gives is one
+process's. What is downloaded in front of the `fit` of Lightning that starts the other ranks is there when they come; what
+they write anew there is found. Writes through unknown
 functions are not seen. A collective that is made only where there is a process group (`if dist.is_initialized()`) shows
 nothing of a script that makes none.
 
