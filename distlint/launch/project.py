@@ -372,7 +372,11 @@ class LaunchFiles:
             if (found := plain(command)) is not None
             and (
                 path in _meant(text := found.script.text or "", script.path)
-                or (script.told and self._means(text, script, path))
+                or (
+                    script.told
+                    and posixpath.basename(text) == posixpath.basename(path)
+                    and self._means(text, script, path)
+                )
             )
         ]
 
