@@ -63,7 +63,7 @@ _REFUSED: Final = re.compile(
     r"strategy=[\"'](?:ddp|fsdp|deepspeed)(?!\w*_(?:notebook|fork|spawn))\w*[\"']"
 )
 """Strategies by which a Trainer of Lightning starts scripts, and that it refuses in a notebook (pytorch-lightning 2.6.6
-trainer/connectors/accelerator_connector.py:468)."""
+trainer/connectors/accelerator_connector.py:534)."""
 _OF_TRAINERS: Final = re.compile(r"\b(?:devices|strategy)=")
 _SHOWS_PAGE: Final = re.compile(r"\.launch\(\s*(?:\)|\w+\s*=)")
 """`launch()` of a page of gradio's, which is handed no function that processes would run."""
