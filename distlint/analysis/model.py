@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from distlint.analysis.live.joint_entry import JointEntry, evidence
-from distlint.analysis.live.processes import is_of_tests
+from distlint.analysis.live.processes import is_behind_one, is_of_tests
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
@@ -26,7 +26,7 @@ from distlint.analysis.program.linked import importers
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
-from distlint.analysis.questions.entry_points import entries_to, shown
+from distlint.analysis.questions.entry_points import Shown, divides_nothing, entries_to, shown
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -114,11 +114,14 @@ class Model(LiveProgram):
         )
 
     def _only_one_comes(self, module: Module, line: int) -> bool:
-        if innermost_at(module, line) in self.alone:
+        function = innermost_at(module, line)
+        if function in self.alone or is_behind_one(function, line):
             return True
         entries = entries_to(self.program, module, line)
         if entries is None:
-            return False
+            return self.launch.is_for_one_gpu(module.path) and not any(
+                self.launch.launches(told=True)
+            )
         if is_before_ranks(self.program, module, line) and not any(map(self._is_launched, entries)):
             return True
         several = [
@@ -131,9 +134,19 @@ class Model(LiveProgram):
         ) or is_without_group(self.program, module, line, entries)
 
     def _shows_several(self, entry: Module) -> bool:
-        """Whether an entry point's code shows several processes, and no page says that it has a single GPU."""
-        return bool(shown(self.program, entry)) and not self.launch.is_for_one_gpu(
-            entry.source.path
+        """Whether an entry point's code shows several processes, and no page says that it has a single GPU.
+
+        What works on one process as well, and would do the same on each of several, is started as a page tells it.
+        """
+        signs, path = shown(self.program, entry), entry.source.path
+        return (
+            bool(signs)
+            and not self.launch.is_for_one_gpu(path)
+            and not (
+                signs == {Shown.ANY_NUMBER}
+                and divides_nothing(self.program, entry)
+                and bool(self.launch.alone(path, told=True))
+            )
         )
 
     def _is_launched(self, entry: Module) -> bool:

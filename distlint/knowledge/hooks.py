@@ -64,6 +64,13 @@ SERVERS: frozenset[str] = frozenset(
 for what it broadcasts (megatron-core 0.19.2 inference/text_generation_server/endpoints/common.py)."""
 
 
+ROUTES: frozenset[str] = frozenset(
+    {"route", "get", "post", "put", "patch", "delete", "api_route", "websocket"}
+)
+"""Decorators, called with a path, of what a server calls for a request (flask 3.1 sansio/scaffold.py; fastapi 0.115
+applications.py)."""
+
+
 class Hooks(NamedTuple):
     """A base class whose methods a framework calls."""
 

@@ -362,7 +362,7 @@ class LaunchFiles:
     def alone(self, path: str, *, told: bool = False) -> list[tuple[Script, Plain]]:
         """The commands of scripts that start the Python file `path` as one process, without a launcher.
 
-        Those that a page tells, too, where `told`.
+        Those that a page tells, too, where `told`: of the file below that has the name.
         """
         return [
             (script, found)
@@ -370,7 +370,14 @@ class LaunchFiles:
             if told or not script.told
             for command in script.commands
             if (found := plain(command)) is not None
-            and path in _meant(found.script.text or "", script.path)
+            and (
+                path in _meant(text := found.script.text or "", script.path)
+                or (
+                    script.told
+                    and posixpath.basename(text) == posixpath.basename(path)
+                    and self._means(text, script, path)
+                )
+            )
         ]
 
     def is_for_one_gpu(self, path: str) -> bool:

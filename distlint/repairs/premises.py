@@ -14,7 +14,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import caught
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.repairs.group import callers_by_function, group_at
 from distlint.repairs.group_flow import Group
 from distlint.repairs.meeting import calls_of
@@ -128,10 +128,11 @@ def _is_called_besides(function: Function, followed: set[int]) -> bool:
 def meetings_in(model: Model, function: Function, *, sure: bool = False) -> set[int]:
     """The nodes of a function, by `id`, that perform a collective or may, themselves or in what they call.
 
-    `sure` leaves out the calls of which nothing is known.
+    `sure` leaves out the calls of which nothing is known: of code that is handed a function, and of `backward()`, which
+    meets the other ranks where what it goes through does (terapipe 1a17aa2 terapipe.py:457: a pipeline of the program's own).
     """
     runs = model.summaries_of(function)
-    found: set[int] = set()
+    found = set[int]() if sure else {id(node) for node in own_nodes(function) if _goes_back(node)}
     for _, run in runs.summaries() if runs is not None else ():
         for step in steps_below(run.steps):
             match step:
@@ -143,6 +144,10 @@ def meetings_in(model: Model, function: Function, *, sure: bool = False) -> set[
                     if called.function in model.graphs.has_events:
                         found.add(id(node))
     return found
+
+
+def _goes_back(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == "backward"
 
 
 def joint_callers(model: Model, function: Function) -> list[CallSite]:

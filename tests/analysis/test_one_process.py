@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from distlint.analysis import Source, build_model
+from distlint.analysis.live.several import is_one_kernel
 
 HEAD = "import torch, torch.distributed as dist\nfrom trainer import Context, launch\n"
 
@@ -83,3 +84,21 @@ def test_one(text: str) -> None:
 )
 def test_several(text: str) -> None:
     assert "f" not in single(text)
+
+
+@pytest.mark.parametrize(
+    ("trainer", "one"),
+    [
+        ("pl.Trainer(devices=2, strategy='ddp')", True),
+        ("pl.Trainer(devices='auto', strategy=\"deepspeed_stage_3\")", True),
+        ("pl.Trainer(devices=2, strategy='ddp_notebook')", False),
+        ("pl.Trainer(devices=2, strategy='ddp_spawn')", False),
+        ("pl.Trainer(devices=2)", False),
+        ("pl.Trainer(devices=2, strategy='ddp')\nnotebook_launcher(main)", False),
+    ],
+)
+def test_a_kernel_in_which_a_trainer_is_refused(trainer: str, one: bool) -> None:
+    """lightly e8d317f examples/notebooks/pytorch_lightning_distributed/mae.ipynb."""
+    text = f"import lightning.pytorch as pl\ntrainer = {trainer}\ntrainer.fit(model)\n"
+    model = build_model([Source("digits.ipynb", "digits", text, ast.parse(text))])
+    assert is_one_kernel(next(iter(model.modules))) is one

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from distlint.analysis import Source, build_model
+from tests.rules.checked import severities_in
 
 HEAD = """
 import torch, torch.distributed as dist
@@ -263,6 +265,56 @@ def test_a_program_that_ends_where_there_are_several(first: str, several: bool) 
             main()
         """
     assert ("convert" in entered("import os\n" + dedent(text))) is several
+
+
+BRANCHES = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+
+def keep(options, model):
+    if options.keep:
+        FIRST
+        torch.save(model.state_dict(), options.path)
+    else:
+        SECOND
+        torch.save(model.state_dict(), options.other)
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    keep(argparse.ArgumentParser().parse_args(), torch.nn.Linear(2, 2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "kept"),
+    [
+        ("assert dist.get_world_size() == 1", ["info"]),
+        ("assert options.world_size == 1 and options.slices == 1", ["info"]),
+        ("if options.slices > 4 or dist.get_world_size() != 1: raise ValueError(options)", []),
+        ("if dist.get_world_size() > 1: raise SystemExit", []),
+        ("if dist.get_world_size() > 1: print(options)", ["error"]),
+        (
+            "if options.slices > 4 and dist.get_world_size() > 1: raise ValueError(options)",
+            ["error"],
+        ),
+        ("assert dist.get_world_size(options.group) == 1", ["error"]),
+        ("assert options.tp_group.world_size == 1", ["error"]),
+        ("assert options.slices == 1", ["error"]),
+    ],
+)
+def test_a_branch_that_one_process_alone_passes(
+    first: str, kept: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # terapipe 1a17aa2 terapipe.py:370: what is asserted in one arm says nothing of the other
+    text = BRANCHES.replace("FIRST", first).replace("SECOND", "model.eval()")
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [*kept, "error"]
+    text = BRANCHES.replace("FIRST", "model.eval()").replace("SECOND", first)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == ["error", *kept]
 
 
 @pytest.mark.parametrize(

@@ -605,8 +605,15 @@ ONE_GPU = "# Rows\n\n**Note that this only supports a single GPU for now.**\n"
         ({"rows/README.md": ONE_GPU.replace("only supports a", "supports more than a")}, "warning"),
         ({"rows/README.md": ONE_GPU, "run.sh": "torchrun --nproc_per_node=8 rows/show.py\n"}, "warning"),
         ({"README.md": ONE_GPU + _page("torchrun --nproc_per_node=8 train.py")}, "warning"),
+        # CoFiPruning da855a8 trainer/trainer_qa.py:70: a class that no script names.
+        ({"README.md": ONE_GPU, "rows/show.py": LIBRARY}, "info"),
+        ({"README.md": ONE_GPU, "rows/show.py": LIBRARY, "run.sh": "torchrun --nproc_per_node=8 other.py\n"}, "warning"),
+        ({"rows/show.py": LIBRARY}, "warning"),
     ],
-    ids=["above", "beside", "elsewhere", "of more", "launched all the same", "a page with a launch"],
+    ids=[
+        "above", "beside", "elsewhere", "of more", "launched all the same", "a page with a launch", "a library",
+        "a library of launched programs", "a library of no page",
+    ],
 )  # fmt: skip
 def test_a_page_that_is_of_one_gpu(
     files: dict[str, str], severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -615,6 +622,94 @@ def test_a_page_that_is_of_one_gpu(
     for name in files:
         (tmp_path / name).parent.mkdir(exist_ok=True)
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+ALIKE = """\
+import torch
+from accelerate import Accelerator
+
+
+def evaluate(options):
+    accelerator = Accelerator()
+    model = accelerator.prepare(make(options))
+    model.load_state_dict(torch.load(options.path))
+    for name in options.names:
+        print(name, model(name))
+    MORE
+
+
+if __name__ == "__main__":
+    evaluate(read())
+"""
+MADE = """\
+from accelerate import Accelerator
+
+
+def train(options):
+    accelerator = Accelerator()
+    model = accelerator.prepare(make(options))
+    accelerator.save(model.state_dict(), options.path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "page", "severity"),
+    [
+        ("pass", "python evaluate.py", "info"),
+        ("pass", "", "warning"),
+        ("pass", "accelerate launch --num_processes 2 evaluate.py", "warning"),
+        ("accelerator.wait_for_everyone()", "python evaluate.py", "info"),
+        ("loader = accelerator.prepare(DataLoader(make()))", "python evaluate.py", "warning"),
+        ("accelerator.gather(model(options.name))", "python evaluate.py", "warning"),
+        ("accelerator.process_index and print(options)", "python evaluate.py", "warning"),
+        ("model.train()", "python evaluate.py", "warning"),
+    ],
+)
+def test_what_would_do_the_same_on_each_process(
+    more: str, page: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # PoseDiffusion b138198 pose_diffusion/test.py:61: the page starts it with `python`, beside a launch of train.py.
+    pages = {"README.md": _page("accelerate launch --num_processes 8 train.py") + _page(page)}
+    files = {"evaluate.py": ALIKE.replace("MORE", more), "train.py": MADE, **pages}
+    assert severities_in("DL505", tmp_path, files, capsys) == [severity]
+
+
+TUNES = """\
+import os
+
+import torch
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+class TuningTrainer(Trainer):
+    def save_model(self, output_dir=None, _internal_call=False):
+        torch.save(self.model.state_dict(), os.path.join(output_dir, "part.bin"))
+
+
+def main(path, settings):
+    model = AutoModel.from_pretrained(path, LOADED)
+    TuningTrainer(model=model, args=TrainingArguments(**settings)).train()
+
+
+if __name__ == "__main__":
+    main("model", {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "found"),
+    [
+        ('load_in_8bit=True, device_map="auto"', []),
+        ("trust_remote_code=True", ["error"]),
+        ('device_map={"": int(os.environ["LOCAL_RANK"])} or "auto"', ["error"]),
+    ],
+)
+def test_a_model_on_all_devices_of_one_process(
+    loaded: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # ChatGLM-Tuning 3af1bfd finetune.py:73: the program's own class of trainers
+    text = TUNES.replace("LOADED", loaded)
+    assert severities_in("DL301", tmp_path, {"tune.py": text}, capsys) == found
 
 
 COMMANDS = """\
@@ -734,3 +829,57 @@ def test_a_value_that_is_asked_for_before_it_is_made(
     )
     files = {"judges.py": JUDGES, "tool.py": text}
     assert severities_in("DL301", tmp_path, files, capsys) == ["error"]
+
+
+PARTS = """\
+import torch
+import torch.distributed as dist
+
+
+class Parts:
+    def save_rows(self, path):
+        dist.all_reduce(self.rows)
+        torch.save(self.rows, path)
+
+
+def start():
+    dist.init_process_group("nccl")
+    return Parts()
+"""
+ASKED = """\
+import torch.distributed as dist
+from parts import start
+
+
+def make(app, request):
+    parts = start()
+    print(dist.get_rank())
+
+    @app.{decorator}
+    def rows():
+        path = request.get_json()["path"]
+
+        def act():
+            parts.save_rows(path)
+
+        return parts.submit(act)
+
+    return app
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "found"),
+    [
+        ('route("/rows", methods=["POST"])', []),
+        ('post("/rows")', []),
+        ("listen", ["warning"]),
+        ('step("rows")', ["warning"]),
+    ],
+)
+def test_a_path_that_a_request_gives_is_of_one_process(
+    decorator: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # AReaL 4aef98d areal/experimental/weight_update/awex/megatron_adapter.py:145
+    files = {"parts.py": PARTS, "serve.py": ASKED.format(decorator=decorator)}
+    assert severities_in("DL301", tmp_path, files, capsys) == found

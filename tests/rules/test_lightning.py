@@ -555,3 +555,55 @@ def test_what_is_made_in_front_of_fit(
 ) -> None:
     found = findings_in("DL305", tmp_path, {"train.py": text}, capsys)
     assert sorted(line for _, line in found) == lines
+
+
+FETCHED_FIRST = """
+import pytorch_lightning as pl
+from torchvision.datasets import VOCDetection
+
+
+def main(args, model):
+    data = VOCDetection("data", download=True)
+    trainer = pl.Trainer(accelerator="gpu", devices="auto", strategy="ddp")
+    trainer.fit(model, data)
+    VOCDetection("more", download=True)
+
+
+if __name__ == "__main__":
+    main(*map(eval, ["args", "model"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "page", "lines"),
+    [
+        # lightly e8d317f examples/pytorch_lightning_distributed/vicregl.py:67
+        (FETCHED_FIRST, "python train.py", [10]),
+        (FETCHED_FIRST, "torchrun --nproc_per_node 2 train.py", [7, 10]),
+        (FETCHED_FIRST.replace('strategy="ddp"', "num_nodes=2"), "python train.py", [7, 10]),
+        (
+            FETCHED_FIRST.replace("import pytorch", "import os  # SLURM\nimport pytorch"),
+            "",
+            [8, 11],
+        ),
+    ],
+)
+def test_what_is_fetched_in_front_of_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, page: str, lines: list[int]
+) -> None:
+    files = {"train.py": text, "README.md": f"```bash\n{page}\n```\n"}
+    found = findings_in("DL301", tmp_path, files, capsys)
+    assert sorted(line for _, line in found) == lines
+
+
+WRITES_FIRST = FETCHED_FIRST.replace(
+    'data = VOCDetection("data", download=True)', 'open("settings.txt", "w").write(str(args))'
+).replace("(model, data)", "(model, open('settings.txt').read())")
+
+
+def test_what_each_rank_writes_anew_in_front_of_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that come later empty the file again."""
+    found = findings_in("DL301", tmp_path, {"train.py": WRITES_FIRST}, capsys)
+    assert sorted(line for _, line in found) == [7, 10]

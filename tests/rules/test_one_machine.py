@@ -269,3 +269,16 @@ def test_groups_as_large_as_this_machine_has_devices(
     text: str, loud: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert bool(lines_of("DL504", tmp_path, HEAD + text, capsys)) is loud
+
+
+def test_another_group_of_a_program_is_not_that_of_this_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # yoloe 6e916ab ultralytics/engine/trainer.py:219: a package beside it has a group of its own
+    other = (
+        "import torch.distributed as dist\n\n\ndef join():\n    dist.init_process_group('nccl')\n"
+    )
+    script = "import other\nimport trainer\n\ntrainer.Trainer(other).train()\n"
+    for text, lines in ((OF_ITS_DEVICES, 0), (OF_A_CONSTANT, 1)):
+        files = {"trainer.py": HEAD + text, "other.py": other, "run.py": script}
+        assert len(findings_in("DL504", tmp_path, files, capsys)) == lines

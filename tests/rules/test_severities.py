@@ -544,6 +544,74 @@ def test_configurations_of_one_machine(
     assert severities_in("DL511", tmp_path, files, capsys) == [severity]
 
 
+JOINS = """
+import torch.distributed as dist
+from options import read
+
+options = read()
+dist.init_process_group(
+    "nccl", init_method=options.dist_url, rank=options.local_rank, world_size=options.world_size
+)
+"""
+MEETS = """
+import argparse
+import os
+
+
+def read():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dist_url", default="tcp://HOST:23456")
+    options = parser.parse_args()
+    options.local_rank = int(os.environ["LOCAL_RANK"])
+    options.world_size = int(os.environ["WORLD_SIZE"])
+    return options
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "told", "severity"),
+    [
+        ("127.0.0.1", "", "info"),
+        ("localhost", "--dist_url tcp://127.0.0.1:2 --batch 4", "info"),
+        ("127.0.0.1", "--dist_url tcp://$HEAD:2", "warning"),
+        ("127.0.0.1", "--dist_url=tcp://10.0.0.7:2", "warning"),
+        ("head", "", "warning"),
+        ("head", "--dist_url tcp://127.0.0.1:2", "warning"),
+    ],
+)
+def test_an_option_by_which_all_meet_on_this_machine(
+    host: str, told: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # nni 767ed7f examples/nas/legacy/cdarts/search.py:25
+    files = {
+        "search.py": JOINS,
+        "options.py": MEETS.replace("HOST", host),
+        "run.sh": f"python -m torch.distributed.launch --nproc_per_node=4 search.py {told}\n",
+    }
+    assert severities_in("DL511", tmp_path, files, capsys) == [severity]
+
+
+PULLS = """
+import torch.distributed as dist
+from transformers import AutoModel
+
+
+def pull(name):
+    if dist.get_rank() == 0:
+        model = AutoModel.from_pretrained(name)
+    dist.barrier()
+    if dist.get_rank() > 0:
+        model = AutoModel.from_pretrained(name)
+    return model
+"""
+
+
+def test_the_first_rank_pulls_a_model_and_comes_to_the_barrier(tmp_path: Path) -> None:
+    # RADIO c0f3701 mmseg/radio.py:41: a collective under ZeRO-3 alone
+    assert "warning" not in severities(tmp_path, "DL102", PULLS)
+    assert "warning" not in severities(tmp_path, "DL102", PULLS, "import deepspeed\n")
+
+
 EXPORTS = """
 class Keeper:
     def keep(self, accelerator, model, path):

@@ -25,7 +25,13 @@ from distlint.analysis.program.definitions import Function, Module, dotted_name,
 from distlint.analysis.program.linked import imported, imported_below
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, default_of, ends_process, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    default_of,
+    ends_process,
+    literals,
+    own_nodes,
+)
 from distlint.knowledge.sinks import COMMANDS
 from distlint.nodes import LEAVES, children, walk
 
@@ -87,6 +93,15 @@ _MARKED: Final = re.compile(r"mark\.world_size\(([^)]*)\)")
 """How the tests of composer and its like say on how many processes they run, and are chosen by in conftest.py."""
 _LIGHTNING: Final = frozenset({"Fabric", "Trainer"})
 """What starts as many processes as it has `devices`, and refuses another number that a launcher has started."""
+_IS_ONE: Final[dict[type[ast.cmpop], bool]] = {
+    ast.Eq: True,
+    ast.LtE: True,
+    ast.NotEq: False,
+    ast.Gt: False,
+}
+"""Whether a comparison with 1 holds where a size is 1."""
+_OF_GROUPS: Final = re.compile(r"(?i)(?:^|[._])(?:[tcped]p|sp)(?:[._]|$)|group|mesh|parallel")
+"""Owners of the size of a part of the processes."""
 _GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
 """What is the size of the program only where the program makes it that: `WORLD_SIZE` is set from it."""
 
@@ -347,8 +362,9 @@ def _insists_on_one(function: Function) -> bool:
         any(map(_refuses_several, body))
         or any(map(_has_one_sample, body))
         or any(
-            size is not None and (_is_size(size) or _becomes_size(function.module, size))
-            for size in map(_is_asked_to_be_one, body)
+            _is_size(size) or _becomes_size(function.module, size)
+            for statement in body
+            for size in _is_asked_to_be_one(statement)
         )
     )
 
@@ -385,31 +401,72 @@ def _is_start(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and dotted_name(test.left) == "__name__"
 
 
-def _is_asked_to_be_one(statement: ast.stmt) -> ast.expr | None:
+def _is_asked_to_be_one(statement: ast.stmt) -> Iterator[ast.expr]:
     """What a statement lets go on where it is 1: `assert size == 1`, `if size > 1: raise …`."""
     match statement:
-        case ast.Assert(
-            test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=1)])
-        ):
-            return left
-        case ast.If(
-            test=ast.Compare(
-                left=left, ops=[ast.NotEq() | ast.Gt()], comparators=[ast.Constant(value=1)]
-            ),
-            body=[*_, last],
-        ) if isinstance(last, ast.Raise) or (
-            isinstance(last, ast.Expr)
-            and isinstance(last.value, ast.Call)
-            and ends_process(last.value.func)
-        ):
-            return left
-    return None
+        case ast.Assert(test=test):
+            known = literals(test, True)
+        case ast.If(test=test, body=[*_, last]) if _ends(last):
+            known = literals(test, False)
+        case _:
+            return
+    for part, holds in known:
+        match part:
+            case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=1)]) if (
+                _IS_ONE.get(type(op)) is holds
+            ):
+                yield left
+
+
+def _ends(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Raise) or (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and ends_process(statement.value.func)
+    )
+
+
+def is_behind_one(function: Function, line: int) -> bool:
+    """Whether a line stands below a check, in a block around it, that several processes do not pass.
+
+    terapipe 1a17aa2 terapipe.py:370: `assert dist.get_world_size() == 1` in the branch that saves; in the other one all
+    ranks load.
+    """
+    block: list[ast.stmt] = function.body
+    while block:
+        inside: list[ast.stmt] = []
+        for statement in block:
+            if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+                inside = _block_at(statement, line)
+            elif statement.lineno < line and any(map(_is_size, _is_asked_to_be_one(statement))):
+                return True
+        block = inside
+    return False
+
+
+def _block_at(statement: ast.stmt, line: int) -> list[ast.stmt]:
+    """The block right below a statement that a line stands in."""
+    owners = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
+    for owner in owners:
+        for name in ("body", "orelse", "finalbody"):
+            block: list[ast.stmt] = getattr(owner, name, [])
+            if block and block[0].lineno <= line <= (block[-1].end_lineno or line):
+                return block
+    return []
 
 
 def _is_size(node: ast.expr) -> bool:
-    return last_name(node) in ("world_size", "WORLD_SIZE", "get_world_size") or any(
-        isinstance(part, ast.Constant) and part.value == "WORLD_SIZE" for part in walk(node)
-    )
+    """Whether an expression is the number of all processes; that of a group is another one."""
+    if any(isinstance(part, ast.Constant) and part.value == "WORLD_SIZE" for part in walk(node)):
+        return True
+    match node:
+        case ast.Call(func=func, args=[], keywords=[]):
+            return last_name(func) == "get_world_size"
+        case ast.Name() | ast.Attribute():
+            return last_name(node) in ("world_size", "WORLD_SIZE") and not _OF_GROUPS.search(
+                dotted_name(node)
+            )
+    return False
 
 
 def _becomes_size(module: Module, size: ast.expr) -> bool:

@@ -59,6 +59,12 @@ _STARTED_IN_NOTEBOOK: Final = re.compile(
     r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
 )
 """What starts several processes from a notebook, names them in it, or makes a module of it (nbdev)."""
+_REFUSED: Final = re.compile(
+    r"strategy=[\"'](?:ddp|fsdp|deepspeed)(?!\w*_(?:notebook|fork|spawn))\w*[\"']"
+)
+"""Strategies by which a Trainer of Lightning starts scripts, and that it refuses in a notebook (pytorch-lightning 2.6.6
+trainer/connectors/accelerator_connector.py:534)."""
+_OF_TRAINERS: Final = re.compile(r"\b(?:devices|strategy)=")
 _SHOWS_PAGE: Final = re.compile(r"\.launch\(\s*(?:\)|\w+\s*=)")
 """`launch()` of a page of gradio's, which is handed no function that processes would run."""
 _LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
@@ -81,7 +87,8 @@ _CHOOSES_HOW: Final = frozenset(
 _SEES_ONE: Final = re.compile(
     r"""^[^#\n]*CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']""", re.MULTILINE
 )
-_MAKES_TRAINER: Final = re.compile(r"(?<!\w)(?:Seq2Seq)?Trainer\(")
+_MAKES_TRAINER: Final = re.compile(r"(?<!class )\b\w*Trainer\(")
+"""A trainer of transformers, or of a class that the program makes of it."""
 _LAUNCHED: Final = re.compile(
     r"local_rank|LOCAL_RANK|world_size|WORLD_SIZE|torchrun|accelerate|distributed|ddp\b|deepspeed|fsdp"
 )
@@ -204,12 +211,15 @@ def is_one_kernel(module: Module) -> bool:
     audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel. maskrcnn-benchmark
     57eec25 demo/shapes_pruning.ipynb: `import torch.distributed as dist`, in functions that ask for ranks. Alpaca-CoT
     bd46c44 peft/examples/int8_training/peft_bnb_whisper_large_v2_training.ipynb: `iface.launch(share=True)` at its end.
+    lightly e8d317f examples/notebooks/pytorch_lightning_distributed/mae.ipynb: `strategy="ddp"`.
     """
     if not module.path.endswith(_NOTEBOOK):
         return False
     text = module.source.text
     if "gradio" in text:
         text = _SHOWS_PAGE.sub("", text)
+    if _REFUSED.search(text) is not None and "writefile" not in text:
+        text = _OF_TRAINERS.sub("", text)
     return not _STARTED_IN_NOTEBOOK.search(text)
 
 

@@ -18,6 +18,7 @@ from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
+from distlint.analysis.program.places import source_of
 from distlint.analysis.questions.dispatched import commands_of
 from distlint.knowledge.numbering import VARIABLES, is_numbered, names_launcher
 from distlint.nodes import last_name, walk
@@ -78,6 +79,13 @@ _BY_NAME: Final = frozenset({"instantiate", "instantiate_from_config", "get_obj_
 """Calls that find what they run by a name in a configuration: where the program makes ranks, it may be that."""
 _TRAINS: Final = re.compile(r"trainer|strategy|fabric|launch", re.IGNORECASE)
 """What a configuration calls that which makes ranks of itself: `instantiate(cfg.trainer)`."""
+
+
+_DIVIDES: Final = re.compile(
+    r"(?i)Loader\(|Sampler\(|rank|process_ind|num_proc|main_process|world_size|gather\(|reduce\(|split_between|shard"
+    r"|\bprepare\((?:[^,()]*,|\s*\w*optim)|\.train\(\)|Trainer\("
+)
+"""What is done otherwise on several processes: data divided, gradients or results exchanged, one told from another."""
 
 
 def entries_to(program: Program, module: Module, line: int) -> frozenset[Module] | None:
@@ -166,6 +174,18 @@ def shown(program: Program, entry: Module) -> frozenset[Shown]:
 
 
 @remembered
+def divides_nothing(program: Program, entry: Module) -> bool:
+    """Whether what an entry point leads to trains nothing, goes through no loader, and tells no process from another.
+
+    PoseDiffusion b138198 pose_diffusion/test.py has `accelerator.prepare(model)` left of the training: each of several
+    processes would do all of the test.
+    """
+    return not any(
+        _DIVIDES.search(source_of(module, part)) for module, part in led_to(program, entry)
+    )
+
+
+@remembered
 def led_to(program: Program, entry: Module) -> tuple[Part, ...]:
     """What an entry point runs, and what that names."""
     run: list[Part] = [
@@ -223,11 +243,13 @@ def _signs(program: Program, module: Module, part: ast.AST) -> Iterator[Shown]:
             case ast.Call(func=func):
                 if is_start(program, module, func) and not lacks_rank(module, node):
                     yield _start_of(program, module, func)
-                elif _is_for_ranks(part, node) or (
-                    last_name(func) in _BY_NAME
-                    and (_TRAINS.search(ast.unparse(node)) or _has_ranks(program))
-                ):
+                elif _is_for_ranks(part, node):
                     yield Shown.RANKS
+                elif last_name(func) in _BY_NAME:
+                    if _TRAINS.search(ast.unparse(node)):
+                        yield Shown.RANKS
+                    else:
+                        yield from _of_program(program)
             case ast.Name(id=name) | ast.Attribute(attr=name) if name.endswith(_ARGUMENTS):
                 yield Shown.ANY_NUMBER
             case ast.ClassDef(bases=bases):
@@ -247,21 +269,25 @@ def _start_of(program: Program, module: Module, node: ast.expr) -> Shown:
 
 
 @remembered
-def _has_ranks(program: Program) -> bool:
-    """Whether any file of a program makes ranks, or names what does.
+def _of_program(program: Program) -> frozenset[Shown]:
+    """What any file of a program shows that makes ranks, or names what does.
 
     stable-dreamfusion 5550b91: `instantiate_from_config` makes a model of ldm, and nothing in all files a process group.
     """
-    return any(
-        names_launcher(module.source.text)
-        or any(map(_OF_LIBRARIES.search, module.imports.values()))
-        or any(
-            is_start(program, module, node.func)
-            for node in walk(module.source.tree)
-            if isinstance(node, ast.Call)
-        )
-        for module in program.modules.values()
+    return frozenset(
+        each for module in program.modules.values() for each in _of_file(program, module)
     )
+
+
+def _of_file(program: Program, module: Module) -> Iterator[Shown]:
+    if names_launcher(module.source.text):
+        yield Shown.RANKS
+    for target in module.imports.values():
+        if _OF_LIBRARIES.search(target):
+            yield Shown.ANY_NUMBER if _ANY_NUMBER.search(target) else Shown.RANKS
+    for node in walk(module.source.tree):
+        if isinstance(node, ast.Call) and is_start(program, module, node.func):
+            yield _start_of(program, module, node.func)
 
 
 def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:

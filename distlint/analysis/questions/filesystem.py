@@ -27,6 +27,7 @@ from distlint.analysis.program.handed import (
     always_told_rank,
     argument_of,
     callers_by_name,
+    namings,
     started_with,
 )
 from distlint.analysis.program.memory import remembered
@@ -49,7 +50,7 @@ from distlint.analysis.questions.paths import folder_of, holds, parts_of, readab
 from distlint.analysis.questions.refused_options import refused_options
 from distlint.analysis.questions.unset_options import is_for_refused
 from distlint.knowledge import sinks
-from distlint.knowledge.hooks import BATCH_NAMES, BATCHES
+from distlint.knowledge.hooks import BATCH_NAMES, BATCHES, ROUTES
 from distlint.knowledge.schema import CallRow as Row
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -550,7 +551,9 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
         or _kept_apart(live.program, found.path, found.function)
     ):
         return False
-    if _handed_apart(live.program, found.path, found.function):
+    if _handed_apart(live.program, found.path, found.function) or _is_requested(
+        live.program, found.path, found.function
+    ):
         return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
         return not _own_where_they_meet(live, found)
@@ -989,6 +992,31 @@ def _handed_apart(program: Program, node: ast.expr, function: Function) -> bool:
         for name in sources_of(node, function)[0]
         for user, given in started_with(program, function, name)
     )
+
+
+def _is_requested(program: Program, node: ast.expr, function: Function) -> bool:
+    """Whether a path is a parameter that a request to this process gives: each process gets one of its own.
+
+    AReaL 4aef98d areal/experimental/weight_update/awex/megatron_adapter.py:145, which areal/experimental/training_service/
+    worker/awex.py:184 calls below `@bp.route("/debug/get_parameters", methods=["POST"])`.
+    """
+    return (
+        isinstance(node, ast.Name)
+        and node.id in function.parameters
+        and any(map(_answers, (user for user, _ in namings(program, function.name).calls)))
+    )
+
+
+def _answers(function: Function | None) -> bool:
+    """Whether a function stands in one that a server calls for a request."""
+    while function is not None:
+        if any(
+            isinstance(each, ast.Call) and last_name(each.func) in ROUTES
+            for each in function.decorators
+        ):
+            return True
+        function = function.parent
+    return False
 
 
 def _own_where_they_meet(live: LiveProgram, found: FileCall) -> bool:

@@ -346,13 +346,15 @@ def _groups_by_local_rank(live: LiveProgram, module: Module) -> bool:
 
 @remembered
 def groups_of_own_devices(live: LiveProgram, module: Module) -> bool:
-    """Whether all groups of the files around have as many ranks as this machine has devices: a rank of another machine
-    would not be among them.
+    """Whether the groups that a file makes, else all of the files around, have as many ranks as this machine has devices:
+    a rank of another machine would not be among them.
 
     yolov10 453c6e3 ultralytics/engine/trainer.py:229: `world_size` is the length of the list of devices, as in the command
     by which the program starts its own ranks.
     """
-    made = [made for each in linked(live.program, module) for made in groups_made(each)]
+    made = groups_made(module) or [
+        made for each in linked(live.program, module) for made in groups_made(each)
+    ]
     return bool(made) and all(
         any(
             keyword.arg == "world_size"

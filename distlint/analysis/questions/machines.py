@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.joint_entry import calling, leading
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.syntax import own_nodes, spawned_index
 from distlint.analysis.questions.launched import meets_at_localhost, roots
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.program import Program
 
 _STARTS: Final = "init_process_group"
 _ONE_MACHINE: Final = re.compile(
     r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
 )
+_HERE: Final = re.compile(r"tcp://(?:localhost|127\.0\.0\.1)(?![\w.])")
 _SPAWNS: Final = re.compile(r"\bspawn\(|\bstart_processes\(")
 _STARTERS: Final = frozenset({"spawn", "start_processes"})
 _MACHINES: Final = re.compile(
@@ -68,6 +72,31 @@ def _says_one(live: LiveProgram, module: Module) -> bool:
     return _ONE_MACHINE.search(text) is not None or (
         _SPAWNS.search(text) is not None and meets_at_localhost(module.source.tree)
     )
+
+
+def defaults_to_this_machine(program: Program, module: Module, option: str) -> bool:
+    """Whether an option of the files around a file, where the processes meet, is this machine's address where nobody says.
+
+    nni 767ed7f examples/nas/legacy/cdarts/config.py:81: `--dist_url`, 'tcp://127.0.0.1:23456'.
+    """
+    declared = [
+        each.default
+        for other in linked(program, module)
+        if option in other.source.text
+        for each in options_of(other)
+        if each.name == option
+    ]
+    return bool(declared) and all(
+        isinstance(default, ast.Constant)
+        and isinstance(default.value, str)
+        and is_of_this_machine(default.value)
+        for default in declared
+    )
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Whether an address is that at which a machine meets itself."""
+    return _HERE.match(address) is not None
 
 
 def _spawns_at_home(function: Function) -> bool:

@@ -55,6 +55,10 @@ def _speaks_of_engines(text: str) -> bool:
     return any(word in text for word in _ENGINES)
 
 
+BARE_MODEL: Final = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
+"""Collectives of a sharded model, called on one of which only the class is known: nearly always one that is not sharded."""
+
+
 def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
     """Whether the program, or a text `beside` it, speaks of a mode that shards at all.
 

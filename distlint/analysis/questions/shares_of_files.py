@@ -23,6 +23,7 @@ from distlint.analysis.program.syntax import (
     assignments,
     element_names,
     literals,
+    mentions_rank,
     own_nodes,
     target_names,
 )
@@ -186,7 +187,11 @@ def _early(acts: list[Act], theirs: dict[int, Act]) -> Iterator[Early]:
                 waiting.append(act)
         else:
             for written in waiting:
-                if _in(act, written) and not _exclude(act, written):
+                if (
+                    _in(act, written)
+                    and not _exclude(act, written)
+                    and _of_one(act).isdisjoint(_of_one(written))
+                ):
                     yield Early(written, act)
                     break
 
@@ -213,6 +218,28 @@ def _exclude(one: Act, other: Act) -> bool:
     """Whether a condition lets only one of the two happen."""
     held = set(_held(one))
     return any((function, text, not taken) in held for function, text, taken in _held(other))
+
+
+def _of_one(act: Act) -> set[int]:
+    """The conditions of an act, by their nodes, that one rank of a group passes: what it does below another does not.
+
+    AReaL 4aef98d areal/experimental/engine/archon_checkpoint.py:290: `if dist.get_rank(group=process_group) == 0:`, and
+    in it the index is written and the folder moved.
+    """
+    return {
+        id(guard.node)
+        for site in act.sites
+        for guard in site.guards
+        for node, taken in literals(guard.node, guard.taken)
+        if taken and _names_one(node)
+    }
+
+
+def _names_one(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=int())]):
+            return mentions_rank(left)
+    return False
 
 
 def _held(act: Act) -> Iterator[tuple[Function, str, bool]]:

@@ -34,7 +34,8 @@ dist.barrier()
 Shown only: which order is meant is not known.
 
 ## Known limits
-As for DL101. Where several calls lead to a collective of another file, it is information. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
+As for DL101. Where several calls lead to a collective of another file, it is information; so is what is a collective
+of a sharded model alone, in a program that shards none or of a model of which only the class is known. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
 tells them apart by call site.
 
 ## References
@@ -48,7 +49,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
+from distlint.analysis.questions.sharding import BARE_MODEL
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
@@ -79,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            _severity(divergence),
+            _severity(model, divergence),
             f"{waiting(divergence)} while {absence(divergence)}. {advice}.",
             place_of(divergence.module, divergence.anchor),
             related_places(divergence),
@@ -88,17 +91,28 @@ def check(model: Model) -> Iterator[Finding]:
         )
 
 
-def _severity(divergence: Divergence) -> Severity:
+def _severity(model: Model, divergence: Divergence) -> Severity:
     """By whether it is a collective in every mode, and how far away the two are.
 
     Between files stand conditions that exclude it; through several calls none of three was true: SwissArmyTransformer
     63dc23a sat/model/base_model.py:258, where rank 0 builds a model, whose class might make groups; lerobot
     common/train_utils.py:259, where the two need options that exclude each other.
     """
+    if divergence.layer is Layer.SHARDED and not _may_be_sharded(model, divergence):
+        return Severity.INFO
     if _in_one_file(divergence):
         return SEVERITY if divergence.layer == 0 else Severity.WARNING
     far = max(len(divergence.chain), len(divergence.other_chain)) > 1
     return Severity.INFO if far else Severity.WARNING
+
+
+def _may_be_sharded(model: Model, divergence: Divergence) -> bool:
+    """Whether the program shards models, and not only the class of this one is known.
+
+    RADIO c0f3701 mmseg/radio.py:41: rank 0 pulls a model and comes to the barrier, behind which the others do.
+    """
+    events = (divergence.event, divergence.others)
+    return model.may_shard and not any(e is not None and e.op in BARE_MODEL for e in events)
 
 
 def _in_one_file(divergence: Divergence) -> bool:

@@ -70,7 +70,7 @@ from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions.buffers import buffer_of, has_no_buffers
 from distlint.analysis.questions.evaluation_forwards import meets_next_step
-from distlint.analysis.questions.sharding import is_engine, never_sharded, shown
+from distlint.analysis.questions.sharding import BARE_MODEL, is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.launch.engines import SHARDING, Engine
@@ -108,8 +108,6 @@ _SHARDED = frozenset({"fsdp1", "fsdp2", "colossalai"})
 _BY_LAUNCH = frozenset({"accelerate", "ddp"})
 """Wrappers that are DDP wherever the launch asks for nothing else."""
 _IN_DDP = "with the model inside DDP, whose forward broadcasts its buffers, in evaluation as well,"
-_BARE_MODEL = frozenset({"save_pretrained", "from_pretrained", "resize_token_embeddings"})
-"""Of a model of which only the class is known: nearly always one that is not sharded."""
 _OF_ALL_RANKS: Final = frozenset({"save_state", "save_checkpoint"})
 """Their libraries want them on all ranks in every mode: each rank leaves a file of its own."""
 
@@ -202,7 +200,7 @@ def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
         return Severity.INFO
     # What accelerate wraps is sharded as the launch says; an engine only where its program asks for it.
     engine = is_engine(divergence.event.site) and divergence.layer is not Layer.WRAPPED
-    if divergence.event.op in _BARE_MODEL or (engine and not model.answer(shown)):
+    if divergence.event.op in BARE_MODEL or (engine and not model.answer(shown)):
         return Severity.INFO
     return Severity.WARNING
 
@@ -235,7 +233,7 @@ def _buffer(model: Model, divergence: Divergence) -> tuple[Module, ast.Call] | N
 
 def _start(model: Model, divergence: Divergence) -> Start | None:
     """The first launch in the project that shards the model: not one of which only the class is known."""
-    if not _depends_on_launch(divergence) or divergence.event.op in _BARE_MODEL:
+    if not _depends_on_launch(divergence) or divergence.event.op in BARE_MODEL:
         return None
     engines = {Engine.ZERO3} if is_engine(divergence.event.site) else SHARDING
     return model.start_in(engines, divergence.module)

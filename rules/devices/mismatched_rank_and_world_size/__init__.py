@@ -42,7 +42,7 @@ Shown only: which variable holds the number of processes is the scheduler's affa
 Silent where the call names this machine as the place to meet, where another place of the program fills the world size in (a launcher of submitit), or a launch
 script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
 by hand is not seen. Information where the configurations that name the address of a spawned group all name this
-machine. A local rank that the program raises by those of the machines before is a global one. Of parts, silent where the group
+machine, and where an option does by its default and in each launch that sets it. A local rank that the program raises by those of the machines before is a global one. Of parts, silent where the group
 itself is made with the local rank for its rank (the group is the finding), and in a function that nobody names and whose options no
 file around gives a local rank. A parameter called `local_rank` is not taken to be one, nor is what a file does that starts a
 single machine.
@@ -69,6 +69,7 @@ from distlint.analysis.program.environment import Use, accesses, statements
 from distlint.analysis.program.syntax import assignments, spawned_index, target_names
 from distlint.analysis.questions.entered import is_never_named
 from distlint.analysis.questions.launched import starts_one_machine
+from distlint.analysis.questions.machines import defaults_to_this_machine, is_of_this_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.nodes import walk
@@ -112,7 +113,9 @@ def check(model: Model) -> Iterator[Finding]:
         if _is_local(site, rank, size) and of_one not in told and not _meets_here(site):
             told.add(of_one)
             # Comprehensive-Transformer-TTS dca252c config/LJSpeech/train.yaml:4: `dist_url: "tcp://localhost:54321"`.
-            settled = spawned_index(site.function) is not None and model.launch.on_one_machine
+            settled = (
+                spawned_index(site.function) is not None and model.launch.on_one_machine
+            ) or _is_told_to_meet_here(model, site)
             yield _finding(
                 site,
                 rank,
@@ -192,6 +195,20 @@ def _meets_here(site: CallSite) -> bool:
         and part.value.startswith(_HERE)
         for each in given
         for part in walk(each)
+    )
+
+
+def _is_told_to_meet_here(model: Model, site: CallSite) -> bool:
+    """Whether an option says where the processes meet: on this machine by its default, and in each launch that names it.
+
+    nni 767ed7f examples/nas/legacy/cdarts/retrain.py:82, with `--dist_url 'tcp://127.0.0.1:26443'` in run_retrain_cifar.sh.
+    """
+    method = site.argument_node(1, "init_method")
+    if not isinstance(method, ast.Attribute):
+        return False
+    told = [launch.arguments.get(method.attr) for _, launch in model.launch.launches(told=True)]
+    return defaults_to_this_machine(model.program, site.module, method.attr) and all(
+        each is None or is_of_this_machine(each.value or "") for each in told
     )
 
 

@@ -249,6 +249,15 @@ def other_arm(results, folder, writing):
     return found
 
 
+def moved_by_the_rank_of_a_group(group, index, folder, path):
+    # AReaL 4aef98d areal/experimental/engine/archon_checkpoint.py:310
+    own = f"{folder}/{dist.get_rank()}.json"
+    if dist.get_rank(group=group) == 0:
+        with open(own, "w") as file:
+            file.write(index)
+        shutil.move(folder, path)
+
+
 def one_process(results, folder):
     for index, result in enumerate(results):
         torch.save(result, f"{folder}/{index}.pt")

@@ -33,7 +33,7 @@ Shown only: which rank's answer counts is for people to say.
 Information only where rank 0 alone makes the folder: to list it fails on the other machines.
 Silent where a test that fails raises or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, to a load below that then raises, where another checkpoint of the folder
-is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine, where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
+is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
 machines cannot meet (a group on `localhost`, in all scripts that lead to the load), where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are
 loaded, above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
@@ -354,13 +354,24 @@ def _is_of_engine(site: CallSite) -> bool:
     """Whether DeepSpeed's engine loads, whose checkpoint every rank has a part of: each machine has the folder.
 
     FunASR 3c58cb5 funasr/train_utils/trainer_ds.py:476: beside it `torch.save` on rank 0, of the runs without DeepSpeed.
+    MARTI a2fe2c7 marti/trainer/ray/ppo_actor.py:497: `strategy.load_ckpt(model, path)`, a method for engines.
     """
-    match site.node.func:
-        case ast.Attribute(value=owner, attr="load_checkpoint") if site.callee is None:
-            of_model = any(word in last_name(owner).lower() for word in _ENGINE_WORDS)
-            given = site.receiver
-            wrapped = given is not None and any(w.kind == "deepspeed" for w in given.wraps)
-            return of_model or wrapped
+    if site.callee is not None:
+        return "deepspeed" in site.callee.module.source.text and any(
+            map(_is_load_of_engine, own_nodes(site.callee))
+        )
+    given = site.receiver
+    return _is_load_of_engine(site.node) or (
+        site.method == "load_checkpoint"
+        and given is not None
+        and any(w.kind == "deepspeed" for w in given.wraps)
+    )
+
+
+def _is_load_of_engine(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="load_checkpoint")):
+            return any(word in last_name(owner).lower() for word in _ENGINE_WORDS)
     return False
 
 

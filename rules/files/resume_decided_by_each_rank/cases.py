@@ -4,6 +4,7 @@ import glob
 import os
 from pathlib import Path
 
+import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -263,7 +264,36 @@ def newest_of_the_engine(args, engine, model):
         args.step = state["step"]
 
 
+class OfFiles:
+    def load_states(self, model, path):
+        state = torch.load(path)
+        model.load_state_dict(state["model"])
+        return state
+
+
+class OfShards:
+    def load_shards(self, engine: deepspeed.DeepSpeedEngine, folder):
+        path, state = engine.load_checkpoint(folder)
+        assert path is not None
+        return state
+
+
+def by_a_method_of_files(args, model, strategy: OfFiles):
+    model = DistributedDataParallel(model)
+    if os.path.exists(args.resume):  # expect: DL309
+        state = strategy.load_states(model, args.resume)
+        args.step = state["step"]
+
+
 # Correct
+
+
+def by_a_method_of_the_engine(args, model, strategy: OfShards):
+    # MARTI a2fe2c7 marti/trainer/ray/ppo_actor.py:495
+    model = DistributedDataParallel(model)
+    if os.path.exists(args.resume):
+        state = strategy.load_shards(model, args.resume)
+        args.step = state["step"]
 
 
 def test(args, model):

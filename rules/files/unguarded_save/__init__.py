@@ -98,7 +98,9 @@ LightningModule, where every process takes itself for rank 0, and for
 What each turn of a loop through the data writes anew over one path is information: one process leaves the last turn, too.
 A path that a function receives counts as the same on all ranks unless a caller is seen to pass a
 rank's own. Elements of collections count as the rank's own, and so does every path with the local rank,
-also where several machines share a disk. `rank % 2` counts as a name of its own. Writes through unknown
+also where several machines share a disk. `rank % 2` counts as a name of its own, and a path that a request gives is one
+process's. What is downloaded in front of the `fit` of Lightning that starts the other ranks is there when they come; what
+they write anew there is found. Writes through unknown
 functions are not seen. A collective that is made only where there is a process group (`if dist.is_initialized()`) shows
 nothing of a script that makes none.
 
@@ -122,7 +124,7 @@ from distlint.analysis.questions.contents import holds_state, is_large
 from distlint.analysis.questions.harms import Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
-from distlint.analysis.questions.made_before import prepared_before
+from distlint.analysis.questions.made_before import made_before_fit, prepared_before
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.sharding import keeps_parts
 from distlint.analysis.questions.terminals import never_answered
@@ -193,7 +195,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or in_turn_by_lock(model, found.site)
             or prepared_before(model, found)
             or never_answered(model, found.site, joint_entry)
-            or (found.effect is Effect.DOWNLOAD and model.fetched_by_first(joint_entry))
+            or (found.effect is Effect.DOWNLOAD and _is_fetched_by_first(model, found, joint_entry))
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))
             or not files.same_path(model, found)
             or is_there(model, found, joint_entry)
@@ -265,6 +267,16 @@ def _by_all(found: FileCall) -> bool:
         and not (found.effect is Effect.DOWNLOAD and found.row.atomic)
         and found.by_several
         and not files.marks(found.site)
+    )
+
+
+def _is_fetched_by_first(model: Model, found: FileCall, joint_entry: JointEntry) -> bool:
+    """Whether `fit` of Lightning starts the other ranks behind a download: they find all of it when they run it again.
+
+    lightly e8d317f examples/pytorch_lightning_distributed/nnclr.py:57. What each writes anew they write beside one another.
+    """
+    return model.fetched_by_first(joint_entry) or (
+        made_before_fit(found) and model.ranks_come_in_fit(joint_entry.module)
     )
 
 
