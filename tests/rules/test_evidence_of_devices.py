@@ -50,7 +50,10 @@ if __name__ == "__main__":
     [
         # 3DTopia be8562d model/triplane_vae.py:342: what others have published
         ("def show(image):\n    image.save('out.png')\n", "info"),
-        ("import torch\ndef keep(net):\n    torch.save(net.state_dict(), 'net.pt')\n", "warning"),
+        (
+            "import torch, torch.distributed\ndef keep(net):\n    torch.save(net.state_dict(), 'net.pt')\n",
+            "warning",
+        ),
         (
             "from lightning.pytorch import Trainer\ndef train(net):\n    Trainer().fit(net)\n",
             "warning",
