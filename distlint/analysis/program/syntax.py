@@ -571,7 +571,7 @@ def picks_by(function: Function) -> frozenset[str]:
         for node in own_nodes(function)
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
     }
-    return keys.intersection(function.parameters) | asked_for_text(function)
+    return asked_for_text(function) | keys.intersection(function.parameters)
 
 
 @remembered

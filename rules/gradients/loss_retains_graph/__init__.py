@@ -47,7 +47,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
@@ -265,7 +265,7 @@ def _begun_anew(loop: ast.AST, total: ast.expr) -> bool:
     return any(_begins(part, total) for part in walk(loop))
 
 
-def _is_of_one_step(function: Function, loops: list[ast.AST], inner: ast.AST) -> bool:
+def _is_of_one_step(function: Function, loops: Sequence[ast.AST], inner: ast.AST) -> bool:
     """Whether a loop goes through the parts of one batch: of what a loop around it binds, by its words, or by the name of
     the function.
 

@@ -189,7 +189,9 @@ class Flow:
                 left=ast.Name(id=name), ops=[operator], comparators=[ast.expr() as other]
             ) if name in self.variables:
                 left, right = self.variables[name].const, self.value(other).const
-                if type(left) is type(right) and isinstance(left, int | str):
+                if isinstance(left, int) and isinstance(right, int):
+                    return holds(left, operator, right)
+                if isinstance(left, str) and isinstance(right, str):
                     return holds(left, operator, right)
             case ast.Name(id=name) if name in self.variables:
                 # What a caller says of this call: CLIP-ViL (NVlabs/DoRA 7e2f10a) src/tasks/gqa.py:78 makes the loader of
