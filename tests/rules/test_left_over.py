@@ -69,6 +69,10 @@ import torch
 import torch.distributed as dist
 
 
+def keep(model, path):
+    torch.save(model.state_dict(), path)
+
+
 def main(args, model, optimizer):
     dist.init_process_group("nccl")
     last = os.path.join({folder}, "optimizer.pt")

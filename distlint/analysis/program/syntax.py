@@ -564,6 +564,17 @@ def asked_for_text(function: Function) -> frozenset[str]:
 
 
 @remembered
+def picks_by(function: Function) -> frozenset[str]:
+    """The parameters that say which of several things a function takes: `self.loaders[phase]`, `if phase == "train"`."""
+    keys = {
+        node.slice.id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
+    }
+    return asked_for_text(function) | keys.intersection(function.parameters)
+
+
+@remembered
 def dereferenced(function: Function) -> dict[ast.stmt, tuple[str, ...]]:
     """The variables that a statement surely reads an attribute or item of, calls or goes through: none is None then.
 

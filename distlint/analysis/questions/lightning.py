@@ -150,11 +150,7 @@ def leaves_data_whole(module: Module) -> bool:
     """
     if not any(word in module.source.text for word in _OWN_SHARES):
         return False
-    made = [
-        node
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and last_name(node) == "Trainer"
-    ]
+    made = _trainers(module)
     return bool(made) and all(
         any(
             each.arg in _OWN_SHARES
@@ -164,6 +160,22 @@ def leaves_data_whole(module: Module) -> bool:
         )
         for call in made
     )
+
+
+def trains_on_one(module: Module) -> bool:
+    """Whether a file makes Trainers, and each for one device: nni 767ed7f examples/compression/evaluator/
+    lightning_evaluator.py:78, `pl.Trainer(accelerator="auto", devices=1)`."""
+    made = _trainers(module)
+    return bool(made) and all(any(_is_of_one(call, k) for k in call.keywords) for call in made)
+
+
+def _trainers(module: Module) -> list[ast.Call]:
+    """The calls of a file that make a Trainer."""
+    return [
+        node
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call) and last_name(node) == "Trainer"
+    ]
 
 
 def _made_by(

@@ -9,7 +9,7 @@ from typing import Final
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import bound_again, own_nodes
 from distlint.nodes import walk
 
 _TRUTHS: Final = frozenset(
@@ -22,11 +22,14 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
     """The nodes of a function, each with the test, under a test that a flag is above 1, where the program only sets it to True and False.
 
     FiD fe769f3 train_retriever.py:49: `if opt.is_distributed > 1: train_sampler.set_epoch(epoch)`, and src/slurm.py
-    sets `params.is_distributed` to True or False. And those under a test that the file itself makes impossible.
+    sets `params.is_distributed` to True or False. And those under a test that the file itself makes impossible, or an
+    assertion of the function.
     """
     for node in own_nodes(function):
         if isinstance(node, ast.If) and (
-            never_holds(program, node.test) or contradicts(function.module, node.test)
+            never_holds(program, node.test)
+            or contradicts(function.module, node.test)
+            or is_refused(function, node.test)
         ):
             for statement in node.body:
                 yield from ((node.test, each) for each in walk(statement))
@@ -44,6 +47,42 @@ def never_holds(program: Program, test: ast.expr) -> bool:
             above = above or (isinstance(op, ast.GtE | ast.Eq) and limit >= 2)
             return above and _is_flag(program, name)
     return False
+
+
+def is_refused(function: Function, test: ast.expr) -> bool:
+    """Whether a condition asks whether a parameter is a text that an assertion above does not let through.
+
+    3detr a5d1aad datasets/scannet.py:194: `if split_set == "all"`, below `assert split_set in ["train", "val"]`.
+    """
+    match test:
+        case ast.Compare(
+            left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=str() as asked)]
+        ) if name in function.parameters and name not in bound_again(function):
+            return any(
+                asked not in let_through and line < test.lineno
+                for line, let_through in _asserted(function).get(name, ())
+            )
+    return False
+
+
+@remembered
+def _asserted(function: Function) -> dict[str, list[tuple[int, frozenset[object]]]]:
+    """The texts of which one has to be given for a parameter, each with the line of the assertion, which always runs."""
+    found: dict[str, list[tuple[int, frozenset[object]]]] = {}
+    for statement in function.body:
+        match statement:
+            case ast.Assert(
+                test=ast.Compare(
+                    left=ast.Name(id=name),
+                    ops=[ast.In()],
+                    comparators=[
+                        ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements)
+                    ],
+                )
+            ) if all(isinstance(e, ast.Constant) for e in elements):
+                texts = frozenset(e.value for e in elements if isinstance(e, ast.Constant))
+                found.setdefault(name, []).append((statement.lineno, texts))
+    return found
 
 
 def contradicts(module: Module, test: ast.expr) -> bool:

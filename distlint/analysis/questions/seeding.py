@@ -153,6 +153,63 @@ def samples_alone(function: Function, draw: ast.AST) -> bool:
     )
 
 
+def sets_state(function: Function, draw: ast.AST) -> bool:
+    """Whether what is drawn is what the ranks have to have alike: a change of the weights, or a first value."""
+    return moves_weights(function, draw) or fills_once(function, draw)
+
+
+def fills_once(function: Function, draw: ast.AST) -> bool:
+    """Whether what is drawn is the first value of an attribute: each way there asks for the attribute first.
+
+    lightly e8d317f lightly/models/modules/memory_bank.py:154: `self.bank = torch.randn(size)…`, in a method that
+    `forward()` calls under `if self.bank.ndim == 1`.
+    """
+    if function.cls is None:
+        return False
+    kept = {
+        ast.unparse(target)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign) and any(inner is draw for inner in walk(node.value))
+        for target in node.targets
+    }
+    kept = {path for path in kept if path.startswith("self.")}
+    if not kept:
+        return False
+    if _asked_above(function, draw, kept):
+        return True
+    calls = [
+        (method, node)
+        for method in function.cls.methods.values()
+        if method.name != "__init__"
+        for node in own_nodes(method)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == f"self.{function.name}"
+    ]
+    return bool(calls) and all(_asked_above(method, node, kept) for method, node in calls)
+
+
+def _asked_above(function: Function, node: ast.AST, paths: set[str]) -> bool:
+    """Whether a node stands in the arm of a condition that asks about an attribute: `if self.bank is None`."""
+    return any(
+        isinstance(test, ast.If)
+        and any(inner is node for statement in test.body for inner in walk(statement))
+        and any(
+            ast.unparse(part) in paths
+            or (
+                isinstance(part, ast.Call)
+                and last_name(part) == "hasattr"
+                and any(path.endswith(f".{_text(part.args[-1])}") for path in paths)
+            )
+            for part in walk(test.test)
+            if isinstance(part, ast.Attribute | ast.Call)
+        )
+        for test in own_nodes(function)
+    )
+
+
+def _text(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
 def moves_weights(function: Function, draw: ast.AST) -> bool:
     """Whether what is drawn is added to parameters themselves, or makes them: each rank has to have its copy alike.
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Reports calls with `async_op=True`, and `isend`/`irecv`, whose work handle is dropped or never used, or
-whose tensor is read before `wait()`.
+whose tensor is read before `wait()`. An error where the function reads the tensor behind the call; a warning where
+it belongs to others, who may read it, or to a message between two ranks; else information.
 
 ## Why it is bad
 The call returns at once. Until `wait()` the contents of the tensor are whatever has arrived so far: the
@@ -27,10 +28,12 @@ Shown only: where the wait belongs depends on what is meant to run meanwhile.
 
 ## Known limits
 Handles that are stored, returned or handed on count as waited for, and dropped handles of collectives do
-in a file that synchronises the whole device (`torch.cuda.synchronize()`). Reads are looked for in the
-statements of the same block, up to the wait. Silent where a `barrier()` of the same group follows before the
+in a file that synchronises the whole device (`torch.cuda.synchronize()`). Reads in front of a wait are looked for in
+the statements of the same block. Silent where a `barrier()` of the same group follows before the
 tensor is used: Gloo's waits for all that was started before, NCCL's comes behind it on the stream of the group and
-blocks the process. Another collective behind it is no such wait: Gloo runs two at a time.
+blocks the process. Where another collective of the group is waited for before that, it is information: NCCL runs
+them one after the other, Gloo two at a time. So is a tensor of the function's own that nothing reads any more: the
+source of a broadcast, which nothing arrives at, or one that only holds a stream up.
 
 ## References
 - torch 2.13.0 torch/csrc/distributed/c10d/ProcessGroupGloo.cpp: `AsyncBarrierWork` waits for `priorWork`
@@ -53,6 +56,8 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import children, last_name, walk
 from distlint.rule import Status
 
+from .using import Use, use_behind
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
@@ -68,6 +73,22 @@ _WITH_ROOT_AND_OP = frozenset(
     {"gather", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"}
 )
 """Collectives of which the group is the fourth argument; of the others, the third."""
+_COLLECTIVES = frozenset(
+    {
+        "all_reduce",
+        "broadcast",
+        "all_gather",
+        "all_gather_into_tensor",
+        "all_to_all",
+        "all_to_all_single",
+    }
+    | _WITH_ROOT_AND_OP
+)
+_BY_USE = {
+    Use.READ: SEVERITY,
+    Use.OF_OTHERS: Severity.WARNING,
+    Use.NONE: Severity.INFO,
+}
 _COPIES = frozenset({"cpu", "cuda", "to", "clone", "detach", "item", "tolist", "numpy"})
 """Methods that give a tensor's contents elsewhere, and change nothing (torch 2.13.0 torch/_tensor_docs.py)."""
 
@@ -81,14 +102,14 @@ def check(model: Model) -> Iterator[Finding]:
         found = _defect(site)
         if found is None:
             continue
-        text, places = found
+        text, places, severity = found
         fix = Fix(
             Applicability.DISPLAY, "Keep the handle, and call `wait()` before the tensor is used"
         )
         yield Finding(
             CODE,
             NAME,
-            SEVERITY,
+            severity,
             f"{text} {fix.message}.",
             place_of(site.module, site.node),
             places,
@@ -101,7 +122,7 @@ def _is_async(site: CallSite) -> bool:
     return site.name in _POINT_TO_POINT or (flag is not None and flag.const is True)
 
 
-def _defect(site: CallSite) -> tuple[str, tuple[Related, ...]] | None:
+def _defect(site: CallSite) -> tuple[str, tuple[Related, ...], Severity] | None:
     statement, name = site.statement, site.method
     if site.name not in _POINT_TO_POINT and _barrier_follows(site):
         return None
@@ -113,6 +134,7 @@ def _defect(site: CallSite) -> tuple[str, tuple[Related, ...]] | None:
             f"the handle of `{name}` is dropped: nothing waits until the tensor has arrived, and it "
             "holds whatever came so far.",
             (),
+            _harm(site),
         )
     match statement:
         case ast.Assign(targets=[ast.Name(id=handle)], value=value) if value is site.node:
@@ -125,6 +147,7 @@ def _defect(site: CallSite) -> tuple[str, tuple[Related, ...]] | None:
             f"nothing waits on `{handle}`: the tensor that `{name}` fills or sends is used as it happens "
             "to be.",
             (),
+            _harm(site),
         )
     tensor = dotted_name(site.node.args[0]) if site.node.args else ""
     early = _read_before_wait(function, statement, handle, tensor)
@@ -134,7 +157,40 @@ def _defect(site: CallSite) -> tuple[str, tuple[Related, ...]] | None:
         f"`{tensor}` is read at line {early.lineno}, before `{handle}.wait()`: `{name}` may still be "
         "under way on this rank.",
         (related(site.module, early, "read before the wait"),),
+        SEVERITY,
     )
+
+
+def _harm(site: CallSite) -> Severity:
+    """How bad it is that nobody waits: by who uses the tensor behind the call, and what has been waited for by then."""
+    if site.name in _POINT_TO_POINT:
+        # Gloo gives a message up whose handle is gone (torch 2.13.0 ProcessGroupGloo.hpp: `SendWork` owns the buffer).
+        return SEVERITY if use_behind(site) is Use.READ else Severity.WARNING
+    if _waits_for_another(site):
+        return Severity.INFO
+    return _BY_USE[use_behind(site)]
+
+
+def _waits_for_another(site: CallSite) -> bool:
+    """Whether a collective of the same group behind the call is waited for before the next use of the tensor."""
+    tensors = {dotted_name(argument) for argument in site.node.args[:1]}
+    for after in _following(site.function, site.statement):
+        match after:
+            case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
+                name = last_name(call.func)
+                flags = [k.value for k in call.keywords if k.arg == "async_op"]
+                handle = after.targets[0] if isinstance(after, ast.Assign) else None
+                if (
+                    name in _COLLECTIVES
+                    and _group(call, _place_of_group(name))
+                    == _group(site.node, _place_of_group(site.method))
+                    and (not flags or isinstance(handle, ast.Name))
+                    and (handle is None or _is_read(site.function, dotted_name(handle)))
+                ):
+                    return True
+        if not all(tensors) or any(dotted_name(n) in tensors for n in walk(after)):
+            return False
+    return False
 
 
 def _barrier_follows(site: CallSite) -> bool:
@@ -143,7 +199,7 @@ def _barrier_follows(site: CallSite) -> bool:
     lerobot 7427f31 src/lerobot/policies/vqbet/vqbet_utils.py:1066: broadcasts in a loop, a barrier below it.
     """
     tensors = {dotted_name(argument) for argument in site.node.args[:1]}
-    group = _group(site.node, 3 if site.method in _WITH_ROOT_AND_OP else 2)
+    group = _group(site.node, _place_of_group(site.method))
     inner: ast.stmt | None = site.statement
     while inner is not None:
         for after in _following(site.function, inner):
@@ -158,6 +214,10 @@ def _barrier_follows(site: CallSite) -> bool:
                 return False
         inner = _around(site.function, inner)
     return False
+
+
+def _place_of_group(name: str) -> int:
+    return 3 if name in _WITH_ROOT_AND_OP else 2
 
 
 def _group(call: ast.Call, place: int) -> str:

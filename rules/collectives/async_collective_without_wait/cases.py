@@ -55,7 +55,7 @@ def barrier_of_another_group(x, group):
     return x
 
 
-def a_collective_is_no_barrier(x, y):
+def a_collective_is_no_barrier(x, y):  # with Gloo: information
     dist.broadcast(x, src=0, async_op=True)  # expect: DL109
     dist.all_reduce(y)
     return x

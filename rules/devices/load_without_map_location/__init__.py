@@ -31,7 +31,8 @@ elsewhere, since the program then holds tensors on the CPU; shown only where it 
 
 ## Known limits
 Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
-there. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
+there. Information where nothing in the program writes weights: who has made the file may have done so from the
+CPU. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
 user names is not known: it counts as a checkpoint of a GPU. Information where a
 file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
@@ -68,6 +69,7 @@ from .computing import computed_with
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
+    from distlint.analysis.live.program import LiveProgram
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -84,6 +86,14 @@ _RESULTS = re.compile(
 """Folders that a program writes its results into, or goes on from."""
 _WRITES_CHECKPOINTS = re.compile(r"Trainer\(|save_state\(|save_checkpoint\(")
 """What writes files whose names stand in a library."""
+_WRITES = re.compile(
+    rf"{_WRITES_CHECKPOINTS.pattern}|torch\.save\(|\.fit\(|[Cc]heckpoint(?:er|Hook|Callback)"
+    r"|[Ss]ave_?(?:pretrained|on_master|state|weight|c(?:he)?c?k(?:poin)?t|file)"
+)
+"""What writes a file of weights, itself or in a library.
+
+3DTopia be8562d model/triplane_vae.py:342 loads what others have published, and holds no training.
+"""
 _CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
 _TENSORS = re.compile(
@@ -134,7 +144,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.INFO if _is_never_there(model, site) else SEVERITY,
+            Severity.INFO if _is_from_elsewhere(model, site) else SEVERITY,
             "all ranks load this checkpoint onto the device that it was saved from, in general the "
             f"memory of `cuda:0`. {advice}.",
             place_of(site.module, site.node),
@@ -263,6 +273,15 @@ def _nobody_writes(model: Model, site: CallSite) -> bool:
         for part in walk(value)
     )
     return adapter and model.launch.asks_for("peft", (0, 7), site.module.path)
+
+
+def _is_from_elsewhere(model: Model, site: CallSite) -> bool:
+    """Whether nothing shows that a GPU has written the file: the program writes none, or none of its name."""
+    return _is_never_there(model, site) or not model.answer(_writes_weights)
+
+
+def _writes_weights(live: LiveProgram) -> bool:
+    return any(_WRITES.search(module.source.text) for module in live.program.modules.values())
 
 
 def _is_never_there(model: Model, site: CallSite) -> bool:

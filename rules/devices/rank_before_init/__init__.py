@@ -240,7 +240,7 @@ def _of_library(module: Module, node: ast.Call, places: tuple[Related, ...]) -> 
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.WARNING,
         f"`{last_name(node.func)}` is called before the group is initialised: on every rank it takes this "
         f"process for the only one, rank 0 of 1. {advice}.",
         place_of(module, node),
@@ -269,7 +269,7 @@ def _finding(module: Module, node: ast.expr, when: str, places: tuple[Related, .
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.WARNING,  # all ranks do what one would, and mostly do it again behind the group
         f"this is evaluated {when}: every process gets 0 and takes itself for the main one. "
         f"{advice}.",
         place_of(module, node),

@@ -84,6 +84,7 @@ from distlint.rule import Status
 
 from .child import made_by_child
 from .existing import is_read_below
+from .tagged import is_a_folder
 from .together import in_one_section
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or (guard is not None and is_read_below(model, found, guard))
             or prepared_before(model, found)
             or _ends_behind(found)
+            or (found.effect is Effect.DELETE and is_a_folder(model, found))
             or model.starts_one(found.site.module, joint_entry)
         ):
             continue

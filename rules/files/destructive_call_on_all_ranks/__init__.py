@@ -2,7 +2,8 @@
 
 ## What it does
 Reports `shutil.rmtree`, `os.remove`, `os.rename`, `Path.unlink` and the like on one path by rank 0 and
-other ranks, and `input()` on every rank, where the program shows that several ranks come there. With `ignore_errors`,
+other ranks, and `input()` on every rank, where the program shows that several ranks come there. An error where they do so
+in any case; a warning behind a condition. With `ignore_errors`,
 or by `rm` in a command, nobody fails: there what counts is a file of each rank's own that is written into the folder
 below, with nothing that makes the ranks wait in between.
 
@@ -111,7 +112,7 @@ def check(model: Model) -> Iterator[Finding]:
             f"{joint_entry.text}. {advice}.",
             joint_entry,
             broadcast=False,
-            severity=Severity.WARNING if when else SEVERITY,
+            severity=Severity.WARNING if found.site.guards else SEVERITY,
         )
     yield from _late(model)
     for call in model.calls(*QUESTIONS):

@@ -4,7 +4,7 @@
 Reports a path that several ranks create or write and into which the clock, a new identifier, the process
 number or `hash()` of a text goes; and such a path given as `output_dir` to training arguments. An error where
 ranks read what another one wrote (`load_best_model_at_end` of training arguments), or write the shards of one
-checkpoint; else a warning.
+checkpoint; else a warning; information where all ranks make a folder, and nothing shows that more than one uses it.
 
 ## Why it is bad
 The ranks do not read the clock in the same second, and `hash()` of a text is salted in each process: they
@@ -53,6 +53,7 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.contents import written
 from distlint.analysis.questions.filesystem import goes_by_minutes, is_of_share
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
 from distlint.repairs import guarding
@@ -101,6 +102,8 @@ _MEASURES = frozenset({"elapsed_time", "max_memory_allocated", "max_memory_reser
 """What measures the device of a process: torch 2.13.0 cuda/streams.py, cuda/memory.py."""
 _STEPS = 4
 """So many assignments lie between what is measured and what is written."""
+_SEVERITIES = {Effect.READ: SEVERITY, Effect.CREATE_DIR: Severity.INFO}
+"""How bad it is: an empty folder of the other ranks is all that is left where nothing shows that they use it."""
 _SHARING = (Effect.WRITE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 
 
@@ -118,6 +121,7 @@ def check(model: Model) -> Iterator[Finding]:
         for _, _, value in found.sites[:1]
         if value is not None
     }
+    used = _used_by_several(model)
     for found in model.file_calls:
         value = found.sites[0][2]
         # What one rank writes for all to read (DeepSpeed-Chat data_utils.py: a cache of data sets).
@@ -139,7 +143,9 @@ def check(model: Model) -> Iterator[Finding]:
             and not _is_measured(found)
             and not is_of_share(model, found)
         ):
-            severity = SEVERITY if found.effect is Effect.READ else Severity.WARNING
+            severity = _SEVERITIES.get(found.effect, Severity.WARNING)
+            if found.effect is Effect.CREATE_DIR and _named(found) in used:
+                severity = Severity.WARNING
             made = _Name(found.site, value, found.text, found.joint_entry, severity)
             yield from _report(made, seen)
     for of_arguments in folders:
@@ -147,6 +153,29 @@ def check(model: Model) -> Iterator[Finding]:
     for call in model.calls():
         for made in _saved_together(model, call):
             yield from _report(made, seen)
+
+
+def _used_by_several(model: Model) -> frozenset[ast.AST]:
+    """What makes up the names below which several ranks write, read, or look for a file; to make the folder is no use."""
+    folders = {f.text for f in model.file_calls if f.effect is Effect.CREATE_DIR}
+    used = {
+        _named(found)
+        for found in model.file_calls
+        if found.effect is not Effect.CREATE_DIR and len(found.ranks) > 1
+    }
+    for call in model.calls():
+        site = call.site
+        if site.name in sinks.EXISTENCE_TESTS and len(call.classes) > 1 and site.args:
+            looked_for = site.args[0]
+            if looked_for.origin is not None and ast.unparse(site.node.args[0]) not in folders:
+                used.add(looked_for.origin.node)
+    return frozenset(node for node in used if node is not None)
+
+
+def _named(found: FileCall) -> ast.AST | None:
+    """What makes up the name of a file or folder."""
+    value = found.sites[0][2]
+    return value.origin.node if value is not None and value.origin is not None else None
 
 
 def _saved_together(model: Model, call: CallGroup) -> Iterator[_Name]:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.live.processes import is_of_tests
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
-from distlint.analysis.questions.lightning import leaves_data_whole
+from distlint.analysis.questions.lightning import leaves_data_whole, trains_on_one
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -54,15 +55,15 @@ def logged(model: Model) -> Iterator[Logged]:
             and "validation_epoch" not in module.source.text
         ):
             continue
-        if leaves_data_whole(module):
+        if leaves_data_whole(module) or trains_on_one(module):
             continue
         # What the file's own Trainer watches counts, where it has one: asteroid 92c8d83
         # egs/wsj0-mix-var/Multi-Decoder-DPRNN/train.py:85 watches another metric than the other recipes.
-        own = _watched_in(module)
+        own = frozenset(name for _, name in _watched_in(module))
         for cls in module.all_classes:
             if not any(base.endswith(MODULES) for base in model.program.mro(cls)[1]):
                 continue
-            watched = own or model.answer(_watched)
+            watched = own or _watched(model, cls)
             seen: set[int] = set()
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
                 yield from _of_method(model, cls, method, watched)
@@ -108,34 +109,53 @@ def _asks_for_both(call: ast.Call) -> bool:
     return len(call.args) < 2 or not _gathers_itself(call.args[1])
 
 
-def _watched(live: LiveProgram) -> frozenset[str]:
-    """The names that checkpoints and stoppers of the program watch, where they are written out."""
-    return frozenset().union(*map(_watched_in, live.program.modules.values()))
+def _watched(model: Model, cls: Class) -> frozenset[str]:
+    """The names that checkpoints and stoppers which may belong to a module watch, where they are written out.
+
+    3DTopia be8562d model/auto_regressive.py:342: the `monitor="val/loss"` of another module watches another loss.
+    """
+    kin = {*model.program.mro(cls)[0], *model.program.subclasses(cls)}
+    return frozenset(
+        name for name, owner in model.answer(_watchers) if owner is None or owner in kin
+    )
 
 
-def _watched_in(module: Module) -> frozenset[str]:
-    """Those that are written out in one file."""
-    found: set[str] = set()
+def _watchers(live: LiveProgram) -> tuple[tuple[str, Class | None], ...]:
+    """The names that the program has watched, each with the LightningModule that says so, if one does.
+
+    Not those of tests: nni 767ed7f test/ut/sdk/test_serializer.py:288 only looks how a stopper is written down.
+    """
+    found: list[tuple[str, Class | None]] = []
+    for module in live.program.modules.values():
+        if "monitor" not in module.source.text or is_of_tests(module):
+            continue
+        owners = {
+            node: cls
+            for cls in module.all_classes
+            if any(base.endswith(MODULES) for base in live.program.mro(cls)[1])
+            for node in walk(cls.node)
+        }
+        found += ((name, owners.get(node)) for node, name in _watched_in(module))
+    return tuple(found)
+
+
+def _watched_in(module: Module) -> Iterator[tuple[ast.AST, str]]:
+    """The names that are written out in one file, each with where that is."""
     if "monitor" not in module.source.text:
-        return frozenset()
+        return
     for node in walk(module.source.tree):
         match node:
             case ast.keyword(arg="monitor", value=ast.Constant(value=str() as name)):
-                found.add(name)
+                yield node, name
             case ast.Dict(keys=keys, values=values):
-                found.update(
-                    value.value
-                    for key, value in zip(keys, values, strict=True)
-                    if isinstance(key, ast.Constant)
-                    and key.value == "monitor"
-                    and isinstance(value, ast.Constant)
-                    and isinstance(value.value, str)
-                )
+                for key, value in zip(keys, values, strict=True):
+                    match key, value:
+                        case ast.Constant(value="monitor"), ast.Constant(value=str() as name):
+                            yield node, name
     for function in module.all_functions:
         match default_of(function, "monitor"):
-            case ast.Constant(value=str() as name):
-                found.add(name)
-    return frozenset(found)
+            case ast.Constant(value=str() as name) as default:
+                yield default, name
 
 
 def _of_method(

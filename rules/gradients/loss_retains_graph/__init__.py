@@ -10,8 +10,8 @@ that `__init__` alone begins.
 The loss is the end of its step's graph, and the sum holds on to all of them. `backward()` frees the
 activations, the nodes stay: the host's memory grows with every step, on all ranks of a machine together. After
 `backward(retain_graph=True)` the activations stay as well, on the device.
-Where the total is reduced over the ranks, the graph goes with it. A total that is begun anew every few steps holds
-the graphs of those steps only: that is information.
+Where the total is reduced over the ranks, the graph goes with it. A total that is begun anew every few steps, or for
+each batch of which a loop goes through the parts, holds the graphs of those only: that is information.
 
 ## Errors you may see
 - `torch.OutOfMemoryError: CUDA out of memory`, where the graph was retained
@@ -46,13 +46,14 @@ Silent where the loss is detached or made a number between `backward()` and the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.handed import argument_of
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.analysis.questions.training import sent_backward
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.edits import Replace
@@ -71,6 +72,9 @@ LITERALS = (b".backward(",)
 NEEDS_RANKS = False
 
 
+_STEP = re.compile(r"(?:^|_)step$")
+_PARTS = re.compile(r"accum|micro|chunk")
+"""Words in what a loop goes through that is a part of one step's batch."""
 _KEEP_GRAPH = frozenset({"mean", "sum", "clone", "squeeze", "float", "double"})
 _DIFFERENTIABLE = frozenset(
     {
@@ -174,7 +178,9 @@ def _kept(
             f"Add `{text}.detach()`",
             (Replace(span_of(loss), f"{text}.detach()"),),
         )
-        again = _begun_anew(inner, total)
+        again = _begun_anew(inner, total) or (
+            isinstance(total, ast.Name) and _is_of_one_step(function, loops, inner)
+        )
         until = " until it is begun anew" if again else " with each of them"
         yield Finding(
             CODE,
@@ -257,6 +263,26 @@ def _begun_anew(loop: ast.AST, total: ast.expr) -> bool:
     torchtune 0.6 recipes/full_finetune_distributed.py: `running_loss = 0` after each step of the optimizer.
     """
     return any(_begins(part, total) for part in walk(loop))
+
+
+def _is_of_one_step(function: Function, loops: Sequence[ast.AST], inner: ast.AST) -> bool:
+    """Whether a loop goes through the parts of one batch: of what a loop around it binds, by its words, or by the name of
+    the function.
+
+    RADIO c0f3701 examples/position_predictor.py:427: `for batch in batches` in `for batches in tbar`; modulus' corrdiff
+    takes `range(num_accumulation_rounds)`, and luyug's Condenser the chunks of `training_step(self, model, inputs)`.
+    """
+    if not isinstance(inner, ast.For):
+        return False
+    if _STEP.search(function.name) or _PARTS.search(ast.unparse(inner.iter)):
+        return True
+    bound = {
+        name
+        for loop in loops
+        if isinstance(loop, ast.For) and loop is not inner and inner in walk(loop)
+        for name in target_names(loop.target)
+    }
+    return any(isinstance(n, ast.Name) and n.id in bound for n in walk(inner.iter))
 
 
 def _begins(node: ast.AST, total: ast.expr) -> bool:

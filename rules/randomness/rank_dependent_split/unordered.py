@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Class, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.analysis.questions.never import never_run
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
@@ -129,6 +130,7 @@ def _kept(model: Model, function: Function) -> Iterator[Unordered]:
     read = indexed(cls) | (
         indexed(item.cls) if item is not None and item.cls is not None else set()
     )
+    never = {id(node) for _, node in never_run(model.program, function)}
     for path, values in assignments(function).items():
         if path not in read or is_ordered(function, path) or _is_sorted_last(path, values):
             continue
@@ -137,7 +139,7 @@ def _kept(model: Model, function: Function) -> Iterator[Unordered]:
             made = from_set(function, value)
             if made is None and inside and isinstance(value, ast.ListComp):
                 made = from_set(function, value.elt)
-            if made is not None:
+            if made is not None and id(value) not in never:
                 yield Unordered(made, value, False)
 
 

@@ -1206,3 +1206,53 @@ def other_files_for_each(args, model, optimizer, files):
     for batch in DataLoader(DrawsForEach(files)):
         model(batch).sum().backward()
         optimizer.step()
+
+
+class MemoryBank(torch.nn.Module):
+    # lightly e8d317f lightly/models/modules/memory_bank.py:154
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+        self.register_buffer("bank", torch.empty(0))
+
+    def forward(self, output):
+        if self.bank.ndim == 1:
+            self.begin(output.shape[1])
+        return output @ self.bank
+
+    def begin(self, width):
+        self.bank = torch.randn(width, self.size).type_as(self.bank)
+
+
+class MadeAtFirst(torch.nn.Module):
+    def forward(self, output):
+        if not hasattr(self, "directions"):
+            self.directions = torch.randn(output.shape[1], 8)
+        return output @ self.directions
+
+
+class NoiseBank(MemoryBank):
+    def forward(self, output):
+        if self.training:
+            self.begin(output.shape[1])
+        return output @ self.bank
+
+    def begin(self, width):
+        self.bank = torch.randn(width, self.size)
+
+
+def filled_at_first(args, loader, optimizer):
+    torch.manual_seed(args.seed)
+    model = DDP(MemoryBank(args.size))
+    directions = MadeAtFirst()
+    for batch in loader:
+        directions(model(batch)).sum().backward()
+        optimizer.step()
+
+
+def filled_in_each_step(args, loader, optimizer):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(NoiseBank(args.size))
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()

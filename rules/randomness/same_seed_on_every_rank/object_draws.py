@@ -20,9 +20,9 @@ from distlint.analysis.questions.seeding import (
     draws_from,
     is_sent_to_all,
     makes_torch_differ,
-    moves_weights,
     samples_alone,
     seeds_workers,
+    sets_state,
 )
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
@@ -258,7 +258,7 @@ def _drawn(
             and not differs_for_no_rank(function, node)
             and not _in_an_arm_apart(function, node)
             and not samples_alone(function, node)
-            and not moves_weights(function, node)
+            and not sets_state(function, node)
             and not is_sent_to_all(model, function, node)
         ):
             if not of_data and draw.stream == "torch" and keeps_in_step(function, node):

@@ -19,8 +19,8 @@ from distlint.analysis.questions.seeding import (
     draws_from,
     is_sent_to_all,
     makes_torch_differ,
-    moves_weights,
     samples_alone,
+    sets_state,
 )
 from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts
@@ -92,7 +92,7 @@ def _drawn_below(
                     and not any(word in draw.name for word in SHARED_DRAWS)
                     and not differs_for_no_rank(drawing, node)
                     and not samples_alone(drawing, node)
-                    and not moves_weights(drawing, node)
+                    and not sets_state(drawing, node)
                     and not is_sent_to_all(model, drawing, node)
                 ):
                     found.append((node, draw))

@@ -18,6 +18,7 @@ from distlint.analysis.questions.shares.reading import (
     picks_by_rank,
     takes_one_of_the_parts,
     takes_share,
+    texts_of,
     unpacked,
     where_distributed,
     whose_attributes,
@@ -188,7 +189,9 @@ class Flow:
                 left=ast.Name(id=name), ops=[operator], comparators=[ast.expr() as other]
             ) if name in self.variables:
                 left, right = self.variables[name].const, self.value(other).const
-                if type(left) is int and type(right) is int:
+                if isinstance(left, int) and isinstance(right, int):
+                    return holds(left, operator, right)
+                if isinstance(left, str) and isinstance(right, str):
                     return holds(left, operator, right)
             case ast.Name(id=name) if name in self.variables:
                 # What a caller says of this call: CLIP-ViL (NVlabs/DoRA 7e2f10a) src/tasks/gqa.py:78 makes the loader of
@@ -246,18 +249,20 @@ class Flow:
         return self.block(final) and on
 
     def _loop(self, node: ast.stmt, target: ast.expr | None, element: Held) -> None:
+        turns = [element] * _ROUNDS
         if isinstance(node, ast.For):
             self.keys |= keys_of(node.target, node.iter)
-        for _ in range(_ROUNDS):
+            turns = texts_of(node.iter) or turns
+        for each in turns:
             before = dict(self.variables)
             if target is not None:
-                self.bind(target, element)
+                self.bind(target, each)
                 self.targets.append(target)
             self.block(node.body)  # type: ignore[attr-defined]
             if target is not None:
                 self.targets.pop()
             self.variables = _forgotten(before, [before, self.variables])
-            if all(
+            if each is element and all(
                 held.part is before[name].part
                 for name, held in self.variables.items()
                 if name in before
@@ -422,7 +427,7 @@ class Flow:
 
     def _value(self, node: ast.expr) -> Held:
         match node:
-            case ast.Constant(value=bool() | int() as value):
+            case ast.Constant(value=bool() | int() | str() as value):
                 return PLAIN.but(const=value)
             case ast.Constant():
                 return PLAIN
@@ -527,8 +532,11 @@ class Flow:
         return plain(base)
 
     def _element(self, node: ast.Subscript, owner: ast.expr, index: ast.expr) -> Held:
-        path = path_of(node)
         base, at = self.value(owner), self.value(index)
+        if isinstance(index, ast.Name) and isinstance(at.const, str):
+            # SinSR f173549 trainer.py:776: `self.dataloaders[phase]`, of a `phase` that is "val".
+            index = ast.copy_location(ast.Constant(at.const), index)
+        path = path_of(ast.Subscript(owner, index))
         found = self.variables.get(path) if path else None
         if found is not None:
             return found

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.places import related
-from distlint.analysis.program.syntax import bound_again, default_of, own_nodes
+from distlint.analysis.program.syntax import (
+    asked_for_text,
+    bound_again,
+    default_of,
+    own_nodes,
+    picks_by,
+)
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
@@ -180,11 +186,14 @@ class Shares:
             self._finals[function] = {}
             if function in self._running:
                 return {}
-            # Who calls it may give it another number of ranks than its default, or say that there are several.
+            # Who calls it may give it another number of ranks than its default, say that there are several, or send it
+            # another way.
             given = {
                 name: ALIKE
                 for name, default in _defaults(function).items()
-                if name in tables.WORLD_NAMES or isinstance(default.const, bool)
+                if name in tables.WORLD_NAMES
+                or name in asked_for_text(function)
+                or isinstance(default.const, bool)
             }
             _, self._finals[function] = self._flow(function, self._start(function, given))
         return self._finals[function]
@@ -469,10 +478,14 @@ def _told_apart(given: dict[str, Held]) -> tuple[tuple[str, object], ...]:
 
 
 def _defaults(function: Function) -> dict[str, Held]:
-    """The parameters of a function where nothing is given: numbers and flags that are written out."""
+    """The parameters of a function where nothing is given: numbers and flags that are written out, and texts by which it
+    picks."""
     found = {}
+    picks = picks_by(function)
     for name in function.parameters:
         match default_of(function, name):
+            case ast.Constant(value=str(text)) if name in picks:
+                found[name] = ALIKE.but(const=text)
             case ast.Constant(value=bool() | int() as value):
                 found[name] = ALIKE.but(const=value)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
@@ -506,6 +519,10 @@ def _bound(
             others = {k: v for k, v in keywords.items() if k not in names}
             made = combined(others.values())
             bound[spec.kwarg.arg] = made.but(kind=Kind.PLAIN, fields=others or None)
+    picks = picks_by(function)
+    for name, held in bound.items():
+        if isinstance(held.const, str) and name not in picks:
+            bound[name] = held.but(const=None)  # the function does the same for all texts
     return bound
 
 

@@ -11,7 +11,7 @@ from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import literals
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
-from distlint.nodes import walk
+from distlint.nodes import COMPARISONS, walk
 
 
 def element_of(value: Held) -> Held:
@@ -37,6 +37,20 @@ def unpacked(value: Held, length: int) -> tuple[Held, ...] | None:
         mixed = value.ways or value.items is not None or value.kind is Kind.PLAIN
         return (UNKNOWN,) * length if mixed and value.part is not Part.ALIKE else None
     return joined(found).items
+
+
+def texts_of(node: ast.expr) -> list[Held]:
+    """The texts of a list that is written out, `for phase in ["train", "val"]`; none for others."""
+    match node:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            texts = [e.value for e in elements if isinstance(e, ast.Constant)]
+            if len(texts) == len(elements) <= _TEXTS and all(isinstance(t, str) for t in texts):
+                return [Held(kind=Kind.PLAIN, const=text) for text in texts]
+    return []
+
+
+_TEXTS: Final = 4
+"""Of so many turns each is followed with its own text."""
 
 
 def path_of(node: ast.expr) -> str:
@@ -232,21 +246,16 @@ def _word(node: ast.expr) -> str:
     return last_name(node).strip("_").lower()
 
 
-def holds(left: int, operator: ast.cmpop, right: int) -> bool | None:
+def holds(left: int | str, operator: ast.cmpop, right: int | str) -> bool | None:
     match operator:
         case ast.Eq():
             return left == right
         case ast.NotEq():
             return left != right
-        case ast.Gt():
-            return left > right
-        case ast.GtE():
-            return left >= right
-        case ast.Lt():
-            return left < right
-        case ast.LtE():
-            return left <= right
-    return None
+    return COMPARISONS[type(operator)](left, right) if isinstance(operator, _ORDERS) else None
+
+
+_ORDERS: Final = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 
 
 def _compared(name: str, operator: ast.cmpop, number: int) -> bool | None:

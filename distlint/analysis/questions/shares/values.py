@@ -82,7 +82,7 @@ class Held:
     made: Class | Function | str | None = None
     ended: ast.AST | None = None
     const: object = None
-    """A number or flag that is written out, None where there is none."""
+    """A number, flag or text that is written out, None where there is none."""
     learned: bool = False
     """Whether code that is not seen made it, or a part of it, of what is alike: a model, with a gradient."""
 

@@ -1,0 +1,25 @@
+"""The same, called for the loader of the training, which has a sampler."""
+
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+class Trainer:
+    def __init__(self, model, training, validation, log):
+        self.model, self.log = model, log
+        loaders = {"train": DataLoader(training, sampler=DistributedSampler(training))}
+        if dist.get_rank() == 0:
+            loaders["val"] = DataLoader(validation)
+        self.loaders = loaders
+
+    def train(self, steps):
+        for _ in range(steps):
+            self.model.step(self.loaders["train"])
+            self.evaluate(phase="train")
+
+    def evaluate(self, phase="val"):
+        mean_score = 0.0
+        for batch in self.loaders[phase]:
+            mean_score += self.model.score(batch).item()
+        mean_score /= len(self.loaders[phase])
+        self.log.info(f"{phase}: {mean_score}")  # expect: DL601

@@ -1,0 +1,76 @@
+"""What shows that a file comes from a GPU, and what follows from a rank that is asked for too early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rules.checked import severities
+
+LOADED = """
+import torch
+import torch.distributed as dist
+
+def load(net, path):
+    dist.init_process_group("nccl")
+    net.load_state_dict(torch.load(path)["state_dict"])
+"""
+
+EARLY = """
+import torch.distributed as dist
+
+def rank():
+    if not dist.is_initialized():
+        return 0
+    return dist.get_rank()
+
+def main(make):
+    loader = make() if rank() == 0 else None
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        return loader
+"""
+
+RAISES = """
+import torch.distributed as dist
+
+def main():
+    rank = dist.get_rank()
+    dist.init_process_group("nccl")
+    return rank
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("writer", "expected"),
+    [
+        # 3DTopia be8562d model/triplane_vae.py:342: what others have published
+        ("def show(image):\n    image.save('out.png')\n", "info"),
+        (
+            "import torch, torch.distributed\ndef keep(net):\n    torch.save(net.state_dict(), 'net.pt')\n",
+            "warning",
+        ),
+        (
+            "from lightning.pytorch import Trainer\ndef train(net):\n    Trainer().fit(net)\n",
+            "warning",
+        ),
+    ],
+)
+def test_a_program_that_writes_no_weights_loads_those_of_others(
+    tmp_path: Path, writer: str, expected: str
+) -> None:
+    user = f"from file_0 import load\n{writer}"
+    assert severities(tmp_path, "DL505", LOADED, user) == [expected]
+
+
+def test_what_is_asked_too_early_is_a_warning_where_nothing_raises(tmp_path: Path) -> None:
+    # 4K4D 712eccb easyvolcap/scripts/main.py:222: the other ranks make a loader and drop it
+    assert severities(tmp_path, "DL509", EARLY) == ["warning"]
+
+
+def test_what_raises_on_every_rank_is_an_error(tmp_path: Path) -> None:
+    assert severities(tmp_path, "DL509", RAISES) == ["error"]
