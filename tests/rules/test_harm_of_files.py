@@ -343,7 +343,7 @@ def texts(model, count):
         yield model.last
 
 def write(model, path, rows, more):
-    dist.barrier()
+    dist.init_process_group("nccl")
     with open(path, "w") as file:
         {above}
         for row in {rows}:
@@ -390,8 +390,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 def keep(generator, model_outputs, params):
+    dist.init_process_group("nccl")
     generator = DistributedDataParallel(generator)
-    dist.barrier()
     with open(params.path, "wb") as f:
         pickle.dump({data}, f)
 """

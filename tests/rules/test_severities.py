@@ -354,6 +354,7 @@ def keep_code(source, target, options, args):
 def test_a_tree_that_all_ranks_copy_matters_where_all_come(
     tmp_path: Path, shown: str, expected: str
 ) -> None:
+    (tmp_path / "run.sh").write_text("torchrun --nproc_per_node 2 file_0.py\n", encoding="utf-8")
     assert severities(tmp_path, "DL305", COPIED.format(shown=shown)) == [expected]
 
 
@@ -753,7 +754,7 @@ import torch.distributed as dist
 from transformers import TrainingArguments
 
 def arguments(name, args):
-    dist.barrier()
+    dist.init_process_group("nccl")
     folder = f"{name}-{time.strftime('%H-%M-%S')}"
     return TrainingArguments(output_dir=folder, num_train_epochs=3KEYWORDS)
 """

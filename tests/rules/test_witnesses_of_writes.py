@@ -333,7 +333,11 @@ def test_what_a_thread_of_rank_0_runs(
     test: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """TurboDiffusion aaecff5 turbodiffusion/imaginaire/utils/checkpointer.py:88."""
-    files = {"saving.py": THREAD.format(test=test)}
+    files = {
+        "saving.py": THREAD.format(test=test),
+        "train.py": "from saving import Saver\n\nSaver().save(make(), 10)\n",
+        "run.sh": "torchrun --nproc_per_node 2 train.py\n",
+    }
     assert severities_in("DL301", tmp_path, files, capsys) == found
 
 
@@ -375,5 +379,8 @@ def test_what_prepare_data_has_made(
     prepares: str, asks: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """HazyResearch/based 32c1bd4 train/datamodules/language_modeling_hf.py:237."""
-    files = {"train.py": DATA.format(prepares=prepares, asks=asks)}
+    files = {
+        "train.py": DATA.format(prepares=prepares, asks=asks),
+        "run.sh": "torchrun --nproc_per_node 2 train.py\n",
+    }
     assert severities_in("DL301", tmp_path, files, capsys) == found

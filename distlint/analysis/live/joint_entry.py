@@ -134,11 +134,19 @@ class JointEntry:
     """Whether the ranks come here while they import the script that spawned them: who they are, they learn later."""
     begun: CallSite | None = None
     """The call that starts the ranks or makes their group, where that is what shows it."""
+    below_start: bool = False
+    """Whether the function, or what leads to it, makes the group as well, though something else shows it better."""
 
     @property
     def is_start(self) -> bool:
         """Whether this is how the ranks begin: what starts them or makes their group, not what only works among them."""
-        return self.starts or self.on_import or self.begun is not None or self.launch is not None
+        return (
+            self.starts
+            or self.on_import
+            or self.below_start
+            or self.begun is not None
+            or self.launch is not None
+        )
 
     def leads_to(self, site: CallSite) -> bool:
         """Whether no option lets a run come either to what begins the ranks, or to a call.
@@ -183,6 +191,7 @@ def joint_entries(
         for family, summaries in groups_of(all_)
     }
     found: dict[Group, JointEntry] = {}
+    started: dict[Group, JointEntry] = {}
     origins = _Origins(program, groups)
     on_main = _hooks_of_main(groups.values()) | _threads_of_main(program, groups.values())
     for (function, family), summaries in groups.items():
@@ -193,17 +202,31 @@ def joint_entries(
                 continue
             if known is function:
                 found.setdefault((function, family), why)
-            else:
-                for group in groups:
-                    if group[0] is known:
-                        found.setdefault(group, why)
+                continue
+            for group in groups:
+                if group[0] is known:
+                    found.setdefault(group, why)
+                    if why.is_start:
+                        started.setdefault(group, why)
+        begun = _start(summaries, starts_group)
+        if begun is not None:
+            started.setdefault(
+                (function, family),
+                JointEntry("", begun.module, begun.node, True, starts=True, begun=begun),
+            )
     # A test shows who comes to the function that holds it, not what is so in each that it calls: some
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
     _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
-    _lead_further(groups, found, _performed_inside(groups, found, origins))
+    callers = _callers(groups)
+    _lead_further(groups, found, _performed_inside(groups, callers, found, origins))
     _lead_further(groups, found, list(_launched(groups, found, launched)))
     _lead_further(groups, found, list(_built_by_name(program, groups, found)))
-    return found
+    _performed_inside(groups, callers, started, origins)
+    _lead_further(groups, started, list(started))
+    return {
+        group: replace(why, below_start=group in started) if not why.is_start else why
+        for group, why in found.items()
+    }
 
 
 def _launched(
@@ -399,14 +422,8 @@ def _in_handlers(function: Function) -> frozenset[int]:
     )
 
 
-def _performed_inside(
-    groups: dict[Group, Together], found: dict[Group, JointEntry], origins: _Origins
-) -> list[Group]:
-    """Add, and return, the functions that always call one in which every rank calls a collective.
-
-    The body of a script among them: what stands above `main()` runs on every rank too (BLIP
-    train_retrieval.py:343, where `main` is what sets up the process group).
-    """
+def _callers(groups: Mapping[Group, Together]) -> dict[Group, list[Group]]:
+    """What always calls each function, on every rank."""
     callers: dict[Group, list[Group]] = {}
     for group, summaries in groups.items():
         if all(rank is MAIN for rank, _ in summaries):
@@ -426,6 +443,20 @@ def _performed_inside(
                 if id(site.node) in calls:
                     callee = (child.function, family_of(child.context))
                     callers.setdefault(callee, []).append(group)
+    return callers
+
+
+def _performed_inside(
+    groups: Mapping[Group, Together],
+    callers: Mapping[Group, list[Group]],
+    found: dict[Group, JointEntry],
+    origins: _Origins,
+) -> list[Group]:
+    """Add, and return, the functions that always call one in which every rank calls a collective.
+
+    The body of a script among them: what stands above `main()` runs on every rank too (BLIP
+    train_retrieval.py:343, where `main` is what sets up the process group).
+    """
     work = [
         group
         for group, why in found.items()
@@ -981,7 +1012,7 @@ def _reasons(
         if (worker := _started(site)) is not None:
             text = f"`{site.method}()` runs `{worker.name}()` on every rank"
             yield worker, JointEntry(text, site.module, site.node, True, begun=site)
-    start = _start(summaries)
+    start = _start(summaries, _is_librarys_start)
     if start is not None:
         # `if distributed: init_process_group()`: where there are ranks, all of them come here.
         place = "this script" if function.is_module_body else f"`{function.name}()`"
@@ -994,12 +1025,12 @@ def _reasons(
             return
 
 
-def _start(summaries: Together) -> CallSite | None:
+def _start(summaries: Together, makes: Callable[[CallSite], bool]) -> CallSite | None:
     """The call that makes the process group, under whatever test that rank 0 and others pass."""
     of_main: list[CallSite] = []
     of_others: set[int] = set()
     for rank, summary in summaries:
-        made = [site for site in summary.calls if site.name in facts.GROUP_STARTS]
+        made = [site for site in summary.calls if makes(site)]
         if rank is MAIN:
             of_main += made
         else:
@@ -1007,8 +1038,12 @@ def _start(summaries: Together) -> CallSite | None:
     return next((site for site in of_main if id(site.node) in of_others), None)
 
 
+def _is_librarys_start(site: CallSite) -> bool:
+    return site.name in facts.GROUP_STARTS
+
+
 def _makes_group(site: CallSite) -> CallSite | None:
-    return site if site.name in facts.GROUP_STARTS else None
+    return site if _is_librarys_start(site) else None
 
 
 def _registered(site: CallSite) -> Iterator[Function]:

@@ -87,7 +87,7 @@ _RESULTS = re.compile(
 _WRITES_CHECKPOINTS = re.compile(r"Trainer\(|save_state\(|save_checkpoint\(")
 """What writes files whose names stand in a library."""
 _WRITES = re.compile(
-    rf"{_WRITES_CHECKPOINTS.pattern}|torch\.save\(|\.fit\(|[Cc]heckpoint(?:er|Hook|Callback)"
+    rf"{_WRITES_CHECKPOINTS.pattern}|(?:torch|[Aa]ccelerator)\.save\(|\.fit\(|[Cc]heckpoint(?:er|Hook|Callback)"
     r"|[Ss]ave_?(?:pretrained|on_master|state|weight|c(?:he)?c?k(?:poin)?t|file)"
 )
 """What writes a file of weights, itself or in a library.
