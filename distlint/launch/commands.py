@@ -10,6 +10,7 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
 from distlint.launch.environments import activated
 from distlint.launch.shell import Command, Word
+from distlint.launch.spelling import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,38 @@ class Launch:
                 return int(option.value), option
         return None
 
+    def refused(self) -> Iterator[tuple[Option, str]]:
+        """The options in front of the program that the launcher does not have, each with the one that is meant.
+
+        lolcats 375df84 demos/llm_mmlu_eval/demo_70b.sh:4: `torchrun --nnodes 1 --nproc_per_nodes 8`.
+        """
+        for option in self.options.values():
+            if option.sure and (meant := _meant(self.row, option)) is not None:
+                yield option, meant
+
     @property
     def launcher(self) -> Launcher:
         """Which launcher it is."""
         return self.row.launcher
+
+
+def _meant(row: Row, option: Option) -> str | None:
+    """The option that is meant by one that a launcher does not have; None where it may have it, or none resembles it.
+
+    A beginning of a name stands for it. With one hyphen in front, a name is read letter by letter.
+    """
+    known = row.flags | row.others
+    if option.name in known:
+        apart = not option.written.startswith("--") and len(option.name) > 1
+        spelled = "-" in option.written[2:] and not row.hyphens
+        return f"--{option.name}" if (apart and option.name[0] not in known) or spelled else None
+    if not option.written.startswith("--") or any(each.startswith(option.name) for each in known):
+        return None
+    near = nearest(option.name, known, _NEAR)
+    return f"--{near}" if near is not None else None
+
+
+_NEAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)

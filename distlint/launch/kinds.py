@@ -136,6 +136,11 @@ def kind_of(name: str) -> Kind | None:
     return _SUFFIXES.get(f".{suffix}") if dot and stem else None
 
 
+def is_readme(path: str) -> bool:
+    """Whether a file is a README: other pages may tell of other projects."""
+    return path.rpartition("/")[2].upper().startswith("README")
+
+
 def is_data(name: str, size: int) -> bool:
     """Whether a file of `size` bytes is data, whatever its name says, and is not opened."""
     return size > (_LOCK_LIMIT if kind_of(name) is Kind.LOCK else LAUNCH_LIMIT)

@@ -1,9 +1,10 @@
-"""A launch passes an argument that its script refuses.
+"""A launch passes an argument that its script refuses, or the launcher itself.
 
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
 that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
-where a number is wanted.
+where a number is wanted. So are options in front of the script that the launcher does not have, where one that it has
+is spelled alike: `torchrun --nproc_per_nodes 8`.
 
 ## Why it is bad
 `argparse` ends every rank as it starts. The script has changed since the launch was written, and whoever follows it has to
@@ -56,7 +57,8 @@ from distlint.analysis.program.definitions import Module
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.launch.absent import enters
 from distlint.launch.commands import Launch
-from distlint.launch.project import Script
+from distlint.launch.kinds import is_readme
+from distlint.launch.project import LaunchFiles, Script
 from distlint.rule import Status
 
 from .parsers import parser_of
@@ -96,6 +98,21 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
 
 
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """The options in front of the program that the launcher does not have."""
+    for script, launch in files.launches(told=True):
+        if script.told and not is_readme(script.path):
+            continue
+        for option, meant in launch.refused():
+            advice = f"Write `{meant}`"
+            text = (
+                f"`{launch.launcher.value}` has no option `{option.written}`: it ends with `unrecognized arguments`, and "
+                f"no rank starts. {advice}."
+            )
+            fix = Fix(Applicability.DISPLAY, advice)
+            yield Finding(CODE, NAME, SEVERITY, text, option.place, (), fix)
+
+
 def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> bool:
     """Whether a launch surely starts the script: a page may tell of another project, and a folder have one of that name.
 
@@ -105,7 +122,6 @@ def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> b
     name, folder = posixpath.basename(written), posixpath.dirname(script.path)
     beside = name == written and posixpath.join(folder, name) == module.path
     same = [m for m in model.modules if posixpath.basename(m.path) == name]
-    page = posixpath.basename(script.path)
-    return (not script.told or beside or page.upper().startswith("README")) and (
+    return (not script.told or beside or is_readme(script.path)) and (
         len(same) == 1 or not any(enters(script))
     )

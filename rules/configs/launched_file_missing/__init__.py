@@ -61,6 +61,7 @@ from distlint.launch.absent import (
     missing_scripts,
 )
 from distlint.launch.commands import Launch
+from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
 
@@ -161,7 +162,7 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
 
 def _is_followed(script: Script) -> bool:
     """Whether commands are of this project: other pages than a README may tell of another."""
-    return not script.told or posixpath.basename(script.path).upper().startswith("README")
+    return not script.told or is_readme(script.path)
 
 
 def _is_of_option(script: Script, launch: Launch) -> bool:
