@@ -22,6 +22,8 @@ class Option:
     place: Place
     sure: bool
     written: str = ""
+    bare: bool = False
+    """Whether another option stands behind it, or nothing: no value at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,10 @@ class Launch:
     def refused(self) -> Iterator[tuple[Option, str]]:
         """The options in front of the program that the launcher does not have, each with the one that is meant.
 
-        lolcats 375df84 demos/llm_mmlu_eval/demo_70b.sh:4: `torchrun --nnodes 1 --nproc_per_nodes 8`.
+        lolcats 375df84 demos/llm_mmlu_eval/demo_70b.sh:4: `torchrun --nnodes 1 --nproc_per_nodes 8`. Behind a word that is
+        not known, options may be the program's: EasyNLP a4ee956 examples/kbert/run_cls.sh:18, `$basepath/kbert_cls.py --mode`.
         """
-        for option in self.options.values():
+        for option in self.options.values() if self.options_known else ():
             if option.sure and (meant := _meant(self.row, option)) is not None:
                 yield option, meant
 
@@ -314,10 +317,10 @@ def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Op
     if equals:
         return Option(name, value, word.place, word.sure, written), 1
     if name in flags or at + 1 >= len(words):
-        return Option(name, None, word.place, word.sure, written), 1
+        return Option(name, None, word.place, word.sure, written, at + 1 >= len(words)), 1
     following = words[at + 1]
-    if following.text is not None and following.text.startswith("--"):
-        return Option(name, None, word.place, word.sure, written), 1
+    if (following.text or following.option).startswith("--"):
+        return Option(name, None, word.place, word.sure, written, bare=True), 1
     place = _from(word.place, following.place)
     return Option(name, following.text, place, following.sure, written), 2
 

@@ -50,16 +50,13 @@ _TORCHRUN_FLAGS = frozenset(
     {"standalone", "m", "module", "no_python", "run_path", "virtual_local_rank", "h", "help"}
 )
 
-_TORCHRUN_VALUES = frozenset(
-    """
+_TORCHRUN_VALUES = """
     duplicate_stderr_filters duplicate_stdout_filters event_log_handler local_addr
     local_ranks_filter log_dir logdir logs_specs master_addr master_port max_restarts
     monitor_interval nnodes node_rank nproc_per_node numa_binding r rdzv_backend rdzv_conf
     rdzv_endpoint rdzv_id redirects role shutdown_timeout signals_to_handle start_method t tee
-    """.split()
-)
-_ACCELERATE_VALUES = frozenset(
-    """
+"""
+_ACCELERATE_VALUES = """
     aws_access_key_id aws_secret_access_key config_file deepspeed_config_file
     deepspeed_exclusion_filter deepspeed_fields_from_accelerate_config deepspeed_hostfile
     deepspeed_inclusion_filter deepspeed_moe_layer_cls_names deepspeed_multinode_launcher
@@ -95,15 +92,12 @@ _ACCELERATE_VALUES = frozenset(
     parallelism_config_sp_size parallelism_config_tp_size rdzv_backend rdzv_conf role
     sharding_strategy t tee tp_size transformer_layer_cls_to_wrap vm zero3_init_flag
     zero3_save_16bit_model zero_stage ipex mps use_tp use_ipex
-    """.split()
-)
-_DEEPSPEED_VALUES = frozenset(
-    """
+"""
+_DEEPSPEED_VALUES = """
     H hostfile i include e exclude num_nodes num_gpus num_accelerators master_port master_addr
     node_rank launcher launcher_args enable_each_rank_log autotuning bind_core_list ssh_port
     venv_script log_level min_elastic_nodes max_elastic_nodes comment account
-    """.split()
-)
+"""
 
 LAUNCHERS: tuple[Row, ...] = (
     Row(
@@ -111,7 +105,7 @@ LAUNCHERS: tuple[Row, ...] = (
         ("torchrun",),
         "torch.distributed.run",
         _TORCHRUN_FLAGS,
-        _TORCHRUN_VALUES,
+        frozenset(_TORCHRUN_VALUES.split()),
         ("nproc_per_node",),
         "nnodes",
     ),
@@ -120,7 +114,7 @@ LAUNCHERS: tuple[Row, ...] = (
         (),
         "torch.distributed.launch",
         _TORCHRUN_FLAGS | {"use_env"},
-        _TORCHRUN_VALUES,
+        frozenset(_TORCHRUN_VALUES.split()),
         ("nproc_per_node",),
         "nnodes",
     ),
@@ -161,7 +155,7 @@ LAUNCHERS: tuple[Row, ...] = (
                 "cpu_bind",
             }
         ),
-        _ACCELERATE_VALUES,
+        frozenset(_ACCELERATE_VALUES.split()),
         ("num_processes",),
         "num_machines",
     ),
@@ -186,7 +180,7 @@ LAUNCHERS: tuple[Row, ...] = (
                 "help",
             }
         ),
-        _DEEPSPEED_VALUES,
+        frozenset(_DEEPSPEED_VALUES.split()),
         ("num_gpus", "num_accelerators"),
         "num_nodes",
         hyphens=False,

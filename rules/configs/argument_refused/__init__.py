@@ -49,19 +49,22 @@ Not proven: no rank starts.
 
 from __future__ import annotations
 
+import ast
 import posixpath
+import re
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
-from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.absent import enters
-from distlint.launch.commands import Launch
+from distlint.launch.commands import Launch, Option
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
 from distlint.rule import Status
 
-from .parsers import parser_of
+from .dataclass_options import dataclass_parser_of
+from .parsers import Parser, parser_of
 
 CODE = "DL817"
 NAME = "argument-refused"
@@ -70,32 +73,51 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _SHOWN = 4
+_ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
 
 def check(model: Model) -> Iterator[Finding]:
     """The place where a script's arguments are parsed, where launches pass what it does not take."""
+    refused: dict[ast.Call, list[tuple[str, Place]]] = {}
+    homes: dict[ast.Call, Module] = {}
     for module in model.modules:
-        if "ArgumentParser(" not in module.source.text:
-            continue
-        started = [
-            each for each in model.launch.starting(module.path) if _is_of_it(model, module, *each)
-        ]
-        parser = parser_of(model, module) if started else None
-        if parser is None:
-            continue
-        refused = [
-            (why, option.place)
-            for _, launch in started
-            for option in launch.arguments.values()
-            if (why := parser.refuses(option)) is not None
-        ]
-        if refused:
-            (why, _), advice = refused[0], "Change the launch, or what the script declares"
-            text = f"A launch of this script ends on every rank with {why}. {advice}."
-            places = [Related(at, "given here") for _, at in refused[:_SHOWN]]
+        started = [each for each in _starts(model, module) if _is_of_it(model, module, *each)]
+        parser = _parser_of(model, module) if started else None
+        if parser is not None:
+            homes[parser.parsing] = parser.module
+            refused.setdefault(parser.parsing, []).extend(
+                (why, option.place)
+                for script, launch in started
+                for option in launch.arguments.values()
+                if (why := parser.refuses(option)) is not None
+                and not (option.bare and _may_be_filled_in(script, option))
+            )
+    advice = "Change the launch, or what the script declares"
+    for parsing, found in refused.items():
+        if found:
+            text = f"A launch of this script ends on every rank with {found[0][0]}. {advice}."
+            places = [Related(at, "given here") for _, at in found[:_SHOWN]]
             fix = Fix(Applicability.DISPLAY, advice)
-            place = place_of(module, parser.parsing)
+            place = place_of(homes[parsing], parsing)
             yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
+
+
+def _starts(model: Model, module: Module) -> list[tuple[Script, Launch]]:
+    path = module.path
+    return [*model.launch.starting(path), *model.launch.starting_elsewhere(path)]
+
+
+def _may_be_filled_in(script: Script, option: Option) -> bool:
+    """Whether something stands behind an option all the same: a variable that the script leaves empty."""
+    return (
+        re.search(rf"{re.escape(option.written)}[\s\\]*(?:$|--)", script.text, re.MULTILINE) is None
+    )
+
+
+def _parser_of(model: Model, module: Module) -> Parser | None:
+    if _ARGPARSE.search(module.source.text):
+        return parser_of(model, module)
+    return dataclass_parser_of(model, module)
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
