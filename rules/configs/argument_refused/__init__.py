@@ -70,7 +70,9 @@ CODE = "DL817"
 NAME = "argument-refused"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"_mp_fn(",)
+"""What transformers' xla_spawn.py calls: a script with nothing but it and a call, as LLaMA-Factory's src/train.py, holds no
+other word of distributed code."""
 
 _SHOWN = 4
 _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
@@ -103,8 +105,14 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _starts(model: Model, module: Module) -> list[tuple[Script, Launch]]:
-    path = module.path
-    return [*model.launch.starting(path), *model.launch.starting_elsewhere(path)]
+    """The launches that start a script, and none that is nearer to them under that name.
+
+    ProphetNet 5cf70eb JGR/warmup-generator/run_train.sh:2 starts the `run_train.py` beside it, not the one above.
+    """
+    path, files = module.path, model.launch
+    sure = [launch for _, launch in files.surely_starting(path)]
+    named = [each for each in files.starting(path) if any(each[1] is launch for launch in sure)]
+    return [*named, *files.starting_elsewhere(path)]
 
 
 def _may_be_filled_in(script: Script, option: Option) -> bool:
@@ -145,5 +153,5 @@ def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> b
     beside = name == written and posixpath.join(folder, name) == module.path
     same = [m for m in model.modules if posixpath.basename(m.path) == name]
     return (not script.told or beside or is_readme(script.path)) and (
-        len(same) == 1 or not any(enters(script))
+        len(same) == 1 or posixpath.isabs(written) or not any(enters(script))
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from distlint.analysis.program.definitions import Class, dotted_name
@@ -47,34 +48,45 @@ def dataclass_parser_of(model: Model, module: Module) -> Parser | None:
     near = {module} if _PARSER in module.source.text else imported_below(program, module)
     if any(_OTHER_PARSERS.search(each.source.text) for each in near):
         return None
-    holding = sorted((m for m in near if _PARSER in m.source.text), key=lambda m: m.path)
-    options: dict[str, Given] = {"--help": {"action": ast.Constant("help")}}
-    parsing: ast.Call | None = None
-    strict = True
-    for each in holding:
-        for function in each.all_functions:
-            nodes = list(own_nodes(function))
-            for call in nodes:
-                if isinstance(call, ast.Call) and _is_parser(program, each, call):
-                    found = dict(_options(program, each, call))
-                    strict = strict and "" not in found
-                    _add(options, found)
-            for call in calls_of(nodes, "add_argument"):
-                strict = strict and all(isinstance(a, ast.Constant) for a in call.args)
-                names = (a.value for a in call.args if isinstance(a, ast.Constant))
-                _add(options, {name: _OPEN for name in names if isinstance(name, str)})
-            for call in calls_of(nodes, "parse_args_into_dataclasses"):
-                if call.args or any(
-                    k.arg not in (_LEFT, "look_for_args_file") for k in call.keywords
-                ):
-                    return None
-                parsing, home = parsing or call, each
-                strict = strict and (
-                    _LEFT not in {k.arg for k in call.keywords} or _raises(function, call)
-                )
-    if parsing is None:
+    found: list[Parser] = []
+    for each in sorted((m for m in near if _PARSER in m.source.text), key=lambda m: m.path):
+        read = _of_file(program, each)
+        if read is None:
+            return None
+        found += read
+    if not found or not any(len(each.options) > 1 for each in found):
         return None
-    return Parser(options, parsing, home, strict, "Some specified arguments are not used: {}")
+    options: dict[str, Given] = {}
+    for parser in found:
+        _add(options, parser.options)
+    return replace(found[0], options=options, strict=all(each.strict for each in found))
+
+
+def _of_file(program: Program, module: Module) -> list[Parser] | None:
+    """What a file parses, for each function that does; none where it parses in a way that is not known."""
+    options: dict[str, Given] = {"--help": {"action": ast.Constant("help")}}
+    strict, parsing = True, []
+    for function in module.all_functions:
+        nodes = list(own_nodes(function))
+        for call in nodes:
+            if isinstance(call, ast.Call) and last_name(call.func) == "HfArgumentParser":
+                if not _is_of_transformers(program, module, call):
+                    return None
+                found = dict(_options(program, module, call))
+                strict = strict and "" not in found
+                _add(options, found)
+        for call in calls_of(nodes, "add_argument"):
+            names = [a.value for a in call.args if isinstance(a, ast.Constant)]
+            strict = strict and len(names) == len(call.args)
+            _add(options, {name: _OPEN for name in names if isinstance(name, str)})
+        for call in calls_of(nodes, "parse_args_into_dataclasses"):
+            given = {keyword.arg for keyword in call.keywords}
+            if call.args or not given <= {_LEFT, "look_for_args_file"}:
+                return None
+            strict = strict and (_LEFT not in given or _raises(function, call))
+            parsing.append(call)
+    unknown = "Some specified arguments are not used: {}"
+    return [Parser(options, call, module, strict, unknown) for call in parsing]
 
 
 def _add(options: dict[str, Given], more: dict[str, Given]) -> None:
@@ -89,13 +101,12 @@ def _written(given: Given) -> dict[str, str]:
     return {name: ast.dump(value) for name, value in given.items()}
 
 
-def _is_parser(program: Program, module: Module, call: ast.Call) -> bool:
-    named = dotted_name(call.func)
-    return (
-        last_name(call.func) == "HfArgumentParser"
-        and isinstance(meaning := program.resolve_dotted(module, named), str)
-        and meaning.startswith("transformers.")
-    )
+def _is_of_transformers(program: Program, module: Module, call: ast.Call) -> bool:
+    """Whether a parser is that of transformers, be it installed or a copy in the project."""
+    meaning = program.resolve_dotted(module, dotted_name(call.func))
+    if isinstance(meaning, Class):
+        return meaning.module.path.endswith("transformers/hf_argparser.py")
+    return isinstance(meaning, str) and meaning.startswith("transformers.")
 
 
 def _options(program: Program, module: Module, call: ast.Call) -> Iterator[tuple[str, Given]]:
