@@ -161,14 +161,21 @@ def ranks_apart(command: Command) -> bool:
     )
 
 
-_TASKS = {"n": True, "ntasks": True, "ntasks_per_node": True, "N": False, "nodes": False}
-"""Options of srun and sbatch that make several tasks of a number above 1; those of machines do where no other says less."""
+_IN_ALL = ("n", "ntasks")
+"""Options of srun and sbatch that say how many tasks there are."""
+_EACH = ("ntasks_per_node", "N", "nodes")
+"""Those that make several of a number above 1, where that is not said."""
 
 
 def has_tasks(command: Command, scheduler: Mapping[str, Word]) -> bool:
     """Whether `srun` starts a command as several tasks, by its own options or those of the job, and a launcher does not."""
+    return counts_several(command, scheduler) and not any(launches([command]))
+
+
+def counts_several(command: Command, scheduler: Mapping[str, Word]) -> bool:
+    """Whether `srun` starts a command as several tasks, by its own options or those of the job."""
     words = command.words
-    if not words or words[0].text != "srun" or any(launches([command])):
+    if not words or words[0].text != "srun":
         return False
     options = {
         option.name: option.value
@@ -177,10 +184,9 @@ def has_tasks(command: Command, scheduler: Mapping[str, Word]) -> bool:
         for option, _ in (_option(words, at, frozenset()),)
     }
     given = {name: word.text for name, word in scheduler.items()} | options
-    tasks = [given[name] for name, counts in _TASKS.items() if counts and name in given]
-    if tasks:
-        return any(_is_above_one(each) for each in tasks)
-    return any(_is_above_one(given.get(name)) for name in _TASKS)
+    return any(_is_above_one(given.get(name)) for name in _IN_ALL) or (
+        given.keys().isdisjoint(_IN_ALL) and any(_is_above_one(given.get(name)) for name in _EACH)
+    )
 
 
 def _is_above_one(number: str | None) -> bool:
