@@ -3,8 +3,10 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
 that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
-where a number is wanted. So are options in front of the script that the launcher does not have, where one that it has
-is spelled alike: `torchrun --nproc_per_nodes 8`.
+where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too. So do options in front of the
+script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), and options
+that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
+not use it.
 
 ## Why it is bad
 `argparse` ends every rank as it starts. The script has changed since the launch was written, and whoever follows it has to
@@ -14,6 +16,8 @@ find out what is meant now.
 - `error: unrecognized arguments: --...`
 - `error: argument --...: invalid choice: '...'`
 - `error: argument --...: invalid int value: '0,1,2,3'`
+- `error: argument --...: expected one argument`
+- `ValueError: Some specified arguments are not used by the HfArgumentParser`
 - `ChildFailedError`
 
 ## Example
@@ -37,13 +41,16 @@ Shown only: whether the launch is meant to change or the script, a person has to
 
 ## Known limits
 The parser is to be the only one of its file, and all of its arguments are to be added in one function, each under a name
-that is written out. Silent where it is handed on, has subparsers, or reads known arguments alone; and for pages other than
-a README, but of scripts that lie beside them. Options without a name behind `--` do not count.
+that is written out; `HfArgumentParser` has an option for each field of its dataclasses, where all of these are known. Of
+transformers' own TrainingArguments, those of any version count. Silent where a parser is handed on, has subparsers, or
+reads known arguments alone; and for pages other than a README, but of scripts that lie beside them. Options without a name
+behind `--` do not count. A script that reads another (`source`) may get variables from it.
 
 Not proven: no rank starts.
 
 ## References
 - CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
+- transformers 5.23.0, hf_argparser.py: `_parse_dataclass_field`, `parse_args_into_dataclasses`
 - Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
 """
 
@@ -61,6 +68,7 @@ from distlint.launch.absent import enters
 from distlint.launch.commands import Launch, Option
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
+from distlint.launch.unset import unset
 from distlint.rule import Status
 
 from .dataclass_options import dataclass_parser_of
@@ -129,18 +137,27 @@ def _parser_of(model: Model, module: Module) -> Parser | None:
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
-    """The options in front of the program that the launcher does not have."""
+    """The options in front of the program that the launcher does not have, and those whose variable nothing sets."""
     for script, launch in files.launches(told=True):
-        if script.told and not is_readme(script.path):
-            continue
-        for option, meant in launch.refused():
-            advice = f"Write `{meant}`"
-            text = (
+        for option, meant in launch.refused() if _is_followed(script) else ():
+            happens = (
                 f"`{launch.launcher.value}` has no option `{option.written}`: it ends with `unrecognized arguments`, and "
-                f"no rank starts. {advice}."
+                "no rank starts"
             )
-            fix = Fix(Applicability.DISPLAY, advice)
-            yield Finding(CODE, NAME, SEVERITY, text, option.place, (), fix)
+            yield _in_launch(happens, f"Write `{meant}`", option.place)
+    for script in files.scripts:
+        for name, near, place in unset(files, script):
+            happens = f"every rank starts without this value: nothing sets `${name}`, and `{near}` is set and not used"
+            yield _in_launch(happens, f"Write `${near}`", place)
+
+
+def _in_launch(happens: str, advice: str, place: Place) -> Finding:
+    fix = Fix(Applicability.DISPLAY, advice)
+    return Finding(CODE, NAME, SEVERITY, f"{happens}. {advice}.", place, (), fix)
+
+
+def _is_followed(script: Script) -> bool:
+    return not script.told or is_readme(script.path)
 
 
 def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> bool:
@@ -152,6 +169,6 @@ def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> b
     name, folder = posixpath.basename(written), posixpath.dirname(script.path)
     beside = name == written and posixpath.join(folder, name) == module.path
     same = [m for m in model.modules if posixpath.basename(m.path) == name]
-    return (not script.told or beside or is_readme(script.path)) and (
+    return (_is_followed(script) or beside) and (
         len(same) == 1 or posixpath.isabs(written) or not any(enters(script))
     )
