@@ -220,6 +220,11 @@ class LaunchFiles:
         meant = _meant(path, beside)
         return any(each.launches and each.path in meant for each in self.scripts)
 
+    def script_called(self, path: str, beside: str) -> str:
+        """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""
+        scripts = {each.path for each in self.scripts if not each.told}
+        return next((each for each in _meant(path, beside) if each in scripts), "")
+
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
         """Every launch, with the script that it stands in; those that a page tells, too, where `told`."""
         for script in self.scripts:

@@ -6,7 +6,7 @@ that nobody declares, or that is declared with a hyphen for the underscore, a va
 where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too. So do options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
-not use it.
+not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.
 
 ## Why it is bad
 `argparse` ends every rank as it starts. The script has changed since the launch was written, and whoever follows it has to
@@ -66,6 +66,7 @@ from distlint.analysis.program.definitions import Module
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.absent import enters
 from distlint.launch.commands import Launch, Option
+from distlint.launch.counted import miscounted
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.unset import unset
@@ -149,11 +150,16 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         for name, near, place in unset(files, script):
             happens = f"every rank starts without this value: nothing sets `${name}`, and `{near}` is set and not used"
             yield _in_launch(happens, f"Write `${near}`", place)
+    for name, number, place, counted in miscounted(files):
+        happens = f"`{name}` exits where it is given {number} argument{'s' * (number != 1)}, and no rank starts"
+        yield _in_launch(
+            happens, "Give it as many as it wants", place, Related(counted, "counted here")
+        )
 
 
-def _in_launch(happens: str, advice: str, place: Place) -> Finding:
+def _in_launch(happens: str, advice: str, place: Place, *related: Related) -> Finding:
     fix = Fix(Applicability.DISPLAY, advice)
-    return Finding(CODE, NAME, SEVERITY, f"{happens}. {advice}.", place, (), fix)
+    return Finding(CODE, NAME, SEVERITY, f"{happens}. {advice}.", place, related, fix)
 
 
 def _is_followed(script: Script) -> bool:
