@@ -2,7 +2,7 @@
 
 Of transformers 3.5.1, 4.2.2, 4.10.3, 4.18.0, 4.25.1, 4.30.2, 4.36.2, 4.41.2, 4.46.3, 4.51.3, 4.57.3 and 5.23.0
 (training_args.py, training_args_seq2seq.py): a project may have any of them. `model_parallel` is of 4.1.1 alone.
-tests/knowledge compares with what is installed.
+tests/launch/test_launch_commands.py compares with what is installed.
 """
 
 from __future__ import annotations

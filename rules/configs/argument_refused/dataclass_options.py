@@ -6,14 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Class, dotted_name
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.syntax import own_nodes
-from distlint.knowledge.configuration.training_arguments import FIELDS
 from distlint.nodes import last_name
 
+from .fields import OPEN, Given, fields_of
 from .parsers import PLAIN, Parser, calls_of
 
 if TYPE_CHECKING:
@@ -21,21 +21,13 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
 
-Given: TypeAlias = dict[str, ast.expr]
-"""What an `add_argument` would be given by keyword."""
-
 _PARSER = "HfArgumentParser("
 _OTHER_PARSERS = re.compile(
     r"(?<!Hf)ArgumentParser\(|parse_known_args|add_subparsers|TrlParser|hydra\.main|fire\.Fire|absl"
     r"|sys\.argv(?!\[-?\d+\]|\))|args_file"
 )
 """What reads the command line in another way. `sys.argv[1]` and `len(sys.argv)` look for a lone file."""
-_OPEN: Given = {"nargs": ast.Constant("*")}
-"""Of an option of which is not known what it takes."""
 _LEFT = "return_remaining_strings"
-_NO_FIELDS = frozenset({"object", "abc.ABC", "typing.Generic", "typing.Protocol"})
-_DATACLASS = frozenset({"dataclass", "add_start_docstrings", "dataclass_transform"})
-_NUMBERS = frozenset({"int", "float"})
 
 
 def dataclass_parser_of(model: Model, module: Module) -> Parser | None:
@@ -78,7 +70,7 @@ def _of_file(program: Program, module: Module) -> list[Parser] | None:
         for call in calls_of(nodes, "add_argument"):
             names = [a.value for a in call.args if isinstance(a, ast.Constant)]
             strict = strict and len(names) == len(call.args)
-            _add(options, {name: _OPEN for name in names if isinstance(name, str)})
+            _add(options, {name: OPEN for name in names if isinstance(name, str)})
         for call in calls_of(nodes, "parse_args_into_dataclasses"):
             given = {keyword.arg for keyword in call.keywords}
             if call.args or not given <= {_LEFT, "look_for_args_file"}:
@@ -94,7 +86,7 @@ def _add(options: dict[str, Given], more: dict[str, Given]) -> None:
     for name, given in more.items():
         before = options.setdefault(name, given)
         if _written(before) != _written(given):
-            options[name] = _OPEN
+            options[name] = OPEN
 
 
 def _written(given: Given) -> dict[str, str]:
@@ -118,7 +110,7 @@ def _options(program: Program, module: Module, call: ast.Call) -> Iterator[tuple
         return
     for each in _elements(module, given[0]):
         meaning = program.resolve_dotted(module, dotted_name(each))
-        for name, taken in _fields(program, meaning):
+        for name, taken in fields_of(program, meaning):
             for spelled in {name, name.replace("_", "-")} if name else {""}:
                 yield f"--{spelled}" if name else "", taken
                 if "action" in taken:
@@ -137,81 +129,6 @@ def _elements(module: Module, given: ast.expr) -> list[ast.expr]:
         ]
         given = held[0] if len(held) == 1 else given
     return given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given]
-
-
-def _fields(program: Program, meaning: object) -> Iterator[tuple[str, Given]]:
-    """The fields of a class; one without a name where there may be others."""
-    if isinstance(meaning, str) and meaning in FIELDS:
-        values, others = FIELDS[meaning]
-        yield from ((name, {}) for name in values)
-        yield from ((name, {"action": ast.Constant("loose")}) for name in others)
-        return
-    if not isinstance(meaning, Class):
-        yield "", {}
-        return
-    owners, outside = program.mro(meaning)
-    own: dict[str, Given] = {}
-    for base in outside:
-        own.update(_fields(program, base) if base not in _NO_FIELDS else ())
-    for owner in reversed(owners):
-        if len(program.bases(owner)) != len(owner.node.bases) or not _is_plain(owner):
-            own[""] = {}
-        for statement in owner.node.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                own[statement.target.id] = _taken(statement.annotation)
-    yield from own.items()
-
-
-def _is_plain(owner: Class) -> bool:
-    """Whether the fields of a class are those that stand in it, under their names."""
-    decorators = {
-        last_name(d.func if isinstance(d, ast.Call) else d) for d in owner.node.decorator_list
-    }
-    return (
-        decorators <= _DATACLASS
-        and "dataclass" in decorators
-        and not any(isinstance(each, (ast.If, ast.Try)) for each in owner.node.body)
-        and "aliases" not in ast.unparse(owner.node)
-    )
-
-
-def _taken(annotation: ast.expr) -> Given:
-    """What the option of a field takes, by its type: one value, or a value or none."""
-    match annotation:
-        case ast.Constant(value=str(text)):
-            try:
-                return _taken(ast.parse(text, mode="eval").body)
-            except SyntaxError:
-                return _OPEN
-        case ast.Name(id="bool"):
-            return {"action": annotation}
-        case ast.Name(id="str"):
-            return {}
-        case ast.Name(id=name) if name in _NUMBERS:
-            return {"type": annotation}
-        case ast.Subscript(value=kind, slice=inner):
-            members = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-            match last_name(kind):
-                case "Optional":
-                    return _taken(inner)
-                case "Union":
-                    return _of_union(members)
-                case "Literal":
-                    return {"choices": ast.Tuple(members, ast.Load())}
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _of_union([left, right])
-    return _OPEN
-
-
-def _of_union(members: list[ast.expr]) -> Given:
-    taken = [
-        _taken(each)
-        for each in members
-        if not (isinstance(each, ast.Constant) and each.value is None)
-    ]
-    if len(taken) == 1:
-        return taken[0]
-    return {} if all(not given.keys() & {"action", "nargs"} for given in taken) else _OPEN
 
 
 def _raises(function: Function, call: ast.Call) -> bool:
