@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import pytest
 from accelerate.commands.launch import launch_command_parser
@@ -61,7 +62,7 @@ def test_the_bytes_of_ddp_are_those_of_the_plan() -> None:
         ("transformers.Seq2SeqTrainingArguments", Seq2SeqTrainingArguments),
     ],
 )
-def test_fields_of_training_arguments(name: str, made: type) -> None:
+def test_fields_of_training_arguments(name: str, made: Any) -> None:
     values, others = FIELDS[name]
     for action in HfArgumentParser(made)._actions:
         names = {each.lstrip("-").replace("-", "_") for each in action.option_strings}

@@ -18,6 +18,8 @@ Given: TypeAlias = dict[str, ast.expr]
 
 OPEN: Given = {"nargs": ast.Constant("*")}
 """Of an option of which is not known what it takes."""
+_LOOSE: Given = {"action": ast.Constant("loose")}
+"""Of an option that takes a value, or none, or several."""
 _NO_FIELDS = frozenset({"object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 _DATACLASS = frozenset({"dataclass", "add_start_docstrings", "dataclass_transform"})
 _NUMBERS = frozenset({"int", "float"})
@@ -28,7 +30,7 @@ def fields_of(program: Program, meaning: object) -> Iterator[tuple[str, Given]]:
     if isinstance(meaning, str) and meaning in FIELDS:
         values, others = FIELDS[meaning]
         yield from ((name, {}) for name in values)
-        yield from ((name, {"action": ast.Constant("loose")}) for name in others)
+        yield from ((name, _LOOSE) for name in others)
         return
     if not isinstance(meaning, Class):
         yield "", {}
