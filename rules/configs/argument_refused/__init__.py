@@ -89,6 +89,9 @@ _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
 def check(model: Model) -> Iterator[Finding]:
     """The place where a script's arguments are parsed, where launches pass what it does not take."""
+    files = model.program.modules.values()
+    if not any("ArgumentParser(" in each.source.text for each in files):
+        return
     refused: dict[ast.Call, list[tuple[str, Place]]] = {}
     homes: dict[ast.Call, Module] = {}
     for module in model.modules:
