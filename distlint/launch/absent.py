@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from itertools import pairwise
 from typing import Final
 
 from distlint.findings import Place
 from distlint.launch.commands import Launch, launches
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.launch.shell import Command, Word
 
 _CONFIGURATIONS: Final = frozenset(
     {"config", "cfg", "config_file", "config_path", "deepspeed", "deepspeed_config", "ds_config"}
@@ -37,6 +39,7 @@ _MAKES: Final = frozenset(
 _SHELLS: Final = ("bash", "sh")
 _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
+_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+){2,}")
 _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
 
 
@@ -96,6 +99,56 @@ def missing_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
             and not _is_module(files, script, texts[at])
         ):
             yield texts[at], command.words[at].place
+
+
+def missing_packages(files: LaunchFiles) -> Iterator[tuple[Script, str, str, Place]]:
+    """The modules that scripts start below a package that nobody has, and other scripts below the project's own.
+
+    MARTI a2fe2c7 examples/multi-agent/run_train_mad.sh:102: `python3 -m openrlhf.cli.multi_agent_train_ppo_ray`, which
+    examples/single-agent/run_train_code_async.sh:68 calls `marti.cli.multi_agent_train_ppo_ray`.
+
+    Yields:
+        The script, the module, the one that is meant, and where it stands.
+    """
+    started = [
+        (script, found.text, found.place)
+        for script in files.scripts
+        for command in script.commands
+        if (found := _module_of(command)) is not None and found.text is not None
+    ]
+    names = {f"/{each}" for each in files.names}
+    own: dict[str, str] = {}
+    for _, module, _ in started:
+        if any(each.endswith(f"/{module.replace('.', '/')}.py") for each in names):
+            own[module.partition(".")[2]] = module
+    for script, module, place in started:
+        package, _, rest = module.partition(".")
+        meant = own.get(rest)
+        if (
+            meant is not None
+            and not script.told
+            and not any(f"/{package}/" in each for each in names)
+            and not _is_installed(files, package)
+            and not _makes_files(script, _MAKES - {"tee"})
+        ):
+            yield script, module, meant, place
+
+
+def _module_of(command: Command) -> Word | None:
+    """The module below a package that a command has Python run, itself or by a launcher."""
+    for word, following in pairwise(command.words):
+        if word.text in ("-m", "--module") and _DOTTED.fullmatch(following.text or ""):
+            return following if following.sure else None
+    return None
+
+
+def _is_installed(files: LaunchFiles, package: str) -> bool:
+    """Whether requirements ask for a package, or a script or page has people install it."""
+    name = package.replace("_", "-").lower()
+    return any(each.name == name for each in files.requirements) or any(
+        re.search(rf"install\b[^\n]*\b{name}\b", each.text.replace("_", "-"), re.IGNORECASE)
+        for each in files.scripts
+    )
 
 
 def missing_scripts(files: LaunchFiles, page: Script) -> Iterator[tuple[str, Place]]:
@@ -178,9 +231,9 @@ def _named(launch: Launch) -> Iterator[tuple[str, Place]]:
             yield value, option.place
 
 
-def _makes_files(script: Script) -> bool:
+def _makes_files(script: Script, made: Set[str] = _MAKES) -> bool:
     words = {each.words[0].text for each in script.commands if each.words}
-    return not _MAKES.isdisjoint(words)
+    return not made.isdisjoint(words)
 
 
 def enters(script: Script) -> Iterator[str]:

@@ -10,6 +10,7 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
 from distlint.launch.environments import activated
 from distlint.launch.shell import Command, Word
+from distlint.launch.spelling import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Option:
     place: Place
     sure: bool
     written: str = ""
+    bare: bool = False
+    """Whether another option stands behind it, or nothing: no value at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,39 @@ class Launch:
                 return int(option.value), option
         return None
 
+    def refused(self) -> Iterator[tuple[Option, str]]:
+        """The options in front of the program that the launcher does not have, each with the one that is meant.
+
+        lolcats 375df84 demos/llm_mmlu_eval/demo_70b.sh:4: `torchrun --nnodes 1 --nproc_per_nodes 8`. Behind a word that is
+        not known, options may be the program's: EasyNLP a4ee956 examples/kbert/run_cls.sh:18, `$basepath/kbert_cls.py --mode`.
+        """
+        for option in self.options.values() if self.options_known else ():
+            if option.sure and (meant := _meant(self.row, option)) is not None:
+                yield option, meant
+
     @property
     def launcher(self) -> Launcher:
         """Which launcher it is."""
         return self.row.launcher
+
+
+def _meant(row: Row, option: Option) -> str | None:
+    """The option that is meant by one that a launcher does not have; None where it may have it, or none resembles it.
+
+    A beginning of a name stands for it. With one hyphen in front, a name is read letter by letter.
+    """
+    known = row.flags | row.others
+    if option.name in known:
+        apart = not option.written.startswith("--") and len(option.name) > 1
+        spelled = "-" in option.written[2:] and not row.hyphens
+        return f"--{option.name}" if (apart and option.name[0] not in known) or spelled else None
+    if not option.written.startswith("--") or any(each.startswith(option.name) for each in known):
+        return None
+    near = nearest(option.name, known, _NEAR)
+    return f"--{near}" if near is not None else None
+
+
+_NEAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +161,21 @@ def ranks_apart(command: Command) -> bool:
     )
 
 
-_TASKS = {"n": True, "ntasks": True, "ntasks_per_node": True, "N": False, "nodes": False}
-"""Options of srun and sbatch that make several tasks of a number above 1; those of machines do where no other says less."""
+_IN_ALL = ("n", "ntasks")
+"""Options of srun and sbatch that say how many tasks there are."""
+_EACH = ("ntasks_per_node", "N", "nodes")
+"""Those that make several of a number above 1, where that is not said."""
 
 
 def has_tasks(command: Command, scheduler: Mapping[str, Word]) -> bool:
     """Whether `srun` starts a command as several tasks, by its own options or those of the job, and a launcher does not."""
+    return counts_several(command, scheduler) and not any(launches([command]))
+
+
+def counts_several(command: Command, scheduler: Mapping[str, Word]) -> bool:
+    """Whether `srun` starts a command as several tasks, by its own options or those of the job."""
     words = command.words
-    if not words or words[0].text != "srun" or any(launches([command])):
+    if not words or words[0].text != "srun":
         return False
     options = {
         option.name: option.value
@@ -145,10 +184,9 @@ def has_tasks(command: Command, scheduler: Mapping[str, Word]) -> bool:
         for option, _ in (_option(words, at, frozenset()),)
     }
     given = {name: word.text for name, word in scheduler.items()} | options
-    tasks = [given[name] for name, counts in _TASKS.items() if counts and name in given]
-    if tasks:
-        return any(_is_above_one(each) for each in tasks)
-    return any(_is_above_one(given.get(name)) for name in _TASKS)
+    return any(_is_above_one(given.get(name)) for name in _IN_ALL) or (
+        given.keys().isdisjoint(_IN_ALL) and any(_is_above_one(given.get(name)) for name in _EACH)
+    )
 
 
 def _is_above_one(number: str | None) -> bool:
@@ -285,10 +323,10 @@ def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Op
     if equals:
         return Option(name, value, word.place, word.sure, written), 1
     if name in flags or at + 1 >= len(words):
-        return Option(name, None, word.place, word.sure, written), 1
+        return Option(name, None, word.place, word.sure, written, at + 1 >= len(words)), 1
     following = words[at + 1]
-    if following.text is not None and following.text.startswith("--"):
-        return Option(name, None, word.place, word.sure, written), 1
+    if (following.text or following.option).startswith("--"):
+        return Option(name, None, word.place, word.sure, written, bare=True), 1
     place = _from(word.place, following.place)
     return Option(name, following.text, place, following.sure, written), 2
 

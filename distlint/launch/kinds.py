@@ -60,7 +60,9 @@ _WORDS: Final = {
     Kind.YAML: re.compile(rb"distributed_type|compute_environment"),
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
     # Several GPUs that are named are several processes, or were meant to be.
-    Kind.SHELL: re.compile(_LAUNCHES.pattern + rb"|\bsrun[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,"),
+    Kind.SHELL: re.compile(
+        _LAUNCHES.pattern + rb"|\b(?:srun|mpirun)[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,"
+    ),
     Kind.DOCKERFILE: re.compile(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
         rb"|nvidia/pytorch:2[0-2]\."
@@ -72,7 +74,7 @@ _WORDS: Final = {
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
         rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
-        rb"|\bbash[ \t]+\S*/\w*dist\w*\.sh\b"
+        rb"|\bbash[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
     ),
     Kind.REQUIREMENTS: re.compile(
         rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
@@ -134,6 +136,11 @@ def kind_of(name: str) -> Kind | None:
         return _NAMES[base]
     stem, dot, suffix = base.rpartition(".")
     return _SUFFIXES.get(f".{suffix}") if dot and stem else None
+
+
+def is_readme(path: str) -> bool:
+    """Whether a file is a README: other pages may tell of other projects."""
+    return path.rpartition("/")[2].upper().startswith("README")
 
 
 def is_data(name: str, size: int) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from distlint.columns import split_lines
@@ -219,6 +220,11 @@ class LaunchFiles:
         meant = _meant(path, beside)
         return any(each.launches and each.path in meant for each in self.scripts)
 
+    def script_called(self, path: str, beside: str) -> str:
+        """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""
+        scripts = {each.path for each in self.scripts if not each.told}
+        return next((each for each in _meant(path, beside) if each in scripts), "")
+
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
         """Every launch, with the script that it stands in; those that a page tells, too, where `told`."""
         for script in self.scripts:
@@ -274,6 +280,20 @@ class LaunchFiles:
             for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ())
             if self._is_called(path, text, script, known)
         ]
+
+    def starting_elsewhere(self, path: str) -> Iterator[tuple[Script, Launch]]:
+        """The launches by a path on another machine, of which the Python file `path` alone has the end: folder and name.
+
+        SkyThought 0d190f1 skythought/train/LLaMA-Factory/single_node.sh:9: `/lustre/…/LLaMA-Factory/src/train.py`.
+        """
+        name = posixpath.basename(path)
+        for script, launch, text in self._launches_by_name.get(name, ()):
+            if posixpath.isabs(text):
+                same = {each: _common_end(each, text) for each in self.names if each.endswith(name)}
+                longest = max(same.values(), default=0)
+                best = [each for each, parts in same.items() if parts == longest]
+                if longest > 1 and best == [path]:
+                    yield script, launch
 
     @cached_property
     def _launches_by_name(self) -> dict[str, list[tuple[Script, Launch, str]]]:
@@ -514,6 +534,12 @@ class LaunchFiles:
             return not launch.complete
         configuration = self.named(option.value, script.path, Format.ACCELERATE)
         return configuration is not None and _counts_several(configuration)
+
+
+def _common_end(path: str, other: str) -> int:
+    """How many parts two paths have in common, from the name of the file up."""
+    pairs = zip(reversed(path.split("/")), reversed(other.split("/")), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _folder_of(path: str) -> str:

@@ -80,6 +80,9 @@ _MODELS_OR_DATA: Final = re.compile(
 _CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
 
+_CAPITALIZED: Final = re.compile(r"\b[A-Z]\w*[a-z]\w*")
+"""What is called as classes are."""
+
 
 @dataclass(slots=True)
 class Entry:
@@ -282,6 +285,12 @@ def classes(entry: Entry) -> list[list[Any]]:
     """The classes of a parsed module, each with the last names of its bases."""
     tree = entry.parse()
     return [] if tree is None else [[c.name, [*map(last_name, c.bases)]] for c in _classes(tree)]
+
+
+def parsed_classes(entry: Entry) -> list[str]:
+    """What may be the dataclasses of whose fields a file makes options: `HfArgumentParser(_TRAIN_ARGS)`."""
+    text = entry.read()
+    return sorted(set(_CAPITALIZED.findall(text))) if "HfArgumentParser(" in text else []
 
 
 def annotated_classes(entry: Entry) -> list[str]:

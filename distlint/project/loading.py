@@ -32,6 +32,7 @@ from distlint.project.entries import (
     downloads,
     imports_by_name,
     imports_of,
+    parsed_classes,
     read_bytes,
     reason_of,
     serves_training,
@@ -278,6 +279,8 @@ def _loaded(
         (name for entry in found.launch for name in entry.ask(classes_of_configuration)),
     )
     for entry in _bases(entries, imports):
+        loaded[entry.file.path] = entry
+    for entry in _dataclasses(entries, imports):
         loaded[entry.file.path] = entry
     for entry in _reexports(entries, imports):
         loaded[entry.file.path] = entry
@@ -530,6 +533,32 @@ def _bases(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
         if not wave:
             break
         defined |= {name for entry in wave for name, _ in entry.ask(classes)}
+    return taken
+
+
+def _dataclasses(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
+    """Files without a literal whose dataclasses are the options of a parsed one, and those that these derive from.
+
+    LLaMA-Factory's hparams/model_args.py, of which hparams/parser.py makes a parser.
+    """
+    by_module = {imports.name(entry.file.path): entry for entry in entries}
+    wanted = {entry.file.path: entry.ask(parsed_classes) for entry in entries if entry.analysed}
+    wave = [entry for entry in entries if wanted.get(entry.file.path)]
+    taken: list[Entry] = []
+    for _ in range(WAVES):
+        modules = {
+            module
+            for entry in wave
+            for module, _, name in (d.rpartition(".") for d in _imported_names(entry, imports))
+            if name in wanted[entry.file.path]
+        }
+        wave = [by_module[each] for each in sorted(modules & by_module.keys())]
+        wave = [entry for entry in wave if not entry.analysed and _take(entry)]
+        wanted = {
+            entry.file.path: [base for _, own in entry.ask(classes) for base in own]
+            for entry in wave
+        }
+        taken += wave
     return taken
 
 

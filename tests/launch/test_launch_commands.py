@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import pytest
 from accelerate.commands.launch import launch_command_parser
 from torch.distributed.run import get_args_parser
+from transformers import HfArgumentParser, Seq2SeqTrainingArguments, TrainingArguments
 
 from distlint.hardware.memory.optimizers import OPTIMIZERS
 from distlint.hardware.memory.strategies import ELEMENT_BYTES, Engine, Precision
 from distlint.knowledge.configuration.launchers import DDP_BYTES, LAUNCHERS, Launcher, Row
+from distlint.knowledge.configuration.training_arguments import FIELDS
 
 
 def row(launcher: Launcher) -> Row:
@@ -43,9 +46,27 @@ def test_options_without_a_value(launcher: Launcher, parser: argparse.ArgumentPa
     }
     assert not takes_value & row(launcher).flags
     assert {*row(launcher).processes, row(launcher).machines} <= takes_value
+    assert takes_value <= row(launcher).others
 
 
 def test_the_bytes_of_ddp_are_those_of_the_plan() -> None:
     each = ELEMENT_BYTES[Engine.TORCH, Precision.MIXED]
     adam = OPTIMIZERS["adam"].per_parameter(each.state)
     assert each.weights + each.gradients + each.master + adam == DDP_BYTES
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("transformers.TrainingArguments", TrainingArguments),
+        ("transformers.Seq2SeqTrainingArguments", Seq2SeqTrainingArguments),
+    ],
+)
+def test_fields_of_training_arguments(name: str, made: Any) -> None:
+    values, others = FIELDS[name]
+    for action in HfArgumentParser(made)._actions:
+        names = {each.lstrip("-").replace("-", "_") for each in action.option_strings}
+        if action.nargs is None:
+            assert names & (values | others)
+        elif action.nargs != 0:
+            assert names & others

@@ -2,7 +2,8 @@
 
 Read in torch 2.13.0 (distributed/run.py, distributed/launch.py), accelerate 1.15.0 (commands/launch.py,
 launch_command_parser) and deepspeed 0.19.8 (launcher/runner.py). tests/launch/test_launch_commands.py compares the
-first two with what is installed. Options are compared with `_` for `-`, as all three take both.
+first two with what is installed. Options are compared with `_` for `-`, as the first two take both. Options that are gone
+by then are those of accelerate 0.5.1 to 1.10.1, torch 1.8 and EleutherAI's DeeperSpeed 65d9f99.
 """
 
 from __future__ import annotations
@@ -29,21 +30,74 @@ class Row:
         program: the name of its command, and the words that must follow; empty where it has none.
         module: the module that `python -m` starts.
         flags: the options without a value.
+        others: those of any version that take one, or none any more.
         processes: the option that says how many processes it starts, on each machine or (accelerate) in all.
         machines: the option that says how many machines there are.
+        hyphens: whether it takes `-` for `_` in names.
     """
 
     launcher: Launcher
     program: tuple[str, ...]
     module: str
     flags: frozenset[str]
+    others: frozenset[str]
     processes: tuple[str, ...]
     machines: str
+    hyphens: bool = True
 
 
 _TORCHRUN_FLAGS = frozenset(
     {"standalone", "m", "module", "no_python", "run_path", "virtual_local_rank", "h", "help"}
 )
+
+_TORCHRUN_VALUES = """
+    duplicate_stderr_filters duplicate_stdout_filters event_log_handler local_addr
+    local_ranks_filter log_dir logdir logs_specs master_addr master_port max_restarts
+    monitor_interval nnodes node_rank nproc_per_node numa_binding r rdzv_backend rdzv_conf
+    rdzv_endpoint rdzv_id redirects role shutdown_timeout signals_to_handle start_method t tee
+"""
+_ACCELERATE_VALUES = """
+    aws_access_key_id aws_secret_access_key config_file deepspeed_config_file
+    deepspeed_exclusion_filter deepspeed_fields_from_accelerate_config deepspeed_hostfile
+    deepspeed_inclusion_filter deepspeed_moe_layer_cls_names deepspeed_multinode_launcher
+    dynamo_backend dynamo_mode env fp8_amax_compute_algo fp8_amax_history_len fp8_backend
+    fp8_enable_fsdp_float8_all_gather fp8_format fp8_interval fp8_margin fp8_opt_level
+    fp8_override_linear_precision fp8_pad_inner_dim fsdp_activation_checkpointing
+    fsdp_activation_checkpointing_offload fsdp_auto_wrap_policy fsdp_backward_prefetch
+    fsdp_backward_prefetch_policy fsdp_cpu_ram_efficient_loading fsdp_forward_prefetch
+    fsdp_min_num_params fsdp_offload_params fsdp_reshard_after_forward fsdp_sharding_strategy
+    fsdp_state_dict_type fsdp_sync_module_states fsdp_transformer_layer_cls_to_wrap
+    fsdp_use_orig_params fsdp_version gpu_ids gradient_accumulation_steps gradient_clipping
+    log_dir machine_rank main_process_ip main_process_port main_training_function max_restarts
+    megatron_lm_attention_backend megatron_lm_attention_dropout
+    megatron_lm_attention_softmax_in_fp32 megatron_lm_calculate_per_token_loss
+    megatron_lm_context_parallel_size megatron_lm_decoder_last_pipeline_num_layers
+    megatron_lm_eod_mask_loss megatron_lm_expert_model_parallel_size
+    megatron_lm_expert_tensor_parallel_size megatron_lm_gradient_clipping
+    megatron_lm_hidden_dropout megatron_lm_no_load_optim megatron_lm_no_save_optim
+    megatron_lm_num_micro_batches megatron_lm_optimizer_cpu_offload
+    megatron_lm_overlap_cpu_optimizer_d2h_h2d megatron_lm_pp_degree
+    megatron_lm_recompute_activations megatron_lm_recompute_granularity
+    megatron_lm_recompute_method megatron_lm_recompute_num_layers
+    megatron_lm_sequence_parallelism megatron_lm_tp_degree megatron_lm_use_custom_fsdp
+    megatron_lm_use_distributed_optimizer megatron_lm_use_precision_aware_optimizer
+    megatron_lm_use_rotary_position_embeddings min_num_params mixed_precision monitor_interval
+    mpirun_ccl mpirun_hostfile num_cpu_threads_per_process num_machines num_processes
+    offload_optimizer_device offload_optimizer_nvme_path offload_param_device
+    offload_param_nvme_path offload_params parallelism_config_cp_backend
+    parallelism_config_cp_comm_strategy parallelism_config_cp_size
+    parallelism_config_dp_replicate_size parallelism_config_dp_shard_size
+    parallelism_config_sp_attn_implementation parallelism_config_sp_backend
+    parallelism_config_sp_seq_length parallelism_config_sp_seq_length_is_variable
+    parallelism_config_sp_size parallelism_config_tp_size rdzv_backend rdzv_conf role
+    sharding_strategy t tee tp_size transformer_layer_cls_to_wrap vm zero3_init_flag
+    zero3_save_16bit_model zero_stage ipex mps use_tp use_ipex
+"""
+_DEEPSPEED_VALUES = """
+    H hostfile i include e exclude num_nodes num_gpus num_accelerators master_port master_addr
+    node_rank launcher launcher_args enable_each_rank_log autotuning bind_core_list ssh_port
+    venv_script log_level min_elastic_nodes max_elastic_nodes comment account
+"""
 
 LAUNCHERS: tuple[Row, ...] = (
     Row(
@@ -51,6 +105,7 @@ LAUNCHERS: tuple[Row, ...] = (
         ("torchrun",),
         "torch.distributed.run",
         _TORCHRUN_FLAGS,
+        frozenset(_TORCHRUN_VALUES.split()),
         ("nproc_per_node",),
         "nnodes",
     ),
@@ -59,6 +114,7 @@ LAUNCHERS: tuple[Row, ...] = (
         (),
         "torch.distributed.launch",
         _TORCHRUN_FLAGS | {"use_env"},
+        frozenset(_TORCHRUN_VALUES.split()),
         ("nproc_per_node",),
         "nnodes",
     ),
@@ -99,6 +155,7 @@ LAUNCHERS: tuple[Row, ...] = (
                 "cpu_bind",
             }
         ),
+        frozenset(_ACCELERATE_VALUES.split()),
         ("num_processes",),
         "num_machines",
     ),
@@ -116,14 +173,17 @@ LAUNCHERS: tuple[Row, ...] = (
                 "force_multi",
                 "save_pid",
                 "bind_cores_to_rank",
+                "elastic_training",
                 "quiet",
                 "q",
                 "h",
                 "help",
             }
         ),
+        frozenset(_DEEPSPEED_VALUES.split()),
         ("num_gpus", "num_accelerators"),
         "num_nodes",
+        hyphens=False,
     ),
 )
 

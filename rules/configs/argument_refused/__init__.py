@@ -1,9 +1,12 @@
-"""A launch passes an argument that its script refuses.
+"""A launch passes an argument that its script refuses, or the launcher itself.
 
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
 that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
-where a number is wanted.
+where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too. So do options in front of the
+script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), and options
+that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
+not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.
 
 ## Why it is bad
 `argparse` ends every rank as it starts. The script has changed since the launch was written, and whoever follows it has to
@@ -13,6 +16,8 @@ find out what is meant now.
 - `error: unrecognized arguments: --...`
 - `error: argument --...: invalid choice: '...'`
 - `error: argument --...: invalid int value: '0,1,2,3'`
+- `error: argument --...: expected one argument`
+- `ValueError: Some specified arguments are not used by the HfArgumentParser`
 - `ChildFailedError`
 
 ## Example
@@ -36,64 +41,132 @@ Shown only: whether the launch is meant to change or the script, a person has to
 
 ## Known limits
 The parser is to be the only one of its file, and all of its arguments are to be added in one function, each under a name
-that is written out. Silent where it is handed on, has subparsers, or reads known arguments alone; and for pages other than
-a README, but of scripts that lie beside them. Options without a name behind `--` do not count.
+that is written out; `HfArgumentParser` has an option for each field of its dataclasses, where all of these are known. Of
+transformers' own TrainingArguments, those of any version count. Silent where a parser is handed on, has subparsers, or
+reads known arguments alone; and for pages other than a README, but of scripts that lie beside them. Options without a name
+behind `--` do not count. A script that reads another (`source`) may get variables from it.
 
 Not proven: no rank starts.
 
 ## References
 - CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
+- transformers 5.23.0, hf_argparser.py: `_parse_dataclass_field`, `parse_args_into_dataclasses`
 - Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
 """
 
 from __future__ import annotations
 
+import ast
 import posixpath
+import re
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
-from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.absent import enters
-from distlint.launch.commands import Launch
-from distlint.launch.project import Script
+from distlint.launch.commands import Launch, Option
+from distlint.launch.counted import miscounted
+from distlint.launch.kinds import is_readme
+from distlint.launch.project import LaunchFiles, Script
+from distlint.launch.unset import unset
 from distlint.rule import Status
 
-from .parsers import parser_of
+from .dataclass_options import dataclass_parser_of
+from .parsers import Parser, parser_of
 
 CODE = "DL817"
 NAME = "argument-refused"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"_mp_fn(",)
+"""What transformers' xla_spawn.py calls: a script with nothing but it and a call, as LLaMA-Factory's src/train.py, holds no
+other word of distributed code."""
 
 _SHOWN = 4
+_ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
 
 def check(model: Model) -> Iterator[Finding]:
     """The place where a script's arguments are parsed, where launches pass what it does not take."""
+    files = model.program.modules.values()
+    if not any("ArgumentParser(" in each.source.text for each in files):
+        return
+    refused: dict[ast.Call, list[tuple[str, Place]]] = {}
+    homes: dict[ast.Call, Module] = {}
     for module in model.modules:
-        if "ArgumentParser(" not in module.source.text:
-            continue
-        started = [
-            each for each in model.launch.starting(module.path) if _is_of_it(model, module, *each)
-        ]
-        parser = parser_of(model, module) if started else None
-        if parser is None:
-            continue
-        refused = [
-            (why, option.place)
-            for _, launch in started
-            for option in launch.arguments.values()
-            if (why := parser.refuses(option)) is not None
-        ]
-        if refused:
-            (why, _), advice = refused[0], "Change the launch, or what the script declares"
-            text = f"A launch of this script ends on every rank with {why}. {advice}."
-            places = [Related(at, "given here") for _, at in refused[:_SHOWN]]
+        started = [each for each in _starts(model, module) if _is_of_it(model, module, *each)]
+        parser = _parser_of(model, module) if started else None
+        if parser is not None:
+            homes[parser.parsing] = parser.module
+            refused.setdefault(parser.parsing, []).extend(
+                (why, option.place)
+                for script, launch in started
+                for option in launch.arguments.values()
+                if (why := parser.refuses(option)) is not None
+                and not (option.bare and _may_be_filled_in(script, option))
+            )
+    advice = "Change the launch, or what the script declares"
+    for parsing, found in refused.items():
+        if found:
+            text = f"A launch of this script ends on every rank with {found[0][0]}. {advice}."
+            places = [Related(at, "given here") for _, at in found[:_SHOWN]]
             fix = Fix(Applicability.DISPLAY, advice)
-            place = place_of(module, parser.parsing)
+            place = place_of(homes[parsing], parsing)
             yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
+
+
+def _starts(model: Model, module: Module) -> list[tuple[Script, Launch]]:
+    """The launches that start a script, and none that is nearer to them under that name.
+
+    ProphetNet 5cf70eb JGR/warmup-generator/run_train.sh:2 starts the `run_train.py` beside it, not the one above.
+    """
+    path, files = module.path, model.launch
+    sure = [launch for _, launch in files.surely_starting(path)]
+    named = [each for each in files.starting(path) if any(each[1] is launch for launch in sure)]
+    return [*named, *files.starting_elsewhere(path)]
+
+
+def _may_be_filled_in(script: Script, option: Option) -> bool:
+    """Whether something stands behind an option all the same: a variable that the script leaves empty."""
+    return (
+        re.search(rf"{re.escape(option.written)}[\s\\]*(?:$|--)", script.text, re.MULTILINE) is None
+    )
+
+
+def _parser_of(model: Model, module: Module) -> Parser | None:
+    if _ARGPARSE.search(module.source.text):
+        return parser_of(model, module)
+    return dataclass_parser_of(model, module)
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """The options in front of the program that the launcher does not have, and those whose variable nothing sets."""
+    for script, launch in files.launches(told=True):
+        for option, meant in launch.refused() if _is_followed(script) else ():
+            happens = (
+                f"`{launch.launcher.value}` has no option `{option.written}`: it ends with `unrecognized arguments`, and "
+                "no rank starts"
+            )
+            yield _in_launch(happens, f"Write `{meant}`", option.place)
+    for script in files.scripts:
+        for name, near, place in unset(files, script):
+            happens = f"every rank starts without this value: nothing sets `${name}`, and `{near}` is set and not used"
+            yield _in_launch(happens, f"Write `${near}`", place)
+    for name, number, place, counted in miscounted(files):
+        happens = f"`{name}` exits where it is given {number} argument{'s' * (number != 1)}, and no rank starts"
+        yield _in_launch(
+            happens, "Give it as many as it wants", place, Related(counted, "counted here")
+        )
+
+
+def _in_launch(happens: str, advice: str, place: Place, *related: Related) -> Finding:
+    fix = Fix(Applicability.DISPLAY, advice)
+    return Finding(CODE, NAME, SEVERITY, f"{happens}. {advice}.", place, related, fix)
+
+
+def _is_followed(script: Script) -> bool:
+    return not script.told or is_readme(script.path)
 
 
 def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> bool:
@@ -105,7 +178,6 @@ def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> b
     name, folder = posixpath.basename(written), posixpath.dirname(script.path)
     beside = name == written and posixpath.join(folder, name) == module.path
     same = [m for m in model.modules if posixpath.basename(m.path) == name]
-    page = posixpath.basename(script.path)
-    return (not script.told or beside or page.upper().startswith("README")) and (
-        len(same) == 1 or not any(enters(script))
+    return (_is_followed(script) or beside) and (
+        len(same) == 1 or posixpath.isabs(written) or not any(enters(script))
     )

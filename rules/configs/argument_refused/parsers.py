@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TAKES_MORE = re.compile(r"parse_known_args|add_subparsers|parse_intermixed|sys\.argv|REMAINDER")
 """What reads arguments that no `add_argument` names."""
 _NAME = re.compile(r"--[A-Za-z][\w-]+")
-_PLAIN = frozenset({"description", "prog", "usage", "epilog", "formatter_class", "add_help"})
+PLAIN = frozenset({"description", "prog", "usage", "epilog", "formatter_class", "add_help"})
 """Keywords of a parser that leave alone what it takes."""
 _OF_PARSER = frozenset(
     {"add_argument", "add_argument_group", "add_mutually_exclusive_group", "set_defaults"}
@@ -34,6 +34,12 @@ class Parser:
 
     options: dict[str, dict[str, ast.expr]]
     parsing: ast.Call
+    module: Module
+    """Where it is."""
+    strict: bool = True
+    """Whether an option that nobody declares ends the program."""
+    unknown: str = "unrecognized arguments: {}"
+    """What it says of such an option."""
 
     def refuses(self, option: Option) -> str | None:
         """What argparse says of an option, and what to write; None where it takes it, or that is not known.
@@ -44,14 +50,16 @@ class Parser:
         if not _NAME.fullmatch(name) or not option.sure:
             return None
         if name not in self.options:
-            if any(each.startswith(name) for each in self.options):
+            if not self.strict or any(each.startswith(name) for each in self.options):
                 return None
             alike = [e for e in self.options if e.replace("-", "_") == name.replace("-", "_")]
             meant = f", which is declared as `{alike[0]}`" if alike else ""
-            return f"`unrecognized arguments: {name}`{meant}"
+            return f"`{self.unknown.format(name)}`{meant}"
         given, value = self.options[name], option.value
-        if value is None or "nargs" in given or "action" in given:
+        if "nargs" in given or "action" in given:
             return None
+        if value is None:
+            return f"`argument {name}: expected one argument`" if option.bare else None
         match given.get("choices"):
             case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
                 known = [each.value for each in elts if isinstance(each, ast.Constant)]
@@ -83,12 +91,12 @@ def parser_of(model: Model, module: Module) -> Parser | None:
                     model.program.resolve_dotted(module, dotted_name(func))
                     == "argparse.ArgumentParser"
                 ):
-                    plain = all(keyword.arg in _PLAIN for keyword in made.keywords)
-                    return _read(function, name) if plain else None
+                    plain = all(keyword.arg in PLAIN for keyword in made.keywords)
+                    return _read(module, function, name) if plain else None
     return None
 
 
-def _read(function: Function, name: str) -> Parser | None:
+def _read(module: Module, function: Function, name: str) -> Parser | None:
     nodes = list(own_nodes(function))
     methods = {
         id(node.value): node.attr
@@ -99,11 +107,11 @@ def _read(function: Function, name: str) -> Parser | None:
         read = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
         if read and methods.get(id(node)) not in _OF_PARSER:
             return None
-    parsing = list(_calls(nodes, "parse_args"))
+    parsing = list(calls_of(nodes, "parse_args"))
     if len(parsing) != 1 or parsing[0].args or parsing[0].keywords:
         return None
     options: dict[str, dict[str, ast.expr]] = {"--help": {"action": parsing[0]}}
-    for call in _calls(nodes, "add_argument"):
+    for call in calls_of(nodes, "add_argument"):
         given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         if len(given) < len(call.keywords) or not call.args:
             return None
@@ -111,10 +119,10 @@ def _read(function: Function, name: str) -> Parser | None:
             if not isinstance(each, ast.Constant) or not isinstance(each.value, str):
                 return None
             options[each.value] = given
-    return Parser(options, parsing[0])
+    return Parser(options, parsing[0], module)
 
 
-def _calls(nodes: list[ast.AST], method: str) -> Iterator[ast.Call]:
+def calls_of(nodes: list[ast.AST], method: str) -> Iterator[ast.Call]:
     for node in nodes:
         if (
             isinstance(node, ast.Call)

@@ -5,7 +5,8 @@ Finds launches in shell scripts and READMEs whose program, or whose configuratio
 `--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
 in is there and holds files of the kind; shell scripts that a page starts, and that are not beside the script of launches
 in the same folder that it starts as well; `python` in the program's place (`torchrun python train.py`); a bare
-`--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); launches by `torchrun` that name no program,
+`--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
+scripts start the same one below the project's own; launches by `torchrun` that name no program,
 as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
@@ -58,9 +59,11 @@ from distlint.launch.absent import (
     missing,
     missing_beside,
     missing_modules,
+    missing_packages,
     missing_scripts,
 )
 from distlint.launch.commands import Launch
+from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
 
@@ -76,6 +79,7 @@ _SHOWN = 5
 _INTERPRETERS = frozenset({"python", "python3"})
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
+_PACKAGE = "The project has no package of `{}`: Python ends, and no rank starts"
 _MODULE = "The project has no module `{}`: Python ends, and no rank starts"
 
 
@@ -85,6 +89,8 @@ class _Missing:
     place: Place
     reported: bool
     happens: str = _FILE
+    meant: str = ""
+    """What is there under that name, where more is known than the name."""
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
@@ -97,7 +103,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for group in groups.values():
         group.sort(key=lambda each: not each.reported)
         first, *more = group
-        elsewhere = _elsewhere(files, first.name)
+        elsewhere = first.meant or _elsewhere(files, first.name)
         advice = f"Name `{elsewhere}`" if elsewhere else "Name a file that is there"
         if first.happens is _MODULE:
             advice = "Start with `torchrun`"
@@ -161,7 +167,7 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
 
 def _is_followed(script: Script) -> bool:
     """Whether commands are of this project: other pages than a README may tell of another."""
-    return not script.told or posixpath.basename(script.path).upper().startswith("README")
+    return not script.told or is_readme(script.path)
 
 
 def _is_of_option(script: Script, launch: Launch) -> bool:
@@ -184,6 +190,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
         else:
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
+    for script, module, meant, place in missing_packages(files):
+        yield _Missing(module, place, script.reported, _PACKAGE, meant)
 
 
 def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:

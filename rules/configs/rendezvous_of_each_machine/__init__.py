@@ -4,7 +4,8 @@
 Finds, in shell scripts, a launch on several machines that is numbered by the machine it runs on
 (`--node_rank=$SLURM_NODEID`), with a port that the script draws at random: `$RANDOM`, `shuf`, the process's number `$$`;
 a launch by `torchrun --nnodes=2` that is told no address to meet at, this machine's own, or not which of the machines it
-is on; one by `srun torchrun` in a job of several machines that is told no number of machines; and a program that counts
+is on; a number of the machine that the batch script puts into the command of `srun` (`srun … --node_rank=$SLURM_NODEID`),
+which is 0 there, for all machines; one by `srun torchrun` in a job of several machines that is told no number of machines; and a program that counts
 its machines itself (`--num_shards 2`, `--num-machines 2`) and is told to meet at `tcp://localhost`.
 
 ## Why it is bad
@@ -56,7 +57,8 @@ from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
 from distlint.rule import Status
 
-from .places import ITSELF, Why, has_no_place, meets_itself
+from .expanded import expanded_once
+from .places import ITSELF, Why, has_no_place, meets_itself, put_in_once
 
 CODE = "DL810"
 NAME = "rendezvous-of-each-machine"
@@ -80,6 +82,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for script in files.scripts:
         if script.told:
             continue
+        for number, place in expanded_once(script):
+            yield _nowhere(put_in_once(number), place)
         for launch in script.launches:
             if (why := has_no_place(script, launch)) is not None:
                 yield _nowhere(why, launch.place)

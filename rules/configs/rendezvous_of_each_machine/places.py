@@ -43,6 +43,16 @@ ITSELF = Why(
 )
 """Of programs that start their own processes."""
 
+
+def put_in_once(number: str) -> Why:
+    """Of a number that `srun` hands to all machines."""
+    return Why(
+        f"the batch script itself puts in `${number}`, which is 0 on its machine: all machines start as the first one, and "
+        "wait for the others",
+        f"Leave it to each task: `srun bash -c '… ${number} …'`",
+    )
+
+
 _HERE = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1|::1|\[::1\])(?::\d+)?")
 _HANDED_ON = re.compile(r"\$\{?(?:[@*\d]|\w*(?:arg|opt|extra)\w*)", re.IGNORECASE)
 """What may hold options that come behind those which are written out."""

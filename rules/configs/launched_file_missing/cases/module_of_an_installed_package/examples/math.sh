@@ -1,0 +1,1 @@
+python3 -m ours.cli.tune_agents --agents 2
