@@ -20,6 +20,7 @@ from functools import cached_property
 from distlint.analysis.live.joint_entry import JointEntry, evidence
 from distlint.analysis.live.processes import is_behind_one, is_of_tests
 from distlint.analysis.live.program import LiveProgram
+from distlint.analysis.live.several import asks_for_several
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.linked import importers
@@ -155,14 +156,16 @@ class Model(LiveProgram):
 
     def is_launched(self, path: str) -> bool:
         """Whether a script, a page or a configuration beside the code starts a file, or what imports it, on several
-        processes.
+        processes, or a number in one of these does: `Trainer(devices=2)`.
 
         Of 109 findings on files that all ranks write, whose evidence was code that works on one process, too (a
         barrier, a wrap, a hook), and whose scripts no launch names, 34 were true; of 64 with a launch, 50
         (docs/precision.md).
         """
         return any(
-            self._is_launched(each) or self.launch.on_several(each.source.path)
+            asks_for_several(each)
+            or self._is_launched(each)
+            or self.launch.on_several(each.source.path)
             for module in self.modules
             if module.path == path
             for each in importers(self.program, module)

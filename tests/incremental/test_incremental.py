@@ -106,7 +106,7 @@ def test_how_code_is_launched_matters_where_a_rule_asks(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("plain.py").write_text(
-        "import torch.distributed as dist\n\ndef meet():\n    if dist.get_rank() == 0:\n        dist.barrier()\n",
+        "import torch.distributed as dist\n\ndef meet():\n    dist.barrier()\n",
         encoding="utf-8",
     )
     asking = (

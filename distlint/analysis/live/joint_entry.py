@@ -214,6 +214,15 @@ def joint_entries(
                 (function, family),
                 JointEntry("", begun.module, begun.node, True, starts=True, begun=begun),
             )
+    workers = {
+        worker
+        for f in {f for f, _ in groups}
+        for written in _workers(f)
+        if isinstance(worker := program.resolve_dotted(f.module, written), Function)
+    }
+    for group in groups:
+        if group[0] in workers:
+            started.setdefault(group, JointEntry("", group[0].module, group[0].node, True))
     # A test shows who comes to the function that holds it, not what is so in each that it calls: some
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
     _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])

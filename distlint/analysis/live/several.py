@@ -92,6 +92,35 @@ _MAKES_TRAINER: Final = re.compile(r"(?<!class )\b\w*Trainer\(")
 _LAUNCHED: Final = re.compile(
     r"local_rank|LOCAL_RANK|world_size|WORLD_SIZE|torchrun|accelerate|distributed|ddp\b|deepspeed|fsdp"
 )
+_NUMBERS: Final = {
+    "Trainer": ("devices", "gpus", "num_nodes"),
+    "Fabric": ("devices", "num_nodes"),
+    "ScalingConfig": ("num_workers",),
+    "notebook_launcher": ("num_processes", "num_nodes"),
+    "debug_launcher": ("num_processes",),
+}
+"""What starts the processes itself, with the arguments that say how many: Lightning 2.6.6 pytorch/trainer/trainer.py and
+fabric/fabric.py, ray train/ScalingConfig, accelerate 1.15.0 launchers.py."""
+
+
+@remembered
+def asks_for_several(module: Module) -> bool:
+    """Whether a file has several processes started by a number in it: `Trainer(devices=2)`."""
+    return any(
+        keyword.arg in _NUMBERS.get(last_name(node.func), ()) and _is_above_one(keyword.value)
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+    )
+
+
+def _is_above_one(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant(value=int() as number):
+            return number > 1
+        case ast.List(elts=[_, _, *_]):
+            return True
+    return False
 
 
 def trains_alone(site: CallSite) -> bool:

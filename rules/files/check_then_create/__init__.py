@@ -7,6 +7,9 @@ and other ranks do both; also a directory that they all create with no test and 
 A tree that all ranks copy is an error unless an option asks for it. What fails on all ranks but one (a folder without
 `exist_ok`, a removal, a move) and a download are warnings. So is a write behind the test where something shows that it does harm, as
 for DL301: the file is read, on the other arm or below, is large, or differs between the ranks. Information where nothing does.
+Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
+Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`.
 
 Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
 `wget -O`, `curl -o`, `gdown -O`, `unzip -d` and `tar -xC` make in a command counts like a write.

@@ -5,6 +5,9 @@ Reports a path that several ranks create or write and into which the clock, a ne
 number or `hash()` of a text goes; and such a path given as `output_dir` to training arguments. An error where
 ranks read what another one wrote (`load_best_model_at_end` of training arguments), or write the shards of one
 checkpoint; else a warning; information where all ranks make a folder, and nothing shows that more than one uses it.
+Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
+Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`.
 
 ## Why it is bad
 The ranks do not read the clock in the same second, and `hash()` of a text is salted in each process: they

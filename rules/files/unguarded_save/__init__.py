@@ -45,6 +45,9 @@ A warning where something shows the harm:
 An error where it is a checkpoint, in a file in which all ranks are seen to come. Information elsewhere: a configuration, the
 options, a list of scores that are the same on all ranks, a picture, a tokenizer, a README, of which nothing shows that ranks write
 other lines or that the run reads them.
+Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
+Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`.
 
 Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
 no finding, nor is the second split of a data set from one archive where the function, or all callers, ask for the other one
