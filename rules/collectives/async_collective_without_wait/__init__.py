@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 CODE = "DL109"
 NAME = "async-collective-without-wait"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 _POINT_TO_POINT = ("torch.distributed.isend", "torch.distributed.irecv")

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 CODE = "DL503"
 NAME = "hard-coded-device"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = (b"cuda.current_device()",)
 
 _CHOSEN = ("set_device", "CUDA_VISIBLE_DEVICES", "set_default_device", "cuda.device")

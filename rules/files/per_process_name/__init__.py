@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 CODE = "DL304"
 NAME = "per-process-name"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 _OWN = frozenset({"clock", "hash", "process", "random"})
