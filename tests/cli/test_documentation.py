@@ -89,7 +89,8 @@ def test_the_hooks_call_options_that_exist() -> None:
 
 def test_the_example_says_how_many_places_go_wrong(distlint: Program, tmp_path: Path) -> None:
     example = shutil.copy(ROOT / "examples/train.py", tmp_path)
-    result = distlint("check", "--preview", "--output-format", "json", str(example))
+    (tmp_path / "run.sh").write_text("accelerate launch --num_processes 2 train.py\n")
+    result = distlint("check", "--preview", "--output-format", "json", str(tmp_path))
     number = len(json.loads(result.out)["findings"])
     words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
     text = Path(example).read_text(encoding="utf-8")

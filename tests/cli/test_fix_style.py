@@ -139,6 +139,7 @@ def main(path):
 
 
 def test_what_an_accelerator_has(distlint: Program, tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("accelerate launch --num_processes 2 train.py\n")
     body = "    print(model.config)\n    accelerator.wait_for_everyone()\n"
     assert fixed(distlint, tmp_path, body, *NATIVE, head=ACCELERATE) == [
         "-    print(model.config)",
@@ -415,6 +416,7 @@ def test_rank_0_of_a_trainer_of_lightning(distlint: Program, tmp_path: Path) -> 
 def test_without_a_native_form_the_fix_is_shown_with_what_to_do(
     distlint: Program, tmp_path: Path
 ) -> None:
+    (tmp_path / "run.sh").write_text("torchrun --nproc_per_node 2 train.py\n")
     body = "    print(os.environ['LOCAL_RANK'])\n    torch.save(torch.rand(3), path)\n    dist.barrier(group=path)\n"
     assert fixed(distlint, tmp_path, body, *NATIVE) == []
     said = distlint("check", "--config", str(_native_settings(tmp_path))).out
@@ -504,6 +506,7 @@ def test_a_copy_of_the_runtime_says_nothing_of_the_project(
     """The copy speaks of FSDP, and would make `get_state_dict()` on rank 0 a defect of this project."""
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/__init__.py").write_text("")
+    (tmp_path / "run.sh").write_text("accelerate launch --num_processes 2 train.py\n")
     (tmp_path / "train.py").write_text(
         "import torch\n"
         "from accelerate import Accelerator\n\n\n"

@@ -37,7 +37,7 @@ from helper import keep, keep_sharded
 def train(model, loader, folder, sharded):
     for batch in loader:
         model(batch).mean().backward()
-    dist.barrier()
+    dist.init_process_group("nccl")
     if sharded:
         keep_sharded(model, os.path.join(folder, "model.pt"))
     else:
@@ -47,7 +47,7 @@ def train(model, loader, folder, sharded):
 LAST = """
 
 def last(model, folder):
-    dist.barrier()
+    dist.init_process_group("nccl")
     return keep(model.state_dict(), os.path.join(folder, "last.pt"))
 """
 """A call of all ranks whose result all of them read: no edit of the callers can take the place of the helper's."""
@@ -58,7 +58,7 @@ import torch.distributed as dist
 
 
 def finish(state, folder):
-    dist.barrier()
+    dist.init_process_group("nccl")
     torch.save(state, folder + "/model.pt")
 """
 

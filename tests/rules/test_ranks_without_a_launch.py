@@ -87,6 +87,35 @@ def test_what_begins_the_ranks_needs_no_launch(
     assert _found(code, STRONG[shown], tmp_path, capsys) in LOUD
 
 
+LIGHTNING = """\
+import argparse
+
+import torch
+from lightning.pytorch import Trainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpus", type=int, default=DEFAULT)
+args = parser.parse_args()
+
+
+def work(net, data):
+    Trainer(devices=args.gpus).fit(net, data)
+    torch.save(net.state_dict(), "last.pt")
+
+
+work(make(), rows())
+"""
+
+
+@pytest.mark.parametrize(("default", "found"), [("2", LOUD), ("None", (["info"],))])
+def test_the_default_of_an_option_is_a_number(
+    default: str, found: tuple[list[str], ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """InnerEye-DeepLearning, issue 622."""
+    files = {"train.py": LIGHTNING.replace("DEFAULT", default)}
+    assert severities_in("DL301", tmp_path, files, capsys) in found
+
+
 USES = """\
 import torch.distributed
 from work import work

@@ -105,9 +105,15 @@ fabric/fabric.py, ray train/ScalingConfig, accelerate 1.15.0 launchers.py."""
 
 @remembered
 def asks_for_several(module: Module) -> bool:
-    """Whether a file has several processes started by a number in it: `Trainer(devices=2)`."""
+    """Whether a file has several processes started by a number in it: `Trainer(devices=2)`, or the default of an option."""
+    defaults = {each.name: each.default for each in options_of(module) if each.default is not None}
     return any(
-        keyword.arg in _NUMBERS.get(last_name(node.func), ()) and _is_above_one(keyword.value)
+        keyword.arg in _NUMBERS.get(last_name(node.func), ())
+        and _is_above_one(
+            defaults.get(keyword.value.attr, keyword.value)
+            if isinstance(keyword.value, ast.Attribute)
+            else keyword.value
+        )
         for node in walk(module.source.tree)
         if isinstance(node, ast.Call)
         for keyword in node.keywords
