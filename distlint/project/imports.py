@@ -152,9 +152,18 @@ class Imports:
                     (home == root or not dots)
                     and self._find(home, dotted) is None
                     and _installs(home)
+                    and self._is_the_only(home, dotted.partition(".")[0])
                     and is_missing(home, dotted, self._top)
                 ):
                     yield each
+
+    def _is_the_only(self, home: str, package: str) -> bool:
+        """Whether no folder elsewhere has the name of a package, be it none itself.
+
+        Senna cddce26 llava/senna/train_senna_llava_multi_img.py:40 imports `llava.senna` from beside `llava_next/llava`.
+        """
+        own = os.path.join(home, package)
+        return all(each == own for each in self._inside if os.path.basename(each) == package)
 
     def _added_beside(self, folder: str, written: Iterable[Written]) -> Iterator[str]:
         """The folders that files beside a script add, which it imports for that: `import _init_paths`.

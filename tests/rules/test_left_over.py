@@ -175,6 +175,7 @@ if __name__ == "__main__":
         ("from whole.other.shapes import make", {"whole/other/a.py": ""}, "error"),
         ("from elsewhere.tools.shapes import make", {}, "error"),
         ("from whole.tools.shapes import make", {"more/whole/__init__.py": "", "more/setup.py": ""}, "error"),
+        ("from whole.tools.shapes import make", {"more/whole/tools/shapes.py": "def make(): ...\n"}, "error"),
     ],
 )  # fmt: skip
 def test_a_script_that_imports_what_its_package_does_not_have(
