@@ -310,7 +310,11 @@ class _Run:
         """The names of an answer that does not depend on how the code is launched, and of one that does."""
         entries, more = question.entries, question.more
         files = [(e.file.shown, e.facts.digest if e.facts else "", e.own) for e in entries]
-        links = [f"{e.module} {sorted((e.meant or {}).items())}" for e in entries if e.analysed]
+        links = [
+            f"{e.module} {sorted((e.meant or {}).items())} {e.lacking}"
+            for e in entries
+            if e.analysed
+        ]
         plain, launched = (
             run_key(self.engine, [*self.depends_on, each, *links], files)
             for each in (more, f"{more} {question.digests}")
@@ -625,6 +629,7 @@ def _findings_of_rules(
             entry.own,
             entry.meant,
             entry.chosen,
+            entry.lacking,
         )
         for entry in entries
         if entry.tree is not None

@@ -37,7 +37,7 @@ from distlint.analysis.questions.launched import (
     started_by,
     starts_ranks_in_fit,
 )
-from distlint.analysis.questions.leftover import is_left_over
+from distlint.analysis.questions.leftover import cannot_be_read, is_left_over
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
@@ -88,9 +88,10 @@ class Model(LiveProgram):
         return self.read_launch()
 
     def is_left_over(self, path: str, line: int) -> bool:
-        """Whether no program comes to a place: to its function, by an option that none sets, or with an old library."""
+        """Whether no program comes to a place: to its file or function, by an option that none sets, or with an old library."""
         return any(
-            is_left_over(self, module, line)
+            cannot_be_read(module)
+            or is_left_over(self, module, line)
             or is_for_unset_option(self, module, line)
             or self._is_for_old_version(module, line)
             for module in self.modules

@@ -470,6 +470,42 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         source="megatron-core 0.19.2 megatron/core/parallel_state.py:1731",
     ),
     RankFact(
+        "xfuser.core.distributed.is_pipeline_first_stage",
+        "group_rank",
+        source="xfuser 0.4.1 xfuser/core/distributed/parallel_state.py:105",
+    ),
+    RankFact(
+        "xfuser.core.distributed.is_pipeline_last_stage",
+        "group_rank",
+        source="xfuser 0.4.1 xfuser/core/distributed/parallel_state.py:110",
+    ),
+    RankFact(
+        "xfuser.core.distributed.is_dp_last_group",
+        "group_rank",
+        source="xfuser 0.4.1 xfuser/core/distributed/parallel_state.py:149",
+        # the last rank in each dimension but the data parallel one
+    ),
+    RankFact(
+        "xfuser.core.distributed.get_data_parallel_rank",
+        "group_rank",
+        source="xfuser 0.4.1 xfuser/core/distributed/parallel_state.py:144",
+    ),
+    RankFact(
+        "xfuser.core.distributed.get_sequence_parallel_rank",
+        "group_rank",
+        source="xfuser 0.4.1 xfuser/core/distributed/parallel_state.py:68",
+    ),
+    RankFact(
+        "xfuser.core.distributed.get_pipeline_parallel_rank",
+        "group_rank",
+        source="xfuser 0.4.1 xfuser/core/distributed/parallel_state.py:100",
+    ),
+    RankFact(
+        "xfuser.core.distributed.get_classifier_free_guidance_rank",
+        "group_rank",
+        source="xfuser 0.4.1 xfuser/core/distributed/parallel_state.py:128",
+    ),
+    RankFact(
         "megatron.core.parallel_state.get_tensor_model_parallel_world_size",
         "group_size",
         source="megatron-core 0.19.2 megatron/core/parallel_state.py:1950",

@@ -106,6 +106,8 @@ class Entry:
     meant: Mapping[Written, str] | None = None
     chosen: tuple[str, ...] = ()
     """What configurations have it make, by the names of this tree."""
+    lacking: tuple[Written, ...] = ()
+    """What it imports of packages of this tree that do not have it."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What is known of its content: lists, texts, numbers, by the question that they answer."""
     asked: bool = False

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from distlint.project.missing import is_missing
 from distlint.project.modules import (
     ROOT_MARKERS,
     is_package,
@@ -133,6 +134,36 @@ class Imports:
             if meaning is not None:
                 found[each] = meaning
         return found
+
+    def lacking(self, path: str, written: Iterable[Written]) -> Iterator[Written]:
+        """The imports of modules that the one package of this name does not have, and that nothing makes.
+
+        VeOmni d977449 tasks/deprecated_task/train_flux.py:45: `from veomni.utils.lora_utils import …`, which was removed.
+        """
+        folder = os.path.dirname(path)
+        root, inside = self._folders[folder]
+        for each in written:
+            dots, dotted, _ = each
+            if dots:
+                above = inside.split(".")[: len(inside.split(".")) - (dots - 1)]
+                dotted = ".".join([*above, dotted]) if dotted and all(above) else ""
+            match self._packages.get(dotted.partition(".")[0], ()):
+                case [home] if (
+                    (home == root or not dots)
+                    and self._find(home, dotted) is None
+                    and _installs(home)
+                    and self._is_the_only(home, dotted.partition(".")[0])
+                    and is_missing(home, dotted, self._top)
+                ):
+                    yield each
+
+    def _is_the_only(self, home: str, package: str) -> bool:
+        """Whether no folder elsewhere has the name of a package, be it none itself.
+
+        Senna cddce26 llava/senna/train_senna_llava_multi_img.py:40 imports `llava.senna` from beside `llava_next/llava`.
+        """
+        own = os.path.join(home, package)
+        return all(each == own for each in self._inside if os.path.basename(each) == package)
 
     def _added_beside(self, folder: str, written: Iterable[Written]) -> Iterator[str]:
         """The folders that files beside a script add, which it imports for that: `import _init_paths`.

@@ -656,8 +656,10 @@ def _imported_names(entry: Entry, imports: Imports) -> frozenset[str]:
     """The names of modules of the tree that the imports of a parsed file mention, and names in them."""
     if entry.meant is None:
         written, added, script = entry.ask(imports_of)
-        asked = ((level, module, name) for level, module, name in written)
+        asked = [(level, module, name) for level, module, name in written]
         entry.meant = imports.meant(entry.file.path, asked, added, script)
+        if not added:
+            entry.lacking = tuple(sorted(set(imports.lacking(entry.file.path, asked))))
         by_name: bool = bool(imports.configured) and entry.ask(imports_by_name)
         if by_name:
             chosen = imports.meant(entry.file.path, imports.configured, added, script)

@@ -246,6 +246,14 @@ def test_a_script_that_imports_what_asks_for_ranks() -> None:
         ("assert int(os.environ['WORLD_SIZE']) == 1", False),
         ("if world_size > 1: raise ValueError('one process only')", False),
         ("if world_size > 1: print('several')", True),
+        ("assert args.local_rank == -1, 'one process only'", False),
+        ("if args.local_rank != -1: raise ValueError('one process only')", False),
+        ("if args.rank >= 0: raise SystemExit", False),
+        ("assert args.local_rank != -1, 'start it with a launcher'", True),
+        ("if args.local_rank == -1: raise ValueError('start it with a launcher')", True),
+        ("assert args.local_rank >= 0", True),
+        ("assert args.tp.rank == -1", True),
+        ("assert args.local_rank == -1 or args.backend", True),
     ],
 )
 def test_a_program_that_ends_where_there_are_several(first: str, several: bool) -> None:
@@ -265,6 +273,49 @@ def test_a_program_that_ends_where_there_are_several(first: str, several: bool) 
             main()
         """
     assert ("convert" in entered("import os\n" + dedent(text))) is several
+
+
+SEARCH = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+
+def note(results):
+    torch.save(results, "results.pt")
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser().parse_args()
+    if options.local_rank != -1:
+        dist.init_process_group("gloo")
+    if options.search:
+        CHECK
+        for results in range(8):
+            note(results)
+    ELSE
+    if dist.is_initialized():
+        dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "other", "kept"),
+    [
+        ("assert options.local_rank == -1, 'on one process'", "", []),
+        ("if options.local_rank != -1: raise SystemExit('on one process')", "", []),
+        ("assert dist.get_world_size() == 1", "", []),
+        ("assert options.local_rank > -1, 'with a launcher'", "", ["warning"]),
+        ("assert options.local_rank == -1", "note(9)", ["warning"]),
+    ],
+)
+def test_a_function_that_is_called_below_a_check_alone(
+    check: str, other: str, kept: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # yolor 3ca250a train.py:614 calls utils/general.py's `print_mutation` below `assert opt.local_rank == -1`
+    text = SEARCH.replace("CHECK", check).replace("ELSE", other)
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == kept
 
 
 BRANCHES = """\

@@ -140,3 +140,58 @@ def test_no_edit_saves_a_part_of_a_model(
     """torchrec a48cef7 examples/bert4rec/bert4rec_main.py:407."""
     files = {"train.py": EMBEDS.format(library=library, kind=kind)}
     assert offers_in("DL301", tmp_path, files, capsys) == [("train.py", 11, applicability)]
+
+
+READING = """
+import torch
+import torch.distributed as dist
+{imports}
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    torch.save(torch.nn.Linear(2, 2).state_dict(), "all.pt")
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "beside", "severity"),
+    [
+        ("from whole.tools.shapes import make", {}, "info"),
+        ("import whole.tools.shapes", {}, "info"),
+        ("from whole.tools.sizes import make", {}, "error"),
+        ("from whole.tools import shapes", {}, "error"),
+        ("try:\n    from whole.tools.shapes import make\nexcept ImportError:\n    make = None", {}, "error"),
+        ("def later():\n    from whole.tools.shapes import make", {}, "error"),
+        ("from whole.tools.shapes import make", {"whole/tools/shapes.pyx": ""}, "error"),
+        ("from whole.tools.shapes import make", {"whole/tools/shapes/make.py": ""}, "error"),
+        ("from whole.tools.shapes import make", {".gitignore": "whole/**/shapes*\n"}, "error"),
+        ("from whole.tools.shapes import make", {".gitmodules": "path = whole/tools/shapes\n"}, "error"),
+        ("from whole.tools.shapes import make", {"setup.py": "Extension('whole.tools.shapes')"}, "error"),
+        ("from whole.tools.shapes import make", {"whole/__init__.py": "__path__ += []"}, "error"),
+        ("from whole.tools.shapes_pb2 import make", {}, "error"),
+        ("from whole._version import number", {}, "error"),
+        ("import sys\nsys.path.append('other')\nfrom whole.tools.shapes import make", {}, "error"),
+        ("from whole.other.shapes import make", {"whole/other/a.py": ""}, "error"),
+        ("from elsewhere.tools.shapes import make", {}, "error"),
+        ("from whole.tools.shapes import make", {"more/whole/__init__.py": "", "more/setup.py": ""}, "error"),
+        ("from whole.tools.shapes import make", {"more/whole/tools/shapes.py": "def make(): ...\n"}, "error"),
+    ],
+)  # fmt: skip
+def test_a_script_that_imports_what_its_package_does_not_have(
+    imports: str,
+    beside: dict[str, str],
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # VeOmni d977449 tasks/deprecated_task/train_flux.py:45
+    files = {
+        "setup.py": "",
+        "whole/__init__.py": "",
+        "whole/tools/__init__.py": "",
+        "whole/tools/sizes.py": "def make(): ...\n",
+        "tasks/train.py": READING.format(imports=imports),
+        **beside,
+    }
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

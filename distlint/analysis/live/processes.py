@@ -26,6 +26,7 @@ from distlint.analysis.program.linked import imported, imported_below
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
+    asks_if_missing,
     assignments,
     default_of,
     ends_process,
@@ -50,6 +51,7 @@ _MAY_BE_ALONE: Final = tuple(
         r"ParallelContext\(\s*1\b",
         r"assert [^\n]{1,60} == 1\b",
         r"assert not \w+\.distributed\b",
+        r"rank\W{0,4} (?:==|!=|>|>=|<) -?[01]\b",
         r"world_size\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"WORLD_SIZE\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"devices\s*=\s*(?:1\b|\[\w+\])",
@@ -93,6 +95,7 @@ _MARKED: Final = re.compile(r"mark\.world_size\(([^)]*)\)")
 """How the tests of composer and its like say on how many processes they run, and are chosen by in conftest.py."""
 _LIGHTNING: Final = frozenset({"Fabric", "Trainer"})
 """What starts as many processes as it has `devices`, and refuses another number that a launcher has started."""
+_RANKS: Final = frozenset({"rank", "local_rank", "global_rank", "LOCAL_RANK"})
 _IS_ONE: Final[dict[type[ast.cmpop], bool]] = {
     ast.Eq: True,
     ast.LtE: True,
@@ -133,6 +136,7 @@ def alone(program: Program) -> frozenset[Function]:
         found.add(function)
         found.update(_always_launching(program, function))
     near = [f for m in {f.module for f in found} for f in m.functions.values()]
+    near += [f for m in modules if _has_check(m) for f in _mentioned(program, m.body)]
     work = [*(f for f in near if f not in found and _only_alone(program, f, found)), *found]
     found.update(work)
     while work:
@@ -214,7 +218,7 @@ def _only_alone(program: Program, function: Function, found: set[Function]) -> b
     """Whether the program names a function, and only where one process runs it."""
     uses = [(user, use) for user, use in _uses(program, function) if user is not function]
     return bool(uses) and all(
-        user in found or _drives(user)
+        user in found or _drives(user) or is_behind_one(user, use.line)
         if use.called
         else _hands_to_one(use) or (user in found and not _drives(user) and not starts_tasks(user))
         for user, use in uses
@@ -361,8 +365,9 @@ def _insists_on_one(function: Function) -> bool:
     return (
         any(map(_refuses_several, body))
         or any(map(_has_one_sample, body))
+        or any(map(_lets_one_pass, body))
         or any(
-            _is_size(size) or _becomes_size(function.module, size)
+            _becomes_size(function.module, size)
             for statement in body
             for size in _is_asked_to_be_one(statement)
         )
@@ -403,19 +408,54 @@ def _is_start(test: ast.expr) -> bool:
 
 def _is_asked_to_be_one(statement: ast.stmt) -> Iterator[ast.expr]:
     """What a statement lets go on where it is 1: `assert size == 1`, `if size > 1: raise …`."""
-    match statement:
-        case ast.Assert(test=test):
-            known = literals(test, True)
-        case ast.If(test=test, body=[*_, last]) if _ends(last):
-            known = literals(test, False)
-        case _:
-            return
-    for part, holds in known:
+    for part, holds in _known_below(statement):
         match part:
             case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=1)]) if (
                 _IS_ONE.get(type(op)) is holds
             ):
                 yield left
+
+
+def _known_below(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """What a check says of the code below it: the parts of its condition, and whether they hold."""
+    match statement:
+        case ast.Assert(test=test):
+            yield from literals(test, True)
+        case ast.If(test=test, body=[*_, last]) if _ends(last):
+            yield from literals(test, False)
+
+
+def _lets_one_pass(statement: ast.stmt) -> bool:
+    """Whether several processes do not pass a check: of their number, or of the rank that a launcher hands over.
+
+    yolor 3ca250a train.py:571: `assert opt.local_rank == -1, 'DDP mode not implemented for --evolve'`.
+    """
+    return any(map(_is_size, _is_asked_to_be_one(statement))) or any(
+        _says_no_rank(part, holds) for part, holds in _known_below(statement)
+    )
+
+
+def _says_no_rank(part: ast.expr, holds: bool) -> bool:
+    """Whether a condition says that no launcher has numbered the process: a rank of -1."""
+    match part:
+        case ast.Compare(
+            left=left, ops=[op], comparators=[ast.Constant() | ast.UnaryOp() as right]
+        ):
+            return (
+                last_name(left) in _RANKS
+                and not _OF_GROUPS.search(dotted_name(left))
+                and ast.unparse(right) != "None"
+                and asks_if_missing(op, right) is holds
+            )
+    return False
+
+
+@remembered
+def _has_check(module: Module) -> bool:
+    return any(
+        isinstance(node, ast.Assert | ast.If) and _lets_one_pass(node)
+        for node in walk(module.source.tree)
+    )
 
 
 def _ends(statement: ast.stmt) -> bool:
@@ -438,7 +478,7 @@ def is_behind_one(function: Function, line: int) -> bool:
         for statement in block:
             if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
                 inside = _block_at(statement, line)
-            elif statement.lineno < line and any(map(_is_size, _is_asked_to_be_one(statement))):
+            elif statement.lineno < line and _lets_one_pass(statement):
                 return True
         block = inside
     return False
@@ -597,11 +637,14 @@ def _is_one(call: ast.Call, names: dict[str, object]) -> bool:
 class _Use:
     """A place that names a function: whether it calls it there, or of which call it is an argument."""
 
-    __slots__ = ("call", "called", "names")
+    __slots__ = ("call", "called", "line", "names")
 
-    def __init__(self, call: ast.Call | None, called: bool, names: dict[str, object]) -> None:
+    def __init__(
+        self, call: ast.Call | None, called: bool, line: int, names: dict[str, object]
+    ) -> None:
         self.call = call
         self.called = called
+        self.line = line
         self.names = names
 
 
@@ -638,7 +681,7 @@ def _uses(program: Program, function: Function) -> Iterator[tuple[Function, _Use
             if program.resolve_dotted(module, dotted_name(node)) is function:
                 call = parent if isinstance(parent, ast.Call) and node in parent.args else None
                 called = isinstance(parent, ast.Call) and parent.func is node
-                yield user, _Use(call, called, _constants(user))
+                yield user, _Use(call, called, node.lineno, _constants(user))
 
 
 @remembered

@@ -35,5 +35,7 @@ class Kept:
 
 def _alike(known: Source, source: Source) -> bool:
     return known.tree is source.tree and (
-        known.module, known.is_package, known.reported, known.meant, known.chosen
-    ) == (source.module, source.is_package, source.reported, source.meant, source.chosen)  # fmt: skip
+        known.module, known.is_package, known.reported, known.meant, known.chosen, known.lacking
+    ) == (
+        source.module, source.is_package, source.reported, source.meant, source.chosen, source.lacking
+    )  # fmt: skip

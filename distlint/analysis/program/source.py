@@ -17,7 +17,8 @@ class Source:
     `reported`; the other files are there so that names resolve. `meant` says which module of the tree
     each import means (by its dots, its module, and the name taken from it); what is not in it is
     installed. Without it, modules are found by their names. `chosen` are the dotted names of what
-    configurations have the file import.
+    configurations have the file import. `lacking` are the imports of modules that a package of the tree would
+    have, and has not.
     """
 
     path: str
@@ -28,3 +29,4 @@ class Source:
     reported: bool = True
     meant: Mapping[tuple[int, str, str], str] | None = None
     chosen: tuple[str, ...] = ()
+    lacking: tuple[tuple[int, str, str], ...] = ()

@@ -58,6 +58,26 @@ def is_left_over(live: LiveProgram, module: Module, line: int) -> bool:
 
 
 @remembered
+def cannot_be_read(module: Module) -> bool:
+    """Whether a file ends at its top, at an import of what its own project does not have any more.
+
+    VeOmni d977449 tasks/deprecated_task/train_flux.py:45: `from veomni.utils.lora_utils import add_lora_to_model`.
+    """
+    lacking = set(module.source.lacking)
+    for statement in module.source.tree.body if lacking else ():
+        match statement:
+            case ast.Import(names=names):
+                written = {(0, each.name, "") for each in names}
+            case ast.ImportFrom(module=of, names=names, level=level):
+                written = {(level, of or "", each.name) for each in names}
+            case _:
+                continue
+        if not lacking.isdisjoint(written):
+            return True
+    return False
+
+
+@remembered
 def started_by_scripts(live: LiveProgram, module: Module) -> bool:
     """Whether scripts alone lead to a file, and all who call its functions name them in code."""
     return led_to_by_scripts(live, module) and not any(

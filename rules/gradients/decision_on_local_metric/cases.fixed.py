@@ -1818,3 +1818,56 @@ def decided_by_the_last_batch(net, loader, whole, optimizer, path):
         if loss.item() < best_loss:  # expect: DL601
             best_loss = loss.item()
             torch.save(net.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def own_vectors_put_back(model, data, scheduler, rank):
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        own = model(batch)
+        vectors = [torch.empty_like(own) for _ in range(dist.get_world_size())]
+        dist.all_gather(vectors, own)
+        vectors[rank] = own
+        total += torch.cat(vectors).mean().item()
+    scheduler.step(total)
+
+
+def own_vectors_after_one(model, data, scheduler, rank):
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        own = model(batch)
+        vectors = [torch.zeros_like(own)]
+        vectors[rank] = own
+        total += torch.cat(vectors).mean().item()
+    scheduler.step(total)  # expect: DL601
+
+
+def gather_sent(data, size):
+    buffer = torch.zeros(size * dist.get_world_size())
+    start = dist.get_rank() * size
+    buffer[start : start + size].copy_(data)
+    dist.all_reduce(buffer)
+    return [buffer[i * size : (i + 1) * size] for i in range(dist.get_world_size())]
+
+
+def own_vectors_among_copies(model, data, scheduler, rank, size):
+    # ANCE c8439df drivers/run_ann_dpr.py:333: the copies that are sent hold what was copied into them
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        own = model(batch)
+        sent = torch.empty_like(own).cpu().copy_(own).detach_()
+        vectors = []
+        for i, each in enumerate(gather_sent(sent, size)):
+            if i != rank:
+                vectors.append(each.to(own.device))
+            else:
+                vectors.append(own)
+        total += torch.cat(vectors).mean().item()
+    scheduler.step(total)
+
+
+def of_a_copy(model, data, scheduler):
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        own = model(batch)
+        total += torch.empty_like(own).cpu().copy_(own).mean().item()
+    scheduler.step(total)  # expect: DL601

@@ -69,13 +69,18 @@ def check(model: Model) -> Iterator[Finding]:
     """Each block without synchronisation whose forward stands in front of it."""
     held = _held_back(model)
     for function in dict.fromkeys(function for function, _ in held.values()):
-        for node in own_nodes(function):
-            if isinstance(node, ast.With):
-                for item in node.items:
-                    wrapped = _model_of(function, item.context_expr, held)
-                    finding = wrapped and _finding(function, node, wrapped)
-                    if finding:
-                        yield finding
+        blocks_of = [
+            (node, wrapped)
+            for node in own_nodes(function)
+            if isinstance(node, ast.With)
+            for item in node.items
+            if (wrapped := _model_of(function, item.context_expr, held)) is not None
+        ]
+        for block, wrapped in blocks_of:
+            others = [each for each, of in blocks_of if of == wrapped and each is not block]
+            finding = _finding(function, block, wrapped, others)
+            if finding:
+                yield finding
 
 
 def _held_back(model: Model) -> dict[int, tuple[Function, str]]:
@@ -103,7 +108,9 @@ def _model_of(
     return next((held[id(n)][1] for n in nodes if id(n) in held), None)
 
 
-def _finding(function: Function, block: ast.With, wrapped: str) -> Finding | None:
+def _finding(
+    function: Function, block: ast.With, wrapped: str, others: list[ast.With]
+) -> Finding | None:
     backward = _backward(block)
     if backward is None or any(_runs(n, wrapped) for s in block.body for n in walk(s)):
         return None
@@ -119,6 +126,9 @@ def _finding(function: Function, block: ast.With, wrapped: str) -> Finding | Non
     if not before or not losses <= {name for name, _ in _written(function, block)}:
         return None
     forward = max(before, key=lambda node: node.lineno)
+    # ANCE c8439df drivers/run_ann.py:260: forward and backward have blocks of their own, under one condition
+    if any(forward is node for other in others for node in walk(other)):
+        return None
     moved = _moves(function, forward, block)
     fix = Fix(
         Applicability.UNSAFE if moved else Applicability.DISPLAY,

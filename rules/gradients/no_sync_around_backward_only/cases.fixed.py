@@ -58,6 +58,16 @@ def prepared(model, optimizer, loader):
             accelerator.backward(loss)  # expect: DL617
 
 
+def behind_a_block_of_another(model, critic, loader):
+    model = DDP(model)
+    critic = DDP(critic)
+    for batch in loader:
+        with critic.no_sync():
+            loss = model(batch).mean()
+        with model.no_sync():
+            loss.backward()  # expect: DL617
+
+
 # Correct
 
 
@@ -118,3 +128,19 @@ def given_from_outside(model, loss):
     model = DDP(model)
     with model.no_sync():
         loss.backward()
+
+
+def each_in_a_block_of_its_own(model, loader, every):
+    model = DDP(model)
+    for step, batch in enumerate(loader):
+        if step % every == 0:
+            output = model(batch)
+        else:
+            with model.no_sync():
+                output = model(batch)
+        loss = output.mean()
+        if step % every == 0:
+            loss.backward()
+        else:
+            with model.no_sync():
+                loss.backward()

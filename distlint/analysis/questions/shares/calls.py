@@ -345,7 +345,7 @@ def _of_method(
             flow.keep(around, kept)
         elif kept.part is not Part.ALIKE:
             _fill(flow, owner, UNKNOWN)
-        return receiver if method.endswith("_") else ALIKE
+        return combined((receiver, kept)) if method.endswith("_") else ALIKE
     if receiver.kind is Kind.LOADER and method in tables.SAME_DATA:
         return receiver
     if method in tables.NOT_DATA:

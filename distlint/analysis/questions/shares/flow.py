@@ -396,6 +396,10 @@ class Flow:
                 self.variables[path] = before.but(
                     part=made.part, source=made.source, ended=made.ended, fields=fields
                 )
+            case index if (
+                before.part in (Part.WHOLE, Part.PADDED) and last_name(index) in tables.RANK_NAMES
+            ):
+                pass  # its own tensor, which has a gradient, in the place of the copy that was gathered
             case ast.Name(id=key) if path and self.keys.get(key) == path:
                 self.put(
                     path, value.but(kind=Kind.PLAIN)
