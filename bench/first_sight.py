@@ -2,11 +2,16 @@
 
     python bench/first_sight.py [bench/judged.jsonl]
     python bench/first_sight.py --by-record 0.7 [bench/judged.jsonl]
+    python bench/first_sight.py --by-launch [bench/judged.jsonl]
 
 With `--by-record` it prints what each wave would have shown if a rule had been hidden whose share of true findings was
 below the number in all waves before it (one rule in one repository counts once; from the third repository on): whether the
 record of a rule says how it will do in code that nobody has read.
 
+With `--by-launch` it parts the findings of waves 27 to 35 on files that all ranks write, fetch, make or remove (DL301,
+DL303, DL304, DL305) whose evidence of several ranks was code that works in one process, too: those where a launch beside
+the code started a file that leads there on several processes (`launched`), and the others. What makes the group, spawns
+the ranks or is such a launch itself is no such evidence, and its rows have no `launched`.
 
 A row is a finding as it was reported (it has a `severity`, and `preview` where its rule was in preview then), an edit at a place without one, or a defect that a
 blind reader wrote down (it has a `grade`). `truth` is "bug", "correct" or "unclear"; `edit` what the judge said of the fix that was offered.
@@ -87,6 +92,17 @@ def by_record(rows: list[Row], least: float) -> None:
     print("| all |", true_of(shown), "|", true_of(kept), "|")
 
 
+def by_launch(rows: list[Row]) -> None:
+    """Print what was true of the findings whose evidence works in one process, too, with a launch and without."""
+    print(
+        "| a launch of several processes | true | repositories with true ones | with false ones |"
+    )
+    for name, launched in (("beside the code", True), ("not there", False)):
+        here = [r for r in rows if r.get("launched") is launched]
+        where = [{r["repo"] for r in here if r["truth"] == truth} for truth in ("bug", "correct")]
+        print("|", name, "|", true_of(here), "|", " | ".join(str(len(each)) for each in where), "|")
+
+
 def true_of(rows: list[Row]) -> str:
     """How many of these findings are true."""
     true = sum(r["truth"] == "bug" for r in rows)
@@ -97,11 +113,15 @@ def main() -> None:
     """Print a row for each wave, then findings by rule."""
     words = sys.argv[1:]
     least = float(words.pop(words.index("--by-record") + 1)) if "--by-record" in words else None
-    words = [word for word in words if word != "--by-record"]
+    launches = "--by-launch" in words
+    words = [word for word in words if word not in ("--by-record", "--by-launch")]
     path = Path(words[0] if words else Path(__file__).with_name("judged.jsonl"))
     rows: list[Row] = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
     if least is not None:
         by_record(rows, least)
+        return
+    if launches:
+        by_launch(rows)
         return
     waves = sorted({r["wave"] for r in rows})
     print(

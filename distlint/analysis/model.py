@@ -159,9 +159,8 @@ class Model(LiveProgram):
         """Whether a script, a page or a configuration beside the code starts a file, or what imports it, on several
         processes, or a number in one of these does: `Trainer(devices=2)`.
 
-        Of 109 findings on files that all ranks write, whose evidence was code that works on one process, too (a
-        barrier, a wrap, a hook), and whose scripts no launch names, 34 were true; of 64 with a launch, 50
-        (docs/precision.md).
+        Of 95 findings on files that all ranks write whose evidence was code that works on one process, too (a barrier, a
+        wrap, a hook), and whose scripts no launch names, 27 were true; of 76 with a launch 57 (docs/precision.md).
         """
         return any(
             asks_for_several(each)
