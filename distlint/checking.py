@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from distlint.columns import forget_lines, split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
-from distlint.launch.kinds import Kind, kind_of
+from distlint.launch.kinds import TELLS, Kind, kind_of
 from distlint.parallel import cores, shared
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
@@ -712,6 +712,13 @@ class _Launch:
     digests: str = ""
 
 
+def _only_pages() -> LaunchFiles:
+    """What pages without a launch, and without a version, have to say: that they are there."""
+    from distlint.launch.project import LaunchFiles
+
+    return LaunchFiles(pages=True)
+
+
 def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     """What the rules find in the scripts and configurations beside the code, and what reads them."""
     notebooks = [
@@ -722,8 +729,9 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     ]
     named = [*found.launch, *notebooks]
     wrapped = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.loads_wrapped)
+    pages = any(kind_of(name) in TELLS for name in found.names)
     if not named and not wrapped:
-        return Outcome(), _Launch()
+        return Outcome(), _Launch(_only_pages if pages else None, f"{pages}")
     notes: list[str] = []
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
@@ -747,7 +755,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
         files = read_files(texts, frozenset(found.names), any_rank, clips, several)
-        return replace(files, loads_wrapped=wrapped, hyphen=hyphen)
+        return replace(files, loads_wrapped=wrapped, hyphen=hyphen, pages=pages)
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -766,7 +774,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         [note for note in outcome.notes if note.partition(":")[0] in reported],
     )
     digests = [f"{entry.file.shown} {entry.facts.digest}" for entry in named if entry.facts]
-    return told, _Launch(read, f"{digests} {sorted(several)} {sorted(wrapped)}")
+    return told, _Launch(read, f"{digests} {sorted(several)} {sorted(wrapped)} {pages}")
 
 
 def _of_launch_files(

@@ -157,12 +157,12 @@ class Model(LiveProgram):
 
     def is_launched(self, path: str) -> bool:
         """Whether a script, a page or a configuration beside the code starts a file, or what imports it, on several
-        processes, or a number in one of these does: `Trainer(devices=2)`.
+        processes, or a number in one of these does: `Trainer(devices=2)`. Or whether no script and no page is there to tell.
 
         Of 95 findings on files that all ranks write whose evidence was code that works on one process, too (a barrier, a
         wrap, a hook), and whose scripts no launch names, 27 were true; of 76 with a launch 57 (docs/precision.md).
         """
-        return any(
+        return not self.launch.pages or any(
             asks_for_several(each)
             or self._is_launched(each)
             or self.launch.on_several(each.source.path)

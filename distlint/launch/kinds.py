@@ -48,6 +48,9 @@ _NAMES: Final = {
     "pdm.lock": Kind.LOCK,
 }
 
+TELLS: Final = frozenset({Kind.SHELL, Kind.DOCKERFILE, Kind.GUIDE})
+"""Files that would tell how a program is started."""
+
 _ENDS: Final = (*_SUFFIXES, ".md", _REQUIREMENTS, *_NAMES)
 
 LAUNCH_LIMIT: Final = 256 * 1024

@@ -159,6 +159,9 @@ class LaunchFiles:
     names_of_several: Set[str] = frozenset()
     """The names that Python files in several folders have."""
 
+    pages: bool = False
+    """Whether any script or page is there that could tell how the program is started."""
+
     any_rank: Set[str] = frozenset()
     """The Python files that go on with torch's old launcher of any version. Only `check_launch` may ask."""
 

@@ -711,9 +711,8 @@ if __name__ == "__main__":
     ("loaded", "found"),
     [
         ('load_in_8bit=True, device_map="auto"', []),
-        # A trainer works on one process, too, and no launch starts this script.
-        ("trust_remote_code=True", ["info"]),
-        ('device_map={"": int(os.environ["LOCAL_RANK"])} or "auto"', ["info"]),
+        ("trust_remote_code=True", ["error"]),
+        ('device_map={"": int(os.environ["LOCAL_RANK"])} or "auto"', ["error"]),
     ],
 )
 def test_a_model_on_all_devices_of_one_process(

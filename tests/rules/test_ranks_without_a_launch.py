@@ -67,7 +67,15 @@ def _found(
 def test_what_works_on_one_process_is_information_without_a_launch(
     code: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _found(code, WEAK[shown], tmp_path, capsys) == ["info"]
+    assert _found(code, WEAK[shown], tmp_path, capsys, README_md="# Rows\n") == ["info"]
+
+
+@pytest.mark.parametrize("code", HARM)
+def test_where_no_page_could_tell_a_launch_none_is_asked_for(
+    code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a file alone, or a package as it is installed, nothing says how it is started."""
+    assert _found(code, WEAK["a barrier"], tmp_path, capsys) in LOUD
 
 
 @pytest.mark.parametrize("code", HARM)
@@ -112,7 +120,7 @@ def test_the_default_of_an_option_is_a_number(
     default: str, found: tuple[list[str], ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """InnerEye-DeepLearning, issue 622."""
-    files = {"train.py": LIGHTNING.replace("DEFAULT", default)}
+    files = {"train.py": LIGHTNING.replace("DEFAULT", default), "README.md": "# Rows\n"}
     assert severities_in("DL301", tmp_path, files, capsys) in found
 
 
@@ -173,5 +181,6 @@ if __name__ == "__main__":
 def test_which_launch_counts(
     files: dict[str, str], is_loud: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    files = {"README_md": "# Rows\n", **files}
     found = _found("DL301", WEAK["a barrier"], tmp_path, capsys, **files)
     assert found in (LOUD if is_loud else ([], ["info"]))

@@ -9,7 +9,8 @@ A tree that all ranks copy is an error unless an option asks for it. What fails 
 for DL301: the file is read, on the other arm or below, is large, or differs between the ranks. Information where nothing does.
 Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
 Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
-there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`.
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`. A
+file without any script or page beside it is no such case: nothing there could tell of a launch.
 
 Every rank builds the data sets, those too that a registry, a table or `eval()` makes by a name; and what
 `wget -O`, `curl -o`, `gdown -O`, `unzip -d` and `tar -xC` make in a command counts like a write.

@@ -8,7 +8,8 @@ or by `rm` in a command, nobody fails: there what counts is a file of each rank'
 below, with nothing that makes the ranks wait in between.
 Information where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
 Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
-there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`.
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`. A
+file without any script or page beside it is no such case: nothing there could tell of a launch.
 
 ## Why it is bad
 The first rank removes the file, the others raise FileNotFoundError, or `rmtree` fails half way because

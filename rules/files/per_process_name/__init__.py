@@ -7,7 +7,8 @@ ranks read what another one wrote (`load_best_model_at_end` of training argument
 checkpoint; else a warning; information where all ranks make a folder, and nothing shows that more than one uses it.
 Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
 Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
-there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`.
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`. A
+file without any script or page beside it is no such case: nothing there could tell of a launch.
 
 ## Why it is bad
 The ranks do not read the clock in the same second, and `hash()` of a text is salted in each process: they

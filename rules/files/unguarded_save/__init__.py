@@ -47,7 +47,8 @@ options, a list of scores that are the same on all ranks, a picture, a tokenizer
 other lines or that the run reads them.
 Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
 Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
-there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`.
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`. A
+file without any script or page beside it is no such case: nothing there could tell of a launch.
 
 Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
 no finding, nor is the second split of a data set from one archive where the function, or all callers, ask for the other one
