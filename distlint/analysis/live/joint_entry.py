@@ -233,7 +233,7 @@ def joint_entries(
     _performed_inside(groups, callers, started, origins)
     _lead_further(groups, started, list(started))
     return {
-        group: replace(why, below_start=group in started) if not why.is_start else why
+        group: replace(why, below_start=True) if group in started and not why.is_start else why
         for group, why in found.items()
     }
 
