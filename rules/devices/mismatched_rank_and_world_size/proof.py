@@ -36,4 +36,5 @@ parser.add_argument("--world_size", type=int, default=1)
 parser.add_argument("--torchrun", action="store_true")
 setup(parser.parse_args())
 assert dist.get_world_size() == int(os.environ["SLURM_NTASKS"]), dist.get_world_size()
+dist.barrier()  # none leaves while another still connects
 dist.destroy_process_group()
