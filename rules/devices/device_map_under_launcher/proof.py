@@ -22,13 +22,15 @@ class Net(nn.Sequential):
         return net
 
 
-def main() -> None:
-    accelerator = Accelerator(cpu=True)
+def train(accelerator: Accelerator) -> None:
     model = Net.from_pretrained("tiny", device_map="auto")  # expect: DL507
     model = accelerator.prepare(model)
     accelerator.backward(model(torch.ones(2, 2)).sum())
     accelerator.wait_for_everyone()
-    accelerator.end_training()
+    # What is freed when the group is gone takes the group's threads with it, and may wait for them for ever.
+    accelerator.free_memory()
 
 
-main()
+accelerator = Accelerator(cpu=True)
+train(accelerator)
+accelerator.end_training()
