@@ -24,15 +24,19 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
 
     UniTok bb8012e utils/dist.py:46: `__rank, __world_size = tdist.get_rank(), tdist.get_world_size()`, which
     `get_rank()` and `is_master()` give the whole program, and `__initialized = True` below. What else such a number is
-    given is a constant: 0 in front.
+    given is a constant: 0 in front. An attribute of an object that the module makes for all goes by its path: mttl 3724abf
+    mttl/dist_utils.py:34, `ddp_state.ddp_rank = int(os.environ.get("RANK", 0))`.
     """
-    if "global " not in module.source.text:
+    held = _objects(module)
+    if not held and "global " not in module.source.text:
         return {}
     found: dict[str, set[Kind | None]] = {}
     for function in module.all_functions:
-        declared = () if function.is_module_body else tuple(_declared(function))
+        if function.is_module_body:
+            continue
+        declared = {*_declared(function), *_attributes_of(held, function)}
         starts = bool(declared) and _makes_group(function)
-        for name in declared:
+        for name in sorted(declared):
             for value in assignments(function).get(name, ()):
                 match value:
                     case ast.Constant(value=True):
@@ -47,6 +51,26 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
         for name, kinds in found.items()
         if len(kinds) == 1 and (kind := next(iter(kinds))) is not None
     }
+
+
+@remembered
+def _objects(module: Module) -> frozenset[str]:
+    """The variables that a module assigns once, at its top, and what a class of its own makes."""
+    return frozenset(
+        name
+        for name, values in assignments(module.body).items()
+        if len(values) == 1
+        and isinstance(values[0], ast.Call)
+        and last_name(values[0].func) in module.classes
+    )
+
+
+def _attributes_of(held: frozenset[str], function: Function) -> Iterator[str]:
+    """The attributes of such objects that a function assigns, each by its path."""
+    for path in assignments(function) if held else ():
+        name, _, attribute = path.partition(".")
+        if attribute and name in held and name not in function.parameters:
+            yield path
 
 
 def _declared(function: Function) -> Iterator[str]:
