@@ -60,6 +60,7 @@ from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions.cached import filled_while_asked, half_written
 from distlint.analysis.questions.ordering import Race, races
+from distlint.analysis.questions.turns import races_between_turns
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -92,7 +93,7 @@ _USES = {
 def check(model: Model) -> Iterator[Finding]:
     """Uses of what rank 0 may still be preparing."""
     told: set[int] = set()
-    for race in races(model):
+    for race in (*races(model), *races_between_turns(model)):
         told.add(id(race.used.outer.node))
         made, used = race.prepared, race.used
         assert made.effect is not None and used.effect is not None
