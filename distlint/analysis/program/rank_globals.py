@@ -8,7 +8,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module, last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.knowledge.conventions import ANSWERS, NAMED_RANKS
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.knowledge.schema import Kind
@@ -40,7 +40,7 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
             for value in assignments(function).get(name, ()):
                 match value:
                     case ast.Constant(value=True):
-                        surely = starts and name in _set_at_the_top(function)
+                        surely = starts and name in _set_with_group(function)
                         found.setdefault(name, set()).add("initialized" if surely else None)
                     case ast.Constant():
                         pass
@@ -79,26 +79,40 @@ def _declared(function: Function) -> Iterator[str]:
             yield from node.names
 
 
-def _set_at_the_top(function: Function) -> set[str]:
-    """The names that a function assigns under no condition: what it does with the group in some launches says another thing.
+def _set_with_group(function: Function) -> set[str]:
+    """The names that a function assigns where it makes the process group, or under no condition.
 
-    fairseq 0.12.2 fairseq/distributed/utils.py:301: `_USE_MEGATRON = True`, below `if cfg.common.model_parallel_size > 1`.
+    What it does with the group in some launches says another thing: fairseq 0.12.2 fairseq/distributed/utils.py:301,
+    `_USE_MEGATRON = True`, below `if cfg.common.model_parallel_size > 1`. mttl 3724abf mttl/dist_utils.py:33 asks for the
+    launcher's variables, makes the group below the question, and sets `ddp_state.ddp = True` beside it.
     """
+    blocks = [getattr(function.node, "body", [])]
+    blocks += [
+        block
+        for node in own_nodes(function)
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None))
+        if isinstance(block, list) and any(map(_starts_group, block))
+    ]
     return {
-        target.id
-        for statement in getattr(function.node, "body", [])
+        name
+        for block in blocks
+        for statement in block
         if isinstance(statement, ast.Assign)
         for target in statement.targets
-        if isinstance(target, ast.Name)
+        for name in target_names(target)
     }
+
+
+def _starts_group(statement: ast.AST) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=called)):
+            return last_name(called) == "init_process_group"
+    return False
 
 
 def _makes_group(function: Function) -> bool:
     """Whether a function makes the process group, so that a flag which it sets says that there is one."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
-        for node in own_nodes(function)
-    )
+    return any(_starts_group(node) for node in own_nodes(function))
 
 
 def _kind(value: ast.expr) -> Kind | None:

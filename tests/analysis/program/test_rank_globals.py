@@ -30,6 +30,7 @@ def start(settings):
         ("held = dist.get_world_size()", "world_size"),
         # What is done with the group in some launches only is not whether there is one.
         ("if settings.sharded: held = True", None),
+        ("if settings.again: dist.init_process_group('gloo'); held = True", "initialized"),
         ("held = len(settings)", None),
     ],
 )
