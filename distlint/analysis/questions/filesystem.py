@@ -142,12 +142,29 @@ class FileCall:
     @property
     def by_several(self) -> bool:
         """Whether rank 0 and another rank make the call, and no test of the rank may stand before it."""
-        ranks = self.ranks
         return (
-            MAIN in ranks
-            and len(ranks) > 1
-            and not any(maybe_guarded(site) for _, site, _ in self.sites)
+            MAIN in self.ranks and len(self.ranks) > 1 and not self._may_be_guarded
+        ) or self.by_others
+
+    @property
+    def by_others(self) -> bool:
+        """Whether all ranks enter the function, and rank 0 with other arguments than those that the others share.
+
+        Text-To-Video-Finetuning 69e0b7b train.py:537: a test of the rank around `output_dir = create_output_folders(…)`,
+        and ranks 1, 2, … go on with the folder that the settings name.
+        """
+        entry = self.joint_entry
+        return (
+            MAIN not in self.entered
+            and OTHER in self.ranks
+            and entry is not None
+            and entry.all_ranks
+            and not self._may_be_guarded
         )
+
+    @property
+    def _may_be_guarded(self) -> bool:
+        return any(maybe_guarded(site) for _, site, _ in self.sites)
 
 
 def file_calls(live: LiveProgram) -> list[FileCall]:
@@ -533,6 +550,11 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     """
     if found.path is None or _is_own_in_folder(found):
         return False
+    if found.by_others:
+        # What rank 0 alone is handed tells nothing of them.
+        values = [value for _, _, value in found.sites]
+        own = any(value is None or is_own(value) for value in values)
+        return not own and not names_a_part(found.path, found.function)
     around = _around_own_file(found)
     if around is not None:
         function = found.function

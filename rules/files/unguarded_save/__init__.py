@@ -214,6 +214,10 @@ def _found(model: Model) -> Iterator[Finding]:
             continue
         node, module = found.site.node, found.site.module
         harm = harm_of(model, found)
+        if found.by_others:
+            if harm is not None:
+                yield _by_others(found, harm, joint_entry)
+            continue
         if harm is None:
             yield Finding(
                 CODE,
@@ -259,6 +263,20 @@ def _found(model: Model) -> Iterator[Finding]:
             (related(main.site.module, main.site.node, "rank 0 writes it here"),),
             Fix(Applicability.DISPLAY, "Drop this arm"),
         )
+
+
+def _by_others(found: FileCall, harm: Harm, joint_entry: JointEntry) -> Finding:
+    fix = Fix(Applicability.DISPLAY, "Give all ranks the path of rank 0, and let it alone write")
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"rank 0 writes to a path of its own, and all other ranks to one `{found.text}` at the same time: "
+        f"{joint_entry.text}, and {harm.text}. {fix.message}.",
+        place_of(found.site.module, found.site.node),
+        (*evidence(joint_entry), *harm.at),
+        fix,
+    )
 
 
 def _by_all(found: FileCall) -> bool:

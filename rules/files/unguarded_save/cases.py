@@ -556,6 +556,25 @@ def keeps_experts(experts: Experts, folder):
     experts.keep(folder)
 
 
+def folder_of_the_run(folder):
+    made = os.path.join(folder, f"run_{time.time()}")
+    os.makedirs(made, exist_ok=True)
+    return made
+
+
+def keep_in_folder(model, folder, step):
+    torch.save(model.state_dict(), os.path.join(folder, f"{step}.pt"))  # expect: DL301
+
+
+def folder_of_main_alone(model, folder, steps):
+    # Text-To-Video-Finetuning efbd149 train.py:537: ranks 1, 2, … go on with the folder that they were given
+    dist.barrier()
+    if dist.get_rank() == 0:
+        folder = folder_of_the_run(folder)
+    for step in range(steps):
+        keep_in_folder(model, folder, step)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -1800,3 +1819,28 @@ def keeps_layers_that_are_missing(layers: Layers, folder):
 def by_batches_of_each(model, dataset, folder, worker_id):
     dist.barrier()
     torch.save(model.state_dict(), os.path.join(folder, f"{worker_id}-{len(dataset)}.pt"))
+
+
+def keep_a_part(model, folder, step):
+    torch.save(model.state_dict(), os.path.join(folder, f"{step}.pt"))
+
+
+def folder_of_each(model, folder, steps):
+    # each of the others has a folder of its own, too
+    dist.barrier()
+    if dist.get_rank() == 0:
+        folder = folder_of_the_run(folder)
+    else:
+        folder = os.path.join(folder, str(dist.get_rank()))
+    for step in range(steps):
+        keep_a_part(model, folder, step)
+
+
+def keep_on_the_second(model, folder):
+    torch.save(model.state_dict(), os.path.join(folder, "second.pt"))
+
+
+def second_alone(model, folder):
+    dist.barrier()
+    if dist.get_rank() == 1:
+        keep_on_the_second(model, folder)
