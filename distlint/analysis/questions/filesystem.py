@@ -150,7 +150,7 @@ class FileCall:
     def by_others(self) -> bool:
         """Whether all ranks enter the function, and rank 0 with other arguments than those that the others share.
 
-        Text-To-Video-Finetuning 69e0b7b train.py:537: a test of the rank around `output_dir = create_output_folders(…)`,
+        Text-To-Video-Finetuning efbd149 train.py:537: a test of the rank around `output_dir = create_output_folders(…)`,
         and ranks 1, 2, … go on with the folder that the settings name.
         """
         entry = self.joint_entry
