@@ -296,6 +296,8 @@ def _rank_predicate(
     """What a call tells about the rank: in a group that is passed, its place in the group."""
     tables = frame.knowledge
     by_name = name.startswith(".")
+    if name in ranks.TUPLES:
+        return _rank_tuple(frame, node, ranks.TUPLES[name])
     kind = tables.any_methods.get(name[1:]) if by_name else tables.functions.get(name)
     if kind is None:
         return None
@@ -305,6 +307,14 @@ def _rank_predicate(
         if is_group(keywords.get("group", given)):
             kind = "group_rank" if kind != "world_size" else "group_size"
     return frame.rank_value(kind, node, f"`{dotted_name(node.func) or name.lstrip('.')}()`")
+
+
+def _rank_tuple(frame: Frame, node: ast.Call, kinds: tuple[str, ...]) -> Value:
+    """What a call tells of the process at once: `rank, world_size = get_dist_info()`."""
+    text = f"`{dotted_name(node.func)}()`"
+    items = tuple(frame.rank_value(kind, node, text) for kind in kinds)
+    variance, origin, _ = variance_of(items)
+    return Value(("call", id(node)), UNKNOWN, variance, origin, items=items)
 
 
 _SPECIAL: Final = frozenset(
