@@ -102,7 +102,12 @@ def external(
             tags = tags | {SHUFFLED} if _is_shuffled(name, args, keywords) else tags - {SHUFFLED}
             result = Value(("instance", id(node)), UNKNOWN, variance, origin, type=type_, tags=tags)
         else:
-            if by_name and (receiver is None or receiver.variance is not Variance.RANK_LOCAL):
+            filled_in = name == ".format" and receiver is not None and receiver.known
+            if (
+                by_name
+                and not filled_in
+                and (receiver is None or receiver.variance is not Variance.RANK_LOCAL)
+            ):
                 result = unknown_result(frame, node, inputs, pure=False)
                 if receiver is not None:
                     _, _, agreed = variance_of([receiver, *inputs])
