@@ -79,11 +79,13 @@ def _changes(path: Hashable, function: Function, loop: _Loop) -> bool:
     match path:
         case ("parameter" | "name" | "object", int() as owner, str() as name):
             return owner != id(function) or name in _bound_in(loop)
+        case ("attribute", owner, str() as name):
+            return name in _bound_in(loop) or _changes(owner, function, loop)
         case ("expression", _, str() as text):
             return "Call(" in text or not _bound_in(loop).isdisjoint(_NAMES.findall(text))
         case tuple():
             return any(_changes(part, function, loop) for part in path)
-    return path in _bound_in(loop)
+    return False
 
 
 def _bound_in(loop: _Loop) -> set[str]:
