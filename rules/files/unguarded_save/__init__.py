@@ -7,7 +7,8 @@ The program itself must show that several ranks come there: the function perform
 rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
 of the rank. Or a script or page beside the code starts the program on several processes (`torchrun`, `deepspeed`, `srun` with several
 tasks, `accelerate launch` with a number or a configuration that has one): then all of them run it from its first line to its
-last. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
+last. Also a write that the other ranks make of the same path on the other arm of a test of the rank, or of the path that they
+are left with where rank 0 alone chooses another one.
 `main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
 well: they show nothing of who calls the function, nor of a script that makes no ranks.
 Nor does a test of an option (`args.local_rank in [-1, 0]`) where nothing makes a group, picks a device by it or divides
