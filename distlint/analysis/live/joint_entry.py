@@ -551,7 +551,9 @@ def _has_start(function: Function, steps: int = 3) -> bool:
 def _own_methods(function: Function, calls: list[ast.Call]) -> Iterator[Function]:
     """The methods of its own class that a method calls: `self.setup()`, `Manager.setup()`."""
     cls = function.cls
-    for call in calls if cls is not None else ():
+    if cls is None:
+        return
+    for call in calls:
         match call.func:
             case ast.Attribute(value=ast.Name(id=owner), attr=name) if (
                 owner in ("self", "cls", cls.name) and name in cls.methods

@@ -198,13 +198,12 @@ def arguments_of(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
     names = callee.parameters
     skipped = 1 if callee.cls is not None and names[:1] in (["self"], ["cls"]) else 0
     found: dict[Hashable, Parts] = {}
-    if (name := _taking_all(callee)) is not None:
-        for position, node in enumerate(site.node.args):
-            if isinstance(node, ast.Starred):
+    if (rest := _taking_all(callee)) is not None:
+        for position, given in enumerate(site.node.args):
+            if isinstance(given, ast.Starred):
                 break
-            found[parts_of(_element(callee, name, position), callee)[0]] = parts_of(
-                node, site.function
-            )
+            element = parts_of(_element(callee, rest, position), callee)
+            found[element[0]] = parts_of(given, site.function)
     for position, name in enumerate(names[skipped:]):
         node = site.argument_node(position, name)
         if node is not None:
