@@ -42,7 +42,8 @@ def races_between_turns(live: LiveProgram) -> Iterator[Race]:
             if MAIN not in runs or OTHER not in runs or runs[MAIN] is runs[OTHER]:
                 continue
             main, other = traces.of(runs[MAIN]), traces.of(runs[OTHER])
-            for loop in loops:
+            written = any(step.effect is Effect.WRITE for step in main)
+            for loop in loops if written else ():
                 for prepared, used in _carried(live, function, loop, main, other):
                     key = (id(prepared.site.node), id(used.site.node))
                     found.setdefault(key, Race(prepared, used, function))
@@ -58,8 +59,6 @@ def _carried(
 ) -> Iterator[tuple[Step, Step]]:
     inside = {id(node) for statement in loop.body for node in walk(statement)}
     turn = [step for step in main if id(step.outer.node) in inside]
-    if not any(step.effect is Effect.WRITE for step in turn):
-        return
     others = [step for step in other if id(step.outer.node) in inside]
     order = {way(step): place for place, step in reversed(list(enumerate(turn)))}
     for prepared, used in unordered(live, [*turn, *turn], others):
