@@ -168,7 +168,7 @@ def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
 def _handed_on(site: CallSite, row: CallRow) -> ast.expr | None:
     """The path of a call that hands on all that its function gets: `torch.save(*args, **kwargs)` writes to `args[1]`.
 
-    D-FINE d6694750 src/misc/dist_utils.py:123, `save_on_master`, which dozens of detectors have from detr.
+    D-FINE 4a1f73a src/misc/dist_utils.py:123, `save_on_master`, which dozens of detectors have from detr.
     """
     match site.node.args:
         case [ast.Starred(value=ast.Name(id=name))] if isinstance(
@@ -447,7 +447,7 @@ def _on_other_arms(prepared: Step, used: Step) -> bool:
 
     MM-Interleaved ac539d0 mm_interleaved/engine/lmm_trainer.py:1495 and 1516: `if … == "generate_texts":` collects the
     files of all ranks and removes them, `elif … == "generate_images":` writes others. So do two conditions of one text:
-    D-FINE d6694750 src/solver/det_solver.py:144 and 170, above and below `epoch >= stop_epoch`.
+    D-FINE 4a1f73a src/solver/det_solver.py:144 and 170, above and below `epoch >= stop_epoch`.
     """
     return any(
         first.function is second.function

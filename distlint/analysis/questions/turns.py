@@ -29,7 +29,7 @@ _NAMES: Final = re.compile(r"(?:id|attr)='(\w+)'")
 def races_between_turns(live: LiveProgram) -> Iterator[Race]:
     """Files that rank 0 writes behind all that a turn of a loop waits for, and that the next reads in front of it.
 
-    D-FINE d6694750 src/solver/det_solver.py:71: `load_resume_state(output_dir / "best_stg1.pth")` at the start of one
+    D-FINE 4a1f73a src/solver/det_solver.py:71: `load_resume_state(output_dir / "best_stg1.pth")` at the start of one
     epoch, and `save_on_master(…, output_dir / "best_stg1.pth")` at the end of the one before.
     """
     traces = live.answer(Traces)

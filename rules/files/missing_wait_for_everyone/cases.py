@@ -178,7 +178,7 @@ def save_on_main(*args, **kwargs):
 
 
 def stage_after_stage(model, out, epochs, second_stage):
-    # D-FINE d6694750 src/solver/det_solver.py:71: what the last turn has written
+    # D-FINE 4a1f73a src/solver/det_solver.py:71: what the last turn has written
     for epoch in range(epochs):
         if epoch == second_stage:
             model.load_state_dict(torch.load(os.path.join(out, "best.pth")))  # expect: DL302
@@ -562,7 +562,7 @@ def trained_in_between(model, out, batches, steps):
 
 
 def either_stage(model, out, epochs, second_stage, better):
-    # D-FINE d6694750 src/solver/det_solver.py:144 and 170: the condition stands there twice
+    # D-FINE 4a1f73a src/solver/det_solver.py:144 and 170: the condition stands there twice
     for epoch in range(epochs):
         dist.all_reduce(model())
         if better:
