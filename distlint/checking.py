@@ -877,11 +877,13 @@ def _run_rules(
     rules = request.selection.rules
     root = os.path.abspath(request.settings.root)
     found = _OfRules()
+    programs = model.programs
 
     @functools.cache
     def in_test(path: str) -> bool:
         below = os.path.relpath(os.path.abspath(path_of(path)), root).replace(os.sep, "/")
-        return _TEST_FILE.search(below.rpartition("../")[2]) is not None
+        match = _TEST_FILE.search(below.rpartition("../")[2])
+        return match is not None and not (match["name"] and path in programs)
 
     for done, number in enumerate(numbers):
         rule = rules[number]
@@ -925,8 +927,13 @@ def _needed(finding: Finding) -> Iterator[Place]:
     yield from (each.place for each in finding.related if each.needed)
 
 
-_TEST_FILE: Final = re.compile(r"(?:^|/)(?:tests?/|(?:test_[^/]*|[^/]*_test|conftest)\.py$)")
-"""The files that pytest collects, and what lies in folders of tests: paths below the root of the settings."""
+_TEST_FILE: Final = re.compile(
+    r"(?:^|/)(?:tests?/|conftest\.py$|(?P<name>(?:test_[^/]*|[^/]*_test)\.py$))"
+)
+"""The files that pytest collects, and what lies in folders of tests: paths below the root of the settings.
+
+`name` where the name alone says so, which programs that evaluate a model have, too.
+"""
 
 
 def _as_in_a_test(finding: Finding) -> Finding:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from distlint.analysis.live.joint_entry import JointEntry, evidence
-from distlint.analysis.live.processes import is_behind_one, is_of_tests
+from distlint.analysis.live.processes import is_behind_one, is_of_tests, is_program
 from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.several import asks_for_several
 from distlint.analysis.live.summaries import CallGroup, Problem
@@ -183,6 +183,11 @@ class Model(LiveProgram):
     def starts_several(self, module: Module) -> bool:
         """Whether a file shows that it is started on several processes: by its words, or by a launch."""
         return expects_several(module) or self.launch.on_several(module.source.path)
+
+    @cached_property
+    def programs(self) -> frozenset[str]:
+        """The paths of the files that people start with options of their own, and in which pytest calls nothing."""
+        return frozenset(module.path for module in self.modules if is_program(module))
 
     def starts_one(self, module: Module, entry: JointEntry | None = None) -> bool:
         """Whether all scripts that lead to a file say nothing of ranks, train nothing and are started as one process.

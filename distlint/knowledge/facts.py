@@ -96,7 +96,7 @@ RANK_WORDS: Final = frozenset(
     )
     for name, kind in table.items()
     if kind not in _SAME_EVERYWHERE
-) - {"rank", "gpu"}  # fmt: skip
+).union(name.rpartition(".")[2] for name in ranks.TUPLES) - {"rank", "gpu"}  # fmt: skip
 """Words that ask for the rank. Not `rank` alone: in half of the packages it is that of a matrix."""
 
 _STRONG: Final = (

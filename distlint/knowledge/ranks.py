@@ -680,6 +680,21 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
 FUNCTIONS: dict[str, Kind] = {row.name: row.kind for row in _FUNCTION_ROWS}
 """Kind by qualified function or method name: what the call returns."""
 
+_RANK_AND_SIZE: Final[tuple[Kind, Kind]] = ("rank", "world_size")
+
+TUPLES: Final[dict[str, tuple[Kind, ...]]] = {
+    "mmcv.runner.get_dist_info": _RANK_AND_SIZE,
+    "mmcv.runner.dist_utils.get_dist_info": _RANK_AND_SIZE,
+    "mmengine.dist.get_dist_info": _RANK_AND_SIZE,
+    "mmengine.dist.utils.get_dist_info": _RANK_AND_SIZE,
+    "basicsr.utils.dist_util.get_dist_info": _RANK_AND_SIZE,
+}
+"""Kinds of what a function returns, one after the other, by its qualified name.
+
+mmcv 1.3.17 mmcv/runner/dist_utils.py:78, mmengine 0.10.7 mmengine/dist/utils.py:380, basicsr 1.4.2
+basicsr/utils/dist_util.py:47. Groups are not asked for in any program that is known.
+"""
+
 GROUP_ARGUMENTS: dict[str, int] = {
     row.name: row.group for row in _FUNCTION_ROWS if row.group is not None
 }

@@ -28,6 +28,33 @@ def meet(rank):
 def test_meet():
     mp.spawn(meet, nprocs=2)
 """
+PROGRAM = """
+import argparse
+
+if __name__ == "__main__":
+    save(vars(argparse.ArgumentParser().parse_args()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "found"),
+    [
+        # FAN ee1b7df segmentation/tools/test_city_c.py evaluates a model
+        ("tools/test_model.py", PROGRAM, True),
+        ("tools/test_model.py", PROGRAM + "\ndef test_save():\n    save({})\n", False),
+        ("tools/test_model.py", PROGRAM + "\nclass TestSave:\n    pass\n", False),
+        ("tests/test_model.py", PROGRAM, False),
+        ("tools/test_model.py", "", False),
+    ],
+)
+def test_a_program_that_tests_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, more: str, found: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text(WRITES + more)
+    result = CliRunner().invoke(main, ["check", "--output-format", "concise", name])
+    assert ("DL301" in result.output) is found
 
 
 @pytest.mark.parametrize(

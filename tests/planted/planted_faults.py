@@ -853,8 +853,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_QUESTIONS}/filesystem.py",
-        "and len(ranks) > 1\n            and not any(",
-        "and not any(",
+        "MAIN in self.ranks and len(self.ranks) > 1 and not self._may_be_guarded",
+        "MAIN in self.ranks and not self._may_be_guarded",
         "what rank 0 alone writes is written by several",
     ),
     # -- comparison

@@ -102,7 +102,12 @@ def external(
             tags = tags | {SHUFFLED} if _is_shuffled(name, args, keywords) else tags - {SHUFFLED}
             result = Value(("instance", id(node)), UNKNOWN, variance, origin, type=type_, tags=tags)
         else:
-            if by_name and (receiver is None or receiver.variance is not Variance.RANK_LOCAL):
+            filled_in = name == ".format" and receiver is not None and receiver.known
+            if (
+                by_name
+                and not filled_in
+                and (receiver is None or receiver.variance is not Variance.RANK_LOCAL)
+            ):
                 result = unknown_result(frame, node, inputs, pure=False)
                 if receiver is not None:
                     _, _, agreed = variance_of([receiver, *inputs])
@@ -296,6 +301,8 @@ def _rank_predicate(
     """What a call tells about the rank: in a group that is passed, its place in the group."""
     tables = frame.knowledge
     by_name = name.startswith(".")
+    if name in ranks.TUPLES:
+        return _rank_tuple(frame, node, ranks.TUPLES[name])
     kind = tables.any_methods.get(name[1:]) if by_name else tables.functions.get(name)
     if kind is None:
         return None
@@ -305,6 +312,14 @@ def _rank_predicate(
         if is_group(keywords.get("group", given)):
             kind = "group_rank" if kind != "world_size" else "group_size"
     return frame.rank_value(kind, node, f"`{dotted_name(node.func) or name.lstrip('.')}()`")
+
+
+def _rank_tuple(frame: Frame, node: ast.Call, kinds: tuple[str, ...]) -> Value:
+    """What a call tells of the process at once: `rank, world_size = get_dist_info()`."""
+    text = f"`{dotted_name(node.func)}()`"
+    items = tuple(frame.rank_value(kind, node, text) for kind in kinds)
+    variance, origin, _ = variance_of(items)
+    return Value(("call", id(node)), UNKNOWN, variance, origin, items=items)
 
 
 _SPECIAL: Final = frozenset(

@@ -166,7 +166,18 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
         if known is not None:
             return known
     base = frame.evaluate(node.value)
+    kind = _kept_for_all(frame, path, base)
+    if kind is not None:
+        return frame.rank_value(kind, node, f"`{path}`")
     return attribute_of(frame, base, node)
+
+
+def _kept_for_all(frame: Frame, path: str, base: Value) -> str | None:
+    """What a process is told of itself, and its module keeps in an attribute of one object: `state.rank`."""
+    name, _, attr = path.partition(".")
+    if not attr or base.type is None or name in frame.function.parameters:
+        return None
+    return rank_globals(frame.module).get(path)
 
 
 def _below(wraps: tuple[Wrap, ...], left: int) -> tuple[Wrap, ...]:

@@ -77,7 +77,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
     strong |= _of_the_same_class(strong, texts, held, knowledge.strong_words)
-    filled = {name for module in telling for name in rank_globals(module)}
+    filled = {name.rpartition(".")[2] for module in telling for name in rank_globals(module)}
     strong |= _holding(held, _derived_names(telling) | filled | flags)
     names = _called_as(program, strong)
     while names:

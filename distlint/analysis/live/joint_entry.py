@@ -531,12 +531,34 @@ def _sets_up_for_several(site: CallSite) -> bool:
 
 
 @remembered
-def _has_start(function: Function) -> bool:
-    """Whether a function itself has a call by the name of one that makes the process group."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) in facts.GROUP_START_WORDS
-        for node in own_nodes(function)
+def _has_start(function: Function, steps: int = 3) -> bool:
+    """Whether a function has a call by the name of one that makes the process group, or a method of its class has.
+
+    modulus 878fd04 physicsnemo/distributed/manager.py:400: `DistributedManager.initialize()` calls `initialize_env()`, which
+    calls `setup()`, and there the group is made.
+    """
+    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    if any(last_name(call.func) in facts.GROUP_START_WORDS for call in calls):
+        return True
+    return steps > 0 and any(
+        _SETS_UP.search(method.name) is not None
+        and _DOES_MORE.search(method.name) is None
+        and _has_start(method, steps - 1)
+        for method in _own_methods(function, calls)
     )
+
+
+def _own_methods(function: Function, calls: list[ast.Call]) -> Iterator[Function]:
+    """The methods of its own class that a method calls: `self.setup()`, `Manager.setup()`."""
+    cls = function.cls
+    if cls is None:
+        return
+    for call in calls:
+        match call.func:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if (
+                owner in ("self", "cls", cls.name) and name in cls.methods
+            ):
+                yield cls.methods[name]
 
 
 def _sets_up(summaries: Together, start: ast.AST) -> bool:

@@ -105,6 +105,10 @@ _IS_ONE: Final[dict[type[ast.cmpop], bool]] = {
 """Whether a comparison with 1 holds where a size is 1."""
 _OF_GROUPS: Final = re.compile(r"(?i)(?:^|[._])(?:[tcped]p|sp)(?:[._]|$)|group|mesh|parallel")
 """Owners of the size of a part of the processes."""
+_OPTIONS: Final = re.compile(
+    r"ArgumentParser\(|sys\.argv|@hydra\.main|fire\.Fire\(|@click\.command|parse_args_into"
+)
+"""How a file reads the options that it is started with."""
 _GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
 """What is the size of the program only where the program makes it that: `WORLD_SIZE` is set from it."""
 
@@ -238,6 +242,19 @@ def is_of_tests(module: Module) -> bool:
     """Whether a file is one that pytest collects."""
     file = module.name.rpartition(".")[2]
     return file.startswith("test_") or file.endswith("_test")
+
+
+def is_program(module: Module) -> bool:
+    """Whether people start a file with options of its own, and pytest finds nothing in it to call.
+
+    FAN ee1b7df segmentation/tools/test_city_c.py, which torch's launcher starts, as `tools/test_net.py` of many detectors.
+    """
+    return (
+        module.is_script
+        and _OPTIONS.search(module.source.text) is not None
+        and not any(name.startswith("test") for name in module.functions)
+        and not any(name.startswith("Test") for name in module.classes)
+    )
 
 
 def runs_alone(function: Function) -> bool:

@@ -76,7 +76,7 @@ class Program:
     def lookup(self, dotted: str, depth: int = 0) -> Definition | None:
         """What an absolute dotted name means; None for a name of the project that cannot be found."""
         if dotted in self.modules:
-            return self.modules[dotted]
+            return self._rebound(dotted, depth) or self.modules[dotted]
         if dotted.partition(".")[0] not in self._tops:
             return canonical_name(dotted)
         head, _, attribute = dotted.rpartition(".")
@@ -100,6 +100,17 @@ class Program:
         # The tree has a folder of that name, but not this module: an installed package of the same name,
         # or a file that was not read.
         return canonical_name(dotted) if dotted.partition(".")[0] not in self.modules else None
+
+    def _rebound(self, dotted: str, depth: int) -> Definition | None:
+        """What a package has put in the place of its module of a name: `from .tracks import tracks` in `__init__.py`.
+
+        TransTrack 91cfaa7 models/__init__.py: `from models import save_track` gives the function.
+        """
+        head, _, name = dotted.rpartition(".")
+        package = self.modules.get(head)
+        if package is None or package.imports.get(name) != f"{dotted}.{name}":
+            return None
+        return self.member(package, name, depth + 1)
 
     def member(self, module: Module, name: str, depth: int = 0) -> Definition | None:
         """What `name` means at the top level of a module, followed through re-exports."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module, last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.knowledge.conventions import ANSWERS, NAMED_RANKS
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.knowledge.schema import Kind
@@ -24,19 +24,23 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
 
     UniTok bb8012e utils/dist.py:46: `__rank, __world_size = tdist.get_rank(), tdist.get_world_size()`, which
     `get_rank()` and `is_master()` give the whole program, and `__initialized = True` below. What else such a number is
-    given is a constant: 0 in front.
+    given is a constant: 0 in front. An attribute of an object that the module makes for all goes by its path: mttl 3724abf
+    mttl/dist_utils.py:34, `ddp_state.ddp_rank = int(os.environ.get("RANK", 0))`.
     """
-    if "global " not in module.source.text:
+    held = _objects(module)
+    if not held and "global " not in module.source.text:
         return {}
     found: dict[str, set[Kind | None]] = {}
     for function in module.all_functions:
-        declared = () if function.is_module_body else tuple(_declared(function))
+        if function.is_module_body:
+            continue
+        declared = {*_declared(function), *_attributes_of(held, function)}
         starts = bool(declared) and _makes_group(function)
-        for name in declared:
+        for name in sorted(declared):
             for value in assignments(function).get(name, ()):
                 match value:
                     case ast.Constant(value=True):
-                        surely = starts and name in _set_at_the_top(function)
+                        surely = starts and name in _set_with_group(function)
                         found.setdefault(name, set()).add("initialized" if surely else None)
                     case ast.Constant():
                         pass
@@ -49,32 +53,66 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
     }
 
 
+@remembered
+def _objects(module: Module) -> frozenset[str]:
+    """The variables that a module assigns once, at its top, and what a class of its own makes."""
+    return frozenset(
+        name
+        for name, values in assignments(module.body).items()
+        if len(values) == 1
+        and isinstance(values[0], ast.Call)
+        and last_name(values[0].func) in module.classes
+    )
+
+
+def _attributes_of(held: frozenset[str], function: Function) -> Iterator[str]:
+    """The attributes of such objects that a function assigns, each by its path."""
+    for path in assignments(function) if held else ():
+        name, _, attribute = path.partition(".")
+        if attribute and name in held and name not in function.parameters:
+            yield path
+
+
 def _declared(function: Function) -> Iterator[str]:
     for node in walk(function.node):
         if isinstance(node, ast.Global):
             yield from node.names
 
 
-def _set_at_the_top(function: Function) -> set[str]:
-    """The names that a function assigns under no condition: what it does with the group in some launches says another thing.
+def _set_with_group(function: Function) -> set[str]:
+    """The names that a function assigns where it makes the process group, or under no condition.
 
-    fairseq 0.12.2 fairseq/distributed/utils.py:301: `_USE_MEGATRON = True`, below `if cfg.common.model_parallel_size > 1`.
+    What it does with the group in some launches says another thing: fairseq 0.12.2 fairseq/distributed/utils.py:301,
+    `_USE_MEGATRON = True`, below `if cfg.common.model_parallel_size > 1`. mttl 3724abf mttl/dist_utils.py:33 asks for the
+    launcher's variables, makes the group below the question, and sets `ddp_state.ddp = True` beside it.
     """
+    blocks = [getattr(function.node, "body", [])]
+    blocks += [
+        block
+        for node in own_nodes(function)
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None))
+        if isinstance(block, list) and any(map(_starts_group, block))
+    ]
     return {
-        target.id
-        for statement in getattr(function.node, "body", [])
+        name
+        for block in blocks
+        for statement in block
         if isinstance(statement, ast.Assign)
         for target in statement.targets
-        if isinstance(target, ast.Name)
+        for name in target_names(target)
     }
+
+
+def _starts_group(statement: ast.AST) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=called)):
+            return last_name(called) == "init_process_group"
+    return False
 
 
 def _makes_group(function: Function) -> bool:
     """Whether a function makes the process group, so that a flag which it sets says that there is one."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
-        for node in own_nodes(function)
-    )
+    return any(_starts_group(node) for node in own_nodes(function))
 
 
 def _kind(value: ast.expr) -> Kind | None:

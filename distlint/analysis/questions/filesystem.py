@@ -142,12 +142,29 @@ class FileCall:
     @property
     def by_several(self) -> bool:
         """Whether rank 0 and another rank make the call, and no test of the rank may stand before it."""
-        ranks = self.ranks
         return (
-            MAIN in ranks
-            and len(ranks) > 1
-            and not any(maybe_guarded(site) for _, site, _ in self.sites)
+            MAIN in self.ranks and len(self.ranks) > 1 and not self._may_be_guarded
+        ) or self.by_others
+
+    @property
+    def by_others(self) -> bool:
+        """Whether all ranks enter the function, and rank 0 with other arguments than those that the others share.
+
+        Text-To-Video-Finetuning efbd149 train.py:537: a test of the rank around `output_dir = create_output_folders(…)`,
+        and ranks 1, 2, … go on with the folder that the settings name.
+        """
+        entry = self.joint_entry
+        return (
+            MAIN not in self.entered
+            and OTHER in self.ranks
+            and entry is not None
+            and entry.all_ranks
+            and not self._may_be_guarded
         )
+
+    @property
+    def _may_be_guarded(self) -> bool:
+        return any(maybe_guarded(site) for _, site, _ in self.sites)
 
 
 def file_calls(live: LiveProgram) -> list[FileCall]:
@@ -533,6 +550,11 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     """
     if found.path is None or _is_own_in_folder(found):
         return False
+    if found.by_others:
+        # What rank 0 alone is handed tells nothing of them.
+        values = [value for _, _, value in found.sites]
+        own = any(value is None or is_own(value) for value in values)
+        return not own and not names_a_part(found.path, found.function)
     around = _around_own_file(found)
     if around is not None:
         function = found.function
@@ -738,6 +760,9 @@ def names_a_part(node: ast.expr, function: Function, *, bars: bool = True) -> bo
         for child in walk(root):
             if child in hidden:
                 continue
+            if isinstance(child, ast.Call) and dotted_name(child.func) == "len":
+                # How many batches a loader has, whatever its `num_workers`.
+                hidden.update(part for argument in child.args for part in walk(argument))
             if _is_own_device(child, root, scope):
                 return True
             if isinstance(child, ast.Constant):
@@ -857,7 +882,9 @@ def is_own(value: Value) -> bool:
         return True
     if value.tags == {"clock"} and value.origin is not None and goes_by_minutes(value.origin):
         return False
-    return value.variance is Variance.RANK_LOCAL and not value.tags <= {"file"}
+    # What `prepare()` has made is as long on every rank: PixArt-alpha cac2fd3 train_scripts/train_pixart_lcm_lora.py:266,
+    # a path with `len(train_dataloader)`.
+    return value.variance is Variance.RANK_LOCAL and not value.tags <= {"file", "prepared"}
 
 
 def goes_by_minutes(origin: Origin) -> bool:
@@ -1134,7 +1161,8 @@ def check_before(found: FileCall) -> Guard | None:
             continue
         for test in asked_paths(guard.node):
             asked = parts_of(test, found.function)
-            if asked == path and _makes_folder(found) and _asks_for_file(guard.node, test):
+            of_folder = _makes_folder(found) if asked == path else holds(asked, path)
+            if of_folder and _asks_for_file(guard.node, test):
                 continue
             if holds(asked, path) or holds(path, asked):
                 return guard
@@ -1149,7 +1177,7 @@ def _asks_for_file(condition: ast.expr, path: ast.expr) -> bool:
     """Whether a condition asks if a path is a file: one that becomes a folder is none before nor after.
 
     transformers 4.16.1 src/transformers/modeling_utils.py:1035: `if os.path.isfile(save_directory):` refuses, and behind
-    it the folder is made with `exist_ok=True` and filled.
+    it the folder is made with `exist_ok=True` and filled; mttl 3724abf mttl/models/base_model.py:124.
     """
     return any(
         isinstance(node, ast.Call)

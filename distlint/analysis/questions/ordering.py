@@ -13,6 +13,7 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
 from distlint.analysis.questions.carried import left_to_main
 from distlint.analysis.questions.filesystem import (
@@ -30,6 +31,7 @@ from distlint.knowledge.sinks import MAKE_FOLDER
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
+    from distlint.knowledge.schema import CallRow
 
 _PREPARES: Final = (Effect.WRITE, Effect.DELETE, Effect.CREATE_DIR, Effect.DOWNLOAD)
 _WAITS: Final = re.compile("barrier|wait|synchronize|sync_|process_first", re.IGNORECASE)
@@ -147,9 +149,9 @@ def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
     chosen = written_by_one(site)
     touched = [Step(Effect.WRITE, chosen, site, chosen=True)] if chosen is not None else []
     touched += [
-        Step(effect, path, site)
+        Step(effect, known, site)
         for effect, row, path in effects_of(site)
-        if path is not None and not row.locked
+        if not row.locked and (known := path or _handed_on(site, row)) is not None
     ]
     if not touched and child is None and _LOADS.search(site.method):
         # Who loads reads before it meets the others, if it does: `from_pretrained` under ZeRO-3.
@@ -163,11 +165,45 @@ def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
     yield from touched
 
 
+def _handed_on(site: CallSite, row: CallRow) -> ast.expr | None:
+    """The path of a call that hands on all that its function gets: `torch.save(*args, **kwargs)` writes to `args[1]`.
+
+    D-FINE 4a1f73a src/misc/dist_utils.py:123, `save_on_master`, which dozens of detectors have from detr.
+    """
+    match site.node.args:
+        case [ast.Starred(value=ast.Name(id=name))] if isinstance(
+            row.path, int
+        ) and name == _taking_all(site.function):
+            return _element(site.function, name, row.path)
+    return None
+
+
+def _taking_all(function: Function) -> str | None:
+    """The parameter of a function that takes nothing else by position: `args` of `def save(*args, **kwargs)`."""
+    match function.node:
+        case ast.FunctionDef(
+            args=ast.arguments(posonlyargs=[], args=[], vararg=ast.arg(arg=name))
+        ) if function.cls is None:
+            return name
+    return None
+
+
+@remembered
+def _element(_: Function, name: str, position: int) -> ast.expr:
+    return ast.parse(f"{name}[{position}]", mode="eval").body
+
+
 def arguments_of(site: CallSite, callee: Function) -> dict[Hashable, Parts]:
     """The paths that a call passes for the parameters of what it calls."""
     names = callee.parameters
     skipped = 1 if callee.cls is not None and names[:1] in (["self"], ["cls"]) else 0
     found: dict[Hashable, Parts] = {}
+    if (rest := _taking_all(callee)) is not None:
+        for position, given in enumerate(site.node.args):
+            if isinstance(given, ast.Starred):
+                break
+            element = parts_of(_element(callee, rest, position), callee)
+            found[element[0]] = parts_of(given, site.function)
     for position, name in enumerate(names[skipped:]):
         node = site.argument_node(position, name)
         if node is not None:
@@ -190,7 +226,7 @@ def races(live: LiveProgram) -> Iterator[Race]:
             steps = traces.of(main)
             if main is other and not any(step.chosen for step in steps):
                 continue
-            for prepared, used in _unordered(live, steps, traces.of(other)):
+            for prepared, used in unordered(live, steps, traces.of(other)):
                 key = (id(prepared.site.node), id(used.site.node))
                 race = Race(prepared, used, summaries.function)
                 if _returns(prepared) and _made_elsewhere(live, prepared.site.function, set()):
@@ -216,7 +252,7 @@ def folders_of_main(live: LiveProgram) -> Iterator[Race]:
             made = {id(step.site.node) for steps in others for step in steps}
             before: set[tuple[int, ...]] = set()
             for step in main:
-                before.add(_way(step))
+                before.add(way(step))
                 if (
                     step.effect is not Effect.CREATE_DIR
                     or id(step.site.node) in made
@@ -271,7 +307,7 @@ def _written_below(folder: Step, steps: list[Step], before: set[tuple[int, ...]]
         inside = step.effect is Effect.WRITE and holds(folder.path, step.path)
         if inside and _makes_folder(step.site):
             making.append(step)
-        elif inside and not step.chosen and step.path != folder.path and _way(step) not in before:
+        elif inside and not step.chosen and step.path != folder.path and way(step) not in before:
             if any(asks_existence(site) for site in step.sites):
                 return None
             return None if any(_whenever(each, step) for each in making) else step
@@ -378,19 +414,20 @@ def _made_elsewhere(live: LiveProgram, function: Function, seen: set[Function]) 
     return all(caller in seen or _made_elsewhere(live, caller, seen) for caller in callers)
 
 
-def _unordered(
+def unordered(
     live: LiveProgram, main: list[Step], other: list[Step]
 ) -> Iterator[tuple[Step, Step]]:
+    """What rank 0 prepares and another rank uses, in the order of their steps, with no wait between."""
     # Both may come to one call by different ways, and with different paths: lingua 437d680 apps/main/train.py:565,
     # where `dump_config` writes into the folder of rank 0, and later all write into another with it.
-    theirs = {_way(step): step for step in other if step.effect is not None and not step.chosen}
+    theirs = {way(step): step for step in other if step.effect is not None and not step.chosen}
     calls = {call for call, *_ in theirs}
     waiting: list[Step] = []
     for step in main:
         if step.effect is None:
             waiting = []
             continue
-        if _way(step) not in theirs:
+        if way(step) not in theirs:
             if id(step.site.node) not in calls and _prepares(live, step, other):
                 waiting.append(step)
             continue
@@ -400,7 +437,7 @@ def _unordered(
                 and not any(map(left_to_main, step.sites))
                 and not _on_other_arms(prepared, step)
             ):
-                yield prepared, theirs[_way(step)]
+                yield prepared, theirs[way(step)]
                 waiting.remove(prepared)
                 break
 
@@ -409,15 +446,28 @@ def _on_other_arms(prepared: Step, used: Step) -> bool:
     """Whether the calls that lead to two steps stand on arms of one condition that exclude each other.
 
     MM-Interleaved ac539d0 mm_interleaved/engine/lmm_trainer.py:1495 and 1516: `if … == "generate_texts":` collects the
-    files of all ranks and removes them, `elif … == "generate_images":` writes others.
+    files of all ranks and removes them, `elif … == "generate_images":` writes others. So do two conditions of one text:
+    D-FINE 4a1f73a src/solver/det_solver.py:144 and 170, above and below `epoch >= stop_epoch`.
     """
     return any(
-        first.function is second.function and on_the_other_arm(second, first)
+        first.function is second.function
+        and (on_the_other_arm(second, first) or _contradict(first, second))
         for first, second in zip(reversed(prepared.sites), reversed(used.sites), strict=False)
     )
 
 
-def _way(step: Step) -> tuple[int, ...]:
+def _contradict(first: CallSite, second: CallSite) -> bool:
+    """Whether a condition that lets one call through, and stands there twice, keeps the other one out."""
+    taken = {ast.unparse(guard.node): guard.taken for guard in first.guards}
+    return any(
+        taken.get(ast.unparse(guard.node), guard.taken) is not guard.taken
+        for guard in second.guards
+        if guard.value.variance is Variance.UNIFORM
+    )
+
+
+def way(step: Step) -> tuple[int, ...]:
+    """The calls that lead to a step, by which the ranks' steps are told to be the same."""
     return tuple(id(site.node) for site in step.sites)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
@@ -39,16 +39,22 @@ def read_back(live: LiveProgram, found: FileCall) -> Place | None:
         (found.path, found.function, found.site.node)
     ]
     if isinstance(found.path, ast.Name) and found.path.id in found.function.parameters:
-        # A method has many namesakes: what is called as `save_pretrained()` in a copy of transformers (CodeRL ec3c526).
-        known = live.callers.get(found.function, ()) if found.function.cls is not None else ()
-        callers = [(site.function, site.node) for site in known]
         named += [
             (given, user, call)
-            for user, call in callers or callers_by_name(live.program, found.function)
+            for user, call in _callers(live, found.function)
             if (given := argument_of(call, found.function, found.path.id)) is not None
         ]
     known_as = (place for each in named for place in _read_as(live, found, *each))
     return next(known_as, None) or next(_read_by_callers(live, found), None)
+
+
+def _callers(live: LiveProgram, function: Function) -> Sequence[tuple[Function, ast.Call]]:
+    """The calls of a function: those of its name, unless it is a method, which has namesakes.
+
+    What is called as `save_pretrained()` in a copy of transformers: CodeRL ec3c526.
+    """
+    known = live.callers.get(function, ()) if function.cls is not None else ()
+    return [(site.function, site.node) for site in known] or callers_by_name(live.program, function)
 
 
 def _read_by_callers(live: LiveProgram, found: FileCall) -> Iterator[Place]:
@@ -80,7 +86,7 @@ def _read_as(
     if found.site.method == "save_pretrained":
         yield from _loads_again(function, parts)
     elif not _is_into_folder(live, found, parts):
-        handed = _handed_on(live.program, path, function, writes)
+        handed = _handed_on(live, path, function, writes)
         yield from ((function.module, node) for node in handed)
 
 
@@ -244,7 +250,7 @@ def _lists_others(other: FileCall, read: Parts) -> bool:
 
 
 def _handed_on(
-    program: Program, path: ast.expr, function: Function, writes: ast.AST
+    live: LiveProgram, path: ast.expr, function: Function, writes: ast.AST
 ) -> Iterator[ast.AST]:
     """Where the path goes, behind the write, to something else than writes, questions and messages.
 
@@ -268,23 +274,48 @@ def _handed_on(
             ):
                 yield node
             case ast.Return(value=ast.expr() as returned) if means_it(returned):
-                if not _result_is_dropped(program, function):
+                if not _result_is_dropped(live, function):
                     yield node
             case ast.Assign(targets=[ast.Attribute()], value=kept) if means_it(kept):
                 yield node
 
 
-@remembered
-def _result_is_dropped(program: Program, function: Function) -> bool:
+def _result_is_dropped(live: LiveProgram, function: Function, steps: int = 2) -> bool:
     """Whether nobody takes what a function returns: all calls of its name are statements of their own.
 
-    dinov3 6876159 dinov3/eval/text/train_dinotxt.py:292: `write_config(…)`, which returns the path.
+    dinov3 6876159 dinov3/eval/text/train_dinotxt.py:292: `write_config(…)`, which returns the path. Nor who only returns it
+    in turn: mttl 3724abf mttl/models/base_model.py:132, `config_file = self.config.save_pretrained(…)`.
     """
-    calls = callers_by_name(program, function)
+    calls = _callers(live, function)
     alone = {
         id(node.value)
         for user in {user for user, _ in calls}
         for node in own_nodes(user)
         if isinstance(node, ast.Expr)
     }
-    return all(id(call) in alone for _, call in calls)
+    return all(
+        id(call) in alone
+        or (steps > 0 and _only_returns(user, call) and _result_is_dropped(live, user, steps - 1))
+        for user, call in calls
+    )
+
+
+def _only_returns(user: Function, call: ast.Call) -> bool:
+    """Whether a function does nothing with what a call gives it but return it."""
+    nodes = own_nodes(user)
+    kept = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and node.value is call
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    returned = {id(part) for node in nodes if isinstance(node, ast.Return) for part in walk(node)}
+    return id(call) in returned or (
+        bool(kept)
+        and all(
+            id(node) in returned
+            for node in nodes
+            if isinstance(node, ast.Name) and node.id in kept and isinstance(node.ctx, ast.Load)
+        )
+    )

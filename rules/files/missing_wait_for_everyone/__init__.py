@@ -5,7 +5,8 @@ Reports a file or directory that rank 0 alone writes, creates, downloads or dele
 rank or in a call that chooses the writer itself (`accelerator.save`), and that the other ranks then read or write, where no collective stands between the two. Calls are followed: the writing and
 the reading may stand in functions that one function calls one after the other. Also a cache that all ranks load where
 it exists, and that rank 0 alone writes where it does not; and a folder which one rank fills while those that found it
-missing wait for a file that says it is full: who asks a little later finds the folder, and waits for nothing.
+missing wait for a file that says it is full: who asks a little later finds the folder, and waits for nothing. Also what
+rank 0 alone writes at the end of one turn of a loop, and all read at the start of the next.
 
 ## Why it is bad
 The other ranks skip the guarded block and come to the use at once. They find no file, half of one, or the
@@ -60,6 +61,7 @@ from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions.cached import filled_while_asked, half_written
 from distlint.analysis.questions.ordering import Race, races
+from distlint.analysis.questions.turns import races_between_turns
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -92,7 +94,7 @@ _USES = {
 def check(model: Model) -> Iterator[Finding]:
     """Uses of what rank 0 may still be preparing."""
     told: set[int] = set()
-    for race in races(model):
+    for race in (*races(model), *races_between_turns(model)):
         told.add(id(race.used.outer.node))
         made, used = race.prepared, race.used
         assert made.effect is not None and used.effect is not None

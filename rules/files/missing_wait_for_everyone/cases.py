@@ -172,6 +172,45 @@ def finds_the_weights(model, out):
     return list(Path(out).glob("*.safetensors"))  # expect: DL302
 
 
+def save_on_main(*args, **kwargs):
+    if dist.get_rank() == 0:
+        torch.save(*args, **kwargs)
+
+
+def stage_after_stage(model, out, epochs, second_stage):
+    # D-FINE 4a1f73a src/solver/det_solver.py:71: what the last turn has written
+    for epoch in range(epochs):
+        if epoch == second_stage:
+            model.load_state_dict(torch.load(os.path.join(out, "best.pth")))  # expect: DL302
+        loss = model()
+        dist.all_reduce(loss)
+        if epoch < second_stage:
+            save_on_main(model.state_dict(), os.path.join(out, "best.pth"))
+
+
+class State:
+    rank: int = 0
+
+
+state_of_all = State()
+
+
+def start_of_all():
+    dist.init_process_group("nccl")
+    state_of_all.rank = int(os.environ.get("RANK", 0))
+
+
+def keeps_the_best(model, losses, out):
+    # mttl 3724abf projects/kms/train_qa.py:363: the rank is kept in an attribute of an object of the module
+    best = float("inf")
+    for loss in losses:
+        dist.all_reduce(loss)
+        if loss < best and state_of_all.rank == 0:
+            best = loss
+            torch.save(model.state_dict(), out + "/best.pt")
+    model.load_state_dict(torch.load(out + "/best.pt"))  # expect: DL302
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -475,3 +514,64 @@ def collected_by_kind(results, folder, kind):
         collected(results, folder, "texts")
     elif kind == "images":
         collected(results, folder, "images")
+
+
+def stage_after_stage_in_turn(model, out, epochs, second_stage):
+    for epoch in range(epochs):
+        if epoch == second_stage:
+            model.load_state_dict(torch.load(os.path.join(out, "best.pth")))
+        if epoch < second_stage:
+            save_on_main(model.state_dict(), os.path.join(out, "best.pth"))
+        dist.barrier()
+
+
+def other_files_of_other_turns(model, out, epochs):
+    for epoch in range(epochs):
+        if epoch > 1:
+            model.load_state_dict(torch.load(os.path.join(out, f"{epoch}.pth")))
+        dist.all_reduce(model())
+        save_on_main(model.state_dict(), os.path.join(out, f"{epoch}.pth"))
+
+
+def resumed_in_the_first_turn(model, out, start_epoch, epochs):
+    for epoch in range(start_epoch, epochs):
+        if epoch == start_epoch:
+            model.load_state_dict(torch.load(os.path.join(out, "last.pth")))
+        dist.all_reduce(model())
+        save_on_main(model.state_dict(), os.path.join(out, "last.pth"))
+
+
+def no_turn_follows(model, out, batches):
+    for batch in batches:
+        if len(batch) < 8:
+            model.load_state_dict(torch.load(os.path.join(out, "last.pth")))
+        dist.all_reduce(model(batch))
+        if len(batch) > 64:
+            save_on_main(model.state_dict(), os.path.join(out, "last.pth"))
+            break
+
+
+def trained_in_between(model, out, batches, steps):
+    for step, batch in enumerate(batches):
+        if step % 7 == 6:
+            model.load_state_dict(torch.load(os.path.join(out, "last.pth")))
+        if step % 8 == 7:
+            save_on_main(model.state_dict(), os.path.join(out, "last.pth"))
+        loss = model(batch)
+        loss.backward()
+
+
+def either_stage(model, out, epochs, second_stage, better):
+    # D-FINE 4a1f73a src/solver/det_solver.py:144 and 170: the condition stands there twice
+    for epoch in range(epochs):
+        dist.all_reduce(model())
+        if better:
+            if epoch >= second_stage:
+                print("second")
+            else:
+                save_on_main(model.state_dict(), os.path.join(out, "best.pth"))
+        if better > 2:
+            print("much better")
+        elif epoch >= second_stage:
+            model.load_state_dict(torch.load(os.path.join(out, "best.pth")))
+        dist.barrier()

@@ -9,6 +9,7 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as checkpoint
@@ -25,6 +26,12 @@ def start(root):
     run_dir = os.path.join(root, f"run-{now:%H%M%S}")
     os.makedirs(run_dir, exist_ok=True)  # expect: DL304
     return run_dir
+
+
+def losses_of_a_run(root, losses):
+    # ERNIE 514cbe4 code/run_pretrain.py:309
+    dist.barrier()
+    np.save(os.path.join(root, "loss.{}.npy".format(datetime.now())), losses)  # expect: DL304
 
 
 def cached(texts, root):

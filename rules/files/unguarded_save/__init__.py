@@ -7,7 +7,8 @@ The program itself must show that several ranks come there: the function perform
 rank elsewhere, is a method that a trainer calls on every rank, or is called by such code under no test
 of the rank. Or a script or page beside the code starts the program on several processes (`torchrun`, `deepspeed`, `srun` with several
 tasks, `accelerate launch` with a number or a configuration that has one): then all of them run it from its first line to its
-last. Also a write that the other ranks make of the same path on the other arm of a test of the rank.
+last. Also a write that the other ranks make of the same path on the other arm of a test of the rank, or of the path that they
+are left with where rank 0 alone chooses another one.
 `main_process_first()` of training arguments, and reading a distributed checkpoint, work on one process as
 well: they show nothing of who calls the function, nor of a script that makes no ranks.
 Nor does a test of an option (`args.local_rank in [-1, 0]`) where nothing makes a group, picks a device by it or divides
@@ -214,6 +215,10 @@ def _found(model: Model) -> Iterator[Finding]:
             continue
         node, module = found.site.node, found.site.module
         harm = harm_of(model, found)
+        if found.by_others:
+            if harm is not None:
+                yield _by_others(found, harm, joint_entry)
+            continue
         if harm is None:
             yield Finding(
                 CODE,
@@ -259,6 +264,20 @@ def _found(model: Model) -> Iterator[Finding]:
             (related(main.site.module, main.site.node, "rank 0 writes it here"),),
             Fix(Applicability.DISPLAY, "Drop this arm"),
         )
+
+
+def _by_others(found: FileCall, harm: Harm, joint_entry: JointEntry) -> Finding:
+    fix = Fix(Applicability.DISPLAY, "Give all ranks the path of rank 0, and let it alone write")
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"rank 0 writes to a path of its own, and all other ranks to one `{found.text}` at the same time: "
+        f"{joint_entry.text}, and {harm.text}. {fix.message}.",
+        place_of(found.site.module, found.site.node),
+        (*evidence(joint_entry), *harm.at),
+        fix,
+    )
 
 
 def _by_all(found: FileCall) -> bool:

@@ -531,6 +531,50 @@ def save_by_counter(watch, loader, model):
             torch.save(model.module.state_dict(), f"checkpoint-{turn}.pt")  # expect: DL301
 
 
+def by_batches_of_all(model, loader, folder, epochs):
+    # PixArt-alpha cac2fd3 train_scripts/train_pixart_lcm_lora.py:266: a loader that is prepared is as long on every rank
+    accelerator = Accelerator()
+    loader = accelerator.prepare(DataLoader(loader.dataset, num_workers=4))
+    for epoch in range(epochs):
+        path = os.path.join(folder, f"checkpoint-{epoch * len(loader)}.pt")
+        torch.save(model.state_dict(), path)  # expect: DL301
+
+
+class Experts(torch.nn.Module):
+    # mttl 3724abf mttl/models/base_model.py:122: asks whether the folder is a file, not whether the weights are there
+    def keep(self, folder):
+        if os.path.isfile(folder):
+            return None
+        os.makedirs(folder, exist_ok=True)
+        weights = os.path.join(folder, "weights.bin")
+        torch.save(self.state_dict(), weights)  # expect: DL301
+        return weights
+
+
+def keeps_experts(experts: Experts, folder):
+    dist.barrier()
+    experts.keep(folder)
+
+
+def folder_of_the_run(folder):
+    made = os.path.join(folder, f"run_{time.time()}")
+    os.makedirs(made, exist_ok=True)
+    return made
+
+
+def keep_in_folder(model, folder, step):
+    torch.save(model.state_dict(), os.path.join(folder, f"{step}.pt"))  # expect: DL301
+
+
+def folder_of_main_alone(model, folder, steps):
+    # Text-To-Video-Finetuning efbd149 train.py:537: ranks 1, 2, … go on with the folder that they were given
+    dist.barrier()
+    if dist.get_rank() == 0:
+        folder = folder_of_the_run(folder)
+    for step in range(steps):
+        keep_in_folder(model, folder, step)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -1755,3 +1799,48 @@ def by_number_of_the_shard(model, loader, resume, folder, rank):
         number += len(batch)
         with open(f"{folder}/network-{number // 1000:06d}.pkl", "wb") as f:
             pickle.dump(model.state_dict(), f)
+
+
+class Layers(torch.nn.Module):
+    def keep(self, folder):
+        weights = os.path.join(folder, "weights.bin")
+        if os.path.isfile(weights):
+            return None
+        torch.save(self.state_dict(), weights)
+        return weights
+
+
+def keeps_layers_that_are_missing(layers: Layers, folder):
+    # DL305's: whether the weights are there
+    dist.barrier()
+    layers.keep(folder)
+
+
+def by_batches_of_each(model, dataset, folder, worker_id):
+    dist.barrier()
+    torch.save(model.state_dict(), os.path.join(folder, f"{worker_id}-{len(dataset)}.pt"))
+
+
+def keep_a_part(model, folder, step):
+    torch.save(model.state_dict(), os.path.join(folder, f"{step}.pt"))
+
+
+def folder_of_each(model, folder, steps):
+    # each of the others has a folder of its own, too
+    dist.barrier()
+    if dist.get_rank() == 0:
+        folder = folder_of_the_run(folder)
+    else:
+        folder = os.path.join(folder, str(dist.get_rank()))
+    for step in range(steps):
+        keep_a_part(model, folder, step)
+
+
+def keep_on_the_second(model, folder):
+    torch.save(model.state_dict(), os.path.join(folder, "second.pt"))
+
+
+def second_alone(model, folder):
+    dist.barrier()
+    if dist.get_rank() == 1:
+        keep_on_the_second(model, folder)
