@@ -398,6 +398,26 @@ class Diffusion(pl.LightningModule):
         self.log_dict(numbers, sync_dist=True)  # expect: DL601
 
 
+class WatchesByDefault(pl.LightningModule):
+    def __init__(self, monitor="val/loss"):
+        self.monitor = monitor
+
+    def losses(self, batch):
+        loss = self.model(batch)
+        return loss, {"val/loss": loss.mean()}
+
+    def validation_step(self, batch, index):
+        _, numbers = self.losses(batch)
+        self.log_dict(numbers, sync_dist=True)  # expect: DL601
+
+
+def checkpoint_of(module):
+    settings = {"save_last": True}
+    if hasattr(module, "monitor"):
+        settings["monitor"] = module.monitor
+    return ModelCheckpoint(**settings)
+
+
 class Autoencoder(pl.LightningModule):
     # taming-transformers taming/models/vqgan.py:117: the fix is shown only, the loss may count on the CPU.
     def __init__(self, loss, monitor):
