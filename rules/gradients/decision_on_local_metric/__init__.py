@@ -4,7 +4,8 @@
 Follows values that come from a rank's share of the data (a loader that was prepared or has a distributed
 sampler, a slice by rank, a data set that asks for the rank and takes its part) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
-Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
+Where it is only logged, that is a warning for a metric of an evaluation, and for one that joins a dict of numbers after
+these were reduced, and information for the loss of
 a training step, for what a loop shows of its progress (a bar, a line
 every so many batches, or what is reduced below it), and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
@@ -93,6 +94,7 @@ from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
+from .beside_reduced import Joined, joined_later
 from .lightning import Logged, logged, unsynced
 from .lightning_losses import logged_losses
 from .stepped import stepped_on_main
@@ -152,6 +154,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield _monitored(entry)
     for module, call in unsynced(model):
         yield _unsynced(module, call)
+    yield from map(_joined, joined_later(model))
 
 
 def _stepped(module: Module, step: ast.Call) -> Finding:
@@ -181,6 +184,23 @@ def _of_training(
         "the ranks first.",
         place_of(function.module, call),
         (related(function.module, backward, "each rank trains on its own"),),
+    )
+
+
+def _joined(found: Joined) -> Finding:
+    """A number of this rank among numbers of all."""
+    module = found.function.module
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{ast.unparse(found.put.value)}` is of this rank's batches, and joins numbers of all ranks after these were put "
+        "together. Put it in before, or reduce it too.",
+        place_of(module, found.put),
+        (
+            related(module, found.summed, "added up on each rank"),
+            related(module, found.reduced, "the other numbers are put together here"),
+        ),
     )
 
 
