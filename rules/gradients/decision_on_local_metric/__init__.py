@@ -248,7 +248,11 @@ def _monitored(entry: Logged) -> Finding:
         if edit is None or not entry.on_device or entry.shown
         else Fix(Applicability.UNSAFE, advice, (edit,))
     )
-    used = "the best checkpoint is chosen by it" if entry.monitored else "is logged as if it were of all"
+    used = (
+        "the best checkpoint is chosen by it"
+        if entry.monitored
+        else "is logged as if it were of all"
+    )
     if entry.among:
         used = "the best checkpoint is chosen by what such a dict holds"
     return Finding(

@@ -138,8 +138,9 @@ def _assigned(function: Function) -> Iterator[tuple[str, ast.expr]]:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=value):
                 yield from ((dotted_name(part), value) for part in parts)
-            case ast.Assign(targets=[target], value=value) | ast.AugAssign(
-                target=target, op=ast.Add(), value=value
+            case (
+                ast.Assign(targets=[target], value=value)
+                | ast.AugAssign(target=target, op=ast.Add(), value=value)
             ):
                 yield dotted_name(target), value
 

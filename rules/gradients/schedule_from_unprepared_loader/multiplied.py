@@ -83,8 +83,8 @@ def _length(
         for part in walk(value):
             match part:
                 case ast.Call(func=ast.Name(id="len"), args=[loader]) if (
-                    (call := loaders.get(ast.unparse(loader))) is not None
-                ):
+                    call := loaders.get(ast.unparse(loader))
+                ) is not None:
                     own = part if part.lineno < call.lineno else None
                 case ast.Name() | ast.Attribute() if counts_processes(last_name(part)):
                     return None
@@ -127,16 +127,14 @@ def _schedule(made: ast.Call) -> ast.expr | None:
     return next(iter([*named, *made.args[:1]]), None)
 
 
-def _launch(
-    model: Model, function: Function, option: str, kind: ast.expr | None
-) -> Launch | None:
+def _launch(model: Model, function: Function, option: str, kind: ast.expr | None) -> Launch | None:
     """A launch of several processes of this script that leaves an option out, and whose schedule ends."""
     for _, launch in model.launch.starting(function.module.path):
         number = launch.number(*_PROCESSES)
         alone = number is not None and number[0] == 1
-        if launch.complete and not alone and option not in launch.arguments:
-            if kind is None or _ends(model, launch, kind):
-                return launch
+        left = launch.complete and not alone and option not in launch.arguments
+        if left and (kind is None or _ends(model, launch, kind)):
+            return launch
     return None
 
 
