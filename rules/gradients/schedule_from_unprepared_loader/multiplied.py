@@ -16,7 +16,8 @@ from distlint.nodes import last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
-    from distlint.launch.commands import Launch, Place
+    from distlint.findings import Place
+    from distlint.launch.commands import Launch
 
 _TOTAL: Final = "num_training_steps"
 _ENDLESS: Final = frozenset({"constant", "constant_with_warmup", "piecewise_constant"})
