@@ -411,7 +411,7 @@ class WatchesByDefault(pl.LightningModule):
         self.log_dict(numbers)  # expect: DL601
 
 
-def checkpoint_of(module):
+def checkpoint_of(module=WatchesByDefault()):
     settings = {"save_last": True}
     if hasattr(module, "monitor"):
         settings["monitor"] = module.monitor

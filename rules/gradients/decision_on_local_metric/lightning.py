@@ -200,6 +200,7 @@ def _is_watched_by_itself(model: Model, cls: Class) -> bool:
         isinstance(default, ast.Constant)
         and isinstance(default.value, str)
         and model.answer(_hands_monitor_on)
+        and _is_made(model, cls)
         and not any(
             keyword.arg == "sync_dist"
             for each in model.program.mro(cls)[0]
@@ -208,6 +209,24 @@ def _is_watched_by_itself(model: Model, cls: Class) -> bool:
             if isinstance(node, ast.Call)
             for keyword in node.keywords
         )
+    )
+
+
+def _is_made(model: Model, cls: Class) -> bool:
+    """Whether a configuration or a call names a class, or one that derives from it.
+
+    LightningDiT 2725fed vavae/ldm/models/diffusion/ddpm.py came with the autoencoder, and nobody makes what is in it.
+    """
+    names = {cls.name, *(each.name for each in model.program.subclasses(cls))}
+    return any(
+        dotted.rpartition(".")[2] in names
+        for module in model.program.modules.values()
+        for dotted in module.source.chosen
+    ) or any(
+        isinstance(node, ast.Call) and last_name(node) in names
+        for module in model.program.modules.values()
+        if any(f"{name}(" in module.source.text for name in names)
+        for node in walk(module.source.tree)
     )
 
 
