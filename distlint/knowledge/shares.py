@@ -160,6 +160,7 @@ WHOLE_METRICS: Final = ("torchmetrics.",)
 
 METER_CLASSES: Final = re.compile(
     r"Meter|Metric|Recorder|Average|Smoothed|Statistic|Stats|Evaluator|Accumulator|Counter"
+    r"|Confusion|Scor(?:ers?|es)(?!\w)|[rR]unning_?[sS]core|(?:I[oO]U|Accuracy)(?!\w*Loss)"
 )
 """Names of classes whose objects are what they were given: what is read from them is of the same ranks."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
+from distlint.knowledge.shares import METER_CLASSES
 from distlint.launch.kinds import classes_named
 from distlint.nodes import last_name
 from distlint.project.cache import FileFacts, content_digest
@@ -76,6 +77,9 @@ _MODELS_OR_DATA: Final = re.compile(
     re.MULTILINE,
 )
 """Models, whose layers a wrapper waits for, what divides data between the ranks, and what makes them."""
+
+_METERS: Final = re.compile(rf"^class \w*(?:{METER_CLASSES.pattern})", re.MULTILINE)
+"""What keeps the numbers of an evaluation, of one rank or put together, in a file that often knows of neither."""
 
 _CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
@@ -229,8 +233,8 @@ def downloads(entry: Entry) -> bool:
 def serves_training(entry: Entry) -> bool:
     """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets.
 
-    Or starts CUDA on import, opens a tracker, has a model generate, evaluates one, gets classes by names, or ends a
-    training.
+    Or starts CUDA on import, opens a tracker, has a model generate, evaluates one or keeps its numbers, gets classes by
+    names, or ends a training.
     """
     text = entry.read()
     if entry.file.path.endswith("__init__.py") and "import " in text:
@@ -243,6 +247,7 @@ def serves_training(entry: Entry) -> bool:
         _TRACKS,
         _GENERATES,
         _EVALUATES,
+        _METERS,
         _IMPORTS_BY_NAME,
         _STOPS,
     )

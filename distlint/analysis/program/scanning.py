@@ -8,6 +8,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.source import Source
+from distlint.knowledge.starred import names_in
 from distlint.nodes import children, last_name, walk
 
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -166,8 +167,13 @@ class _Scanner:
                 meant = base if alias.name == "*" else name
             if alias.name != "*":
                 self._bind(alias.asname or alias.name, meant, name)
-            elif meant is not None or self.module.source.meant is None:
+                continue
+            if meant is not None or self.module.source.meant is None:
                 self.module.star_imports.append(base if meant is None else meant)
+            if meant is None:
+                for each in names_in(base):
+                    if each not in self.module.imports:
+                        self._bind(each, None, f"{base}.{each}")
 
     def _through_folders(self, top: str, written: list[str], meant: list[str]) -> None:
         """Note the folders that are no packages in front of the module that an import means, each with what is in it."""

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.copies import DDP, left_apart
 from distlint.analysis.questions.lightning import SEED_EVERYTHING, SETUP_LOADERS, divided, fits
 from distlint.knowledge import facts
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.questions.seeding import Seed
 
 _FSDP1: Final = "torch.distributed.fsdp.FullyShardedDataParallel"
 _FSDP2: Final = "torch.distributed.fsdp.fully_shard"
-_MAKES: Final = frozenset({"from_config", "_from_config", "create_model", "build_model"})
+_MAKES: Final = re.compile(r"_?from_config$|create_(?!optim|sched|load|data|loss)\w+$|build_model$")
 """Names of functions that build models from random numbers."""
 _LOADING: Final = ("load", "resume", "restore", "checkpoint", "broadcast")
 _APART: Final = "Seed all ranks alike here, and apart from each other with `torch.manual_seed(seed + rank)` below"
@@ -195,36 +198,66 @@ def _built_below(function: Function, node: ast.expr | None, seed: Seed) -> ast.e
     if node is None:
         return None
     if isinstance(node, ast.Call):
-        return _constructor(node, seed)
+        return _constructor(function, node, seed)
     if not isinstance(node, ast.Name):
         return None
     values = [
         v for v in assignments(function).get(node.id, []) if v.lineno < node.lineno or v is node
     ]
-    found = [
-        c for v in values if isinstance(v, ast.Call) and (c := _constructor(v, seed)) is not None
-    ]
-    return found[0] if len(found) == 1 else None
+    made = [v for v in values if isinstance(v, ast.Call) and not _goes_on(v, node.id)]
+    found = [_constructor(function, v, seed) for v in made]
+    return found[0] if found and None not in found else None
 
 
-def _constructor(call: ast.Call, seed: Seed) -> ast.expr | None:
+def _goes_on(call: ast.Call, name: str) -> bool:
+    """Whether a call is given what a variable held before: it moves, wraps or changes a model that is there."""
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(call))
+
+
+def _constructor(maker: Function, call: ast.Call, seed: Seed) -> ast.expr | None:
     if call.lineno <= seed.site.node.lineno:
         return None
     function = call.func
     if isinstance(function, ast.Attribute) and function.attr in ("to", "cuda", "train", "eval"):
         inner = function.value
-        return _constructor(inner, seed) if isinstance(inner, ast.Call) else None
+        return _constructor(maker, inner, seed) if isinstance(inner, ast.Call) else None
     name = dotted_name(function)
     last = name.rpartition(".")[2]
-    built = last[:1].isupper() or last in _MAKES
+    built = last[:1].isupper() or _MAKES.match(last) is not None or _is_of_table(function)
     weightless = last.endswith(
         ("Optimizer", "Loader", "Dataset", "Scheduler", "LR", "Adam", "AdamW", "SGD")
     )
-    loaded = any(
-        k.arg == "pretrained" and not (isinstance(k.value, ast.Constant) and not k.value.value)
-        for k in call.keywords
-    )
+    given = [
+        *(k.value for k in call.keywords if k.arg == "pretrained"),
+        *(a for a in call.args if last_name(a) == "pretrained"),
+    ]
+    loaded = any(not _is_off(maker.module, each) for each in given)
     return function if built and not weightless and not loaded else None
+
+
+def _is_of_table(made: ast.expr) -> bool:
+    """Whether a class is picked by its name: `models.__dict__[args.model]`."""
+    match made:
+        case ast.Subscript(value=ast.Attribute(attr="__dict__")):
+            return True
+    return False
+
+
+def _is_off(module: Module, flag: ast.expr) -> bool:
+    """Whether a flag is off where nobody says otherwise: an option of the file that stores what is true."""
+    match flag:
+        case ast.Constant(value=value):
+            return not value
+        case ast.Attribute(attr=name):
+            return any(
+                option.name == name
+                and (
+                    ast.unparse(option.given.get("action", flag)) == "'store_true'"
+                    or (isinstance(option.default, ast.Constant) and not option.default.value)
+                )
+                for option in options_of(module)
+            )
+    return False
 
 
 def _seedable(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard | None:

@@ -49,7 +49,9 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.launched import on_one_machine, roots, says_no_launcher
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -123,7 +125,7 @@ def _parts(model: Model, module: Module) -> Iterator[Finding]:
         return
     for call in model.calls(_SAMPLER, module=module):
         node = call.site.argument_node(1, "num_replicas")
-        if isinstance(node, ast.Call) and model.resolve(module, node.func) in devices.COUNTS:
+        if node is not None and _is_count(model, call.site.function, node):
             advice = "Leave `num_replicas` and `rank` out: the sampler asks the process group"
             yield Finding(
                 CODE,
@@ -135,6 +137,27 @@ def _parts(model: Model, module: Module) -> Iterator[Finding]:
                 (),
                 Fix(Applicability.DISPLAY, advice),
             )
+
+
+def _is_count(model: Model, function: Function, node: ast.expr, depth: int = 3) -> bool:
+    """Whether a number is that of this machine's devices, by way of variables and attributes that hold nothing else.
+
+    ResShift 3ce1d81 trainer.py:63: `self.num_gpus = num_gpus`, of `num_gpus = torch.cuda.device_count()`.
+    """
+    if isinstance(node, ast.Call):
+        return model.resolve(function.module, node.func) in devices.COUNTS
+    path, cls = dotted_name(node), function.cls
+    if not path or not depth:
+        return False
+    makers: tuple[Function, ...] = (function,)
+    if path.startswith("self.") and cls is not None:
+        makers = tuple(
+            method
+            for each in model.program.mro(cls)[0]
+            for method in each.self_assigned.get(path.removeprefix("self."), ())
+        )
+    made = [(maker, value) for maker in makers for value in assignments(maker).get(path, ())]
+    return bool(made) and all(_is_count(model, *each, depth - 1) for each in made)
 
 
 def _function_of(module: Module, above: Sequence[ast.AST]) -> Function:

@@ -92,3 +92,16 @@ def spread_by_an_option_of_its_own(args, model, data_parallel):
     if torch.cuda.device_count() > 1 and data_parallel is True:
         model = torch.nn.DataParallel(model)
     return model
+
+
+class Divides:
+    def set_up(self):
+        count = torch.cuda.device_count()
+        dist.init_process_group("nccl")
+        self.devices = count
+        self.parts = dist.get_world_size()
+
+    def loaders(self, data):
+        rank = dist.get_rank()
+        DistributedSampler(data, num_replicas=self.parts, rank=rank)
+        return DistributedSampler(data, num_replicas=self.devices, rank=rank)  # expect: DL508

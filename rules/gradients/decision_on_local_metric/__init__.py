@@ -4,12 +4,13 @@
 Follows values that come from a rank's share of the data (a loader that was prepared or has a distributed
 sampler, a slice by rank, a data set that asks for the rank and takes its part) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
-Where it is only logged, that is a warning for a metric of an evaluation, and information for the loss of
+Where it is only logged, that is a warning for a metric of an evaluation, and for one that joins a dict of numbers after
+these were reduced, and information for the loss of
 a training step, for what a loop shows of its progress (a bar, a line
 every so many batches, or what is reduced below it), and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
 stopper watches (`self.log(f"{stage}_loss", …)`) which no other module, no test and no Trainer of one device has, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
-scheduler that rank 0 alone steps, in a file in which the other ranks train too.
+scheduler that rank 0 alone steps, in a file in which the other ranks train too. And metrics of a single controller's workers (verl), of which it keeps those of the first.
 
 ## Why it is bad
 Each rank has another number. One takes this epoch for the best and another does not, one stops and the others
@@ -93,6 +94,8 @@ from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
+from .beside_reduced import Joined, joined_later
+from .first_worker import OfFirst, kept_of_first
 from .lightning import Logged, logged, unsynced
 from .lightning_losses import logged_losses
 from .stepped import stepped_on_main
@@ -152,6 +155,8 @@ def check(model: Model) -> Iterator[Finding]:
         yield _monitored(entry)
     for module, call in unsynced(model):
         yield _unsynced(module, call)
+    yield from map(_joined, joined_later(model))
+    yield from map(_of_first, kept_of_first(model))
 
 
 def _stepped(module: Module, step: ast.Call) -> Finding:
@@ -181,6 +186,39 @@ def _of_training(
         "the ranks first.",
         place_of(function.module, call),
         (related(function.module, backward, "each rank trains on its own"),),
+    )
+
+
+def _joined(found: Joined) -> Finding:
+    """A number of this rank among numbers of all."""
+    module = found.function.module
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{ast.unparse(found.put.value)}` is of this rank's batches, and joins numbers of all ranks after these were put "
+        "together. Put it in before, or reduce it too.",
+        place_of(module, found.put),
+        (
+            related(module, found.summed, "added up on each rank"),
+            related(module, found.reduced, "the other numbers are put together here"),
+        ),
+    )
+
+
+def _of_first(found: OfFirst) -> Finding:
+    """Metrics of all workers, of which the controller gets those of one."""
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{ast.unparse(found.kept)}` is the first worker's: the metrics in it are of this worker's part of the batch, and "
+        "are logged as if they were of all. Merge those of all workers.",
+        place_of(found.function.module, found.kept),
+        tuple(
+            related(function.module, call, "each worker answers with the metrics of its part")
+            for function, call in found.answers
+        ),
     )
 
 
@@ -215,6 +253,8 @@ def _monitored(entry: Logged) -> Finding:
         if entry.monitored
         else "is logged as if it were of all"
     )
+    if entry.among:
+        used = "the best checkpoint is chosen by what such a dict holds"
     return Finding(
         CODE,
         NAME,

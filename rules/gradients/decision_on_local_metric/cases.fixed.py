@@ -398,6 +398,26 @@ class Diffusion(pl.LightningModule):
         self.log_dict(numbers, sync_dist=True)  # expect: DL601
 
 
+class WatchesByDefault(pl.LightningModule):
+    def __init__(self, monitor="val/loss"):
+        self.monitor = monitor
+
+    def losses(self, batch):
+        loss = self.model(batch)
+        return loss, {"val/loss": loss.mean()}
+
+    def validation_step(self, batch, index):
+        _, numbers = self.losses(batch)
+        self.log_dict(numbers, sync_dist=True)  # expect: DL601
+
+
+def checkpoint_of(module=WatchesByDefault()):
+    settings = {"save_last": True}
+    if hasattr(module, "monitor"):
+        settings["monitor"] = module.monitor
+    return ModelCheckpoint(**settings)
+
+
 class Autoencoder(pl.LightningModule):
     # taming-transformers taming/models/vqgan.py:117: the fix is shown only, the loss may count on the CPU.
     def __init__(self, loss, monitor):
@@ -1871,3 +1891,43 @@ def of_a_copy(model, data, scheduler):
         own = model(batch)
         total += torch.empty_like(own).cpu().copy_(own).mean().item()
     scheduler.step(total)  # expect: DL601
+
+
+def joins_reduced_numbers(model, loader, strategy, every, log):
+    loss_sum = 0
+    for step, batch in enumerate(loader, 1):
+        loss = model(batch).mean()
+        strategy.backward(loss)
+        loss_sum += loss.item()
+        logs = {"loss": loss.item()}
+        logs = strategy.all_reduce(logs)
+        if step % every == 0:
+            logs["loss_mean"] = loss_sum / every  # expect: DL601
+            loss_sum = 0
+            log(step, logs)
+
+
+def joins_before_they_are_reduced(model, loader, strategy, every, log):
+    loss_sum = 0
+    for step, batch in enumerate(loader, 1):
+        loss = model(batch).mean()
+        strategy.backward(loss)
+        loss_sum += loss.item()
+        logs = {"loss": loss.item(), "loss_mean": loss_sum / step}
+        logs = strategy.all_reduce(logs)
+        logs["step"] = step / every
+        log(step, logs)
+
+
+def joins_reduced_numbers_reduced(model, loader, strategy, every, log):
+    loss_sum = 0
+    for step, batch in enumerate(loader, 1):
+        loss = model(batch).mean()
+        strategy.backward(loss)
+        average = strategy.all_reduce(loss.detach())
+        loss_sum += average.item()
+        logs = strategy.all_reduce({"loss": loss.item()})
+        if step % every == 0:
+            logs["loss_mean"] = loss_sum / every
+            loss_sum = 0
+            log(step, logs)

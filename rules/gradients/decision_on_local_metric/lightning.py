@@ -45,6 +45,8 @@ class Logged:
     """Whether its repair is only shown: where it is logged may be a step that some ranks leave out."""
     on_device: bool = True
     """Whether the values of a dict are known to be where the model is: NCCL reduces no tensor of the CPU."""
+    among: bool = False
+    """Whether it is a dict with what is watched in it."""
 
 
 def logged(model: Model) -> Iterator[Logged]:
@@ -161,6 +163,7 @@ def _watched_in(module: Module) -> Iterator[tuple[ast.AST, str]]:
 def _of_method(
     model: Model, cls: Class, method: Function, watched: frozenset[str]
 ) -> Iterator[Logged]:
+    said = False
     for node in own_nodes(method):
         if not isinstance(node, ast.Call) or dotted_name(node.func) not in (
             "self.log",
@@ -172,7 +175,9 @@ def _of_method(
         if last_name(node.func) == "log_dict":
             if "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
                 on_device = _is_on_device(model, cls, method, node.args[0], frozenset())
-                yield Logged(method.module, node, False, on_device=on_device)
+                among = not said and _is_watched_by_itself(model, cls)
+                said = said or among
+                yield Logged(method.module, node, among, on_device=on_device, among=among)
             continue
         value = node.args[1] if len(node.args) > 1 else None
         if value is None or put_together(model, cls, method, value):
@@ -180,6 +185,66 @@ def _of_method(
         match node.args[0]:
             case ast.Constant(value=str() as name) if name in watched:
                 yield Logged(method.module, node, True)
+
+
+def _is_watched_by_itself(model: Model, cls: Class) -> bool:
+    """Whether a module says by default what a checkpoint is to watch, the program hands that on to one, and the module
+    synchronises nothing that it logs.
+
+    stable-diffusion 21f890f ldm/models/diffusion/ddpm.py:54 has `monitor="val/loss"`, and main.py:580
+    `default_modelckpt_cfg["params"]["monitor"] = model.monitor`.
+    """
+    init = model.program.find_method(cls, "__init__")
+    default = default_of(init, "monitor") if init is not None else None
+    return (
+        isinstance(default, ast.Constant)
+        and isinstance(default.value, str)
+        and model.answer(_hands_monitor_on)
+        and _is_made(model, cls)
+        and not any(
+            keyword.arg == "sync_dist"
+            for each in model.program.mro(cls)[0]
+            for method in each.methods.values()
+            for node in own_nodes(method)
+            if isinstance(node, ast.Call)
+            for keyword in node.keywords
+        )
+    )
+
+
+def _is_made(model: Model, cls: Class) -> bool:
+    """Whether a configuration or a call names a class, or one that derives from it.
+
+    LightningDiT 2725fed vavae/ldm/models/diffusion/ddpm.py came with the autoencoder, and nobody makes what is in it.
+    """
+    names = {cls.name, *(each.name for each in model.program.subclasses(cls))}
+    return any(
+        dotted.rpartition(".")[2] in names
+        for module in model.program.modules.values()
+        for dotted in module.source.chosen
+    ) or any(
+        isinstance(node, ast.Call) and last_name(node) in names
+        for module in model.program.modules.values()
+        if any(f"{name}(" in module.source.text for name in names)
+        for node in walk(module.source.tree)
+    )
+
+
+def _hands_monitor_on(live: LiveProgram) -> bool:
+    """Whether the program has a checkpoint or stopper watch what an object names: `monitor=model.monitor`."""
+    for module in live.program.modules.values():
+        if ".monitor" in module.source.text and not is_of_tests(module):
+            for node in walk(module.source.tree):
+                match node:
+                    case (
+                        ast.keyword(arg="monitor", value=ast.Attribute(attr="monitor"))
+                        | ast.Assign(
+                            targets=[ast.Subscript(slice=ast.Constant(value="monitor"))],
+                            value=ast.Attribute(attr="monitor"),
+                        )
+                    ):
+                        return True
+    return False
 
 
 def _of_helpers(

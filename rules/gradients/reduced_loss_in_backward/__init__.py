@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `backward` on a loss that `gather`, `gather_for_metrics` or `all_gather` put together from the ranks, or
-that was averaged over them in place.
+that was averaged over them in place, or one of whose terms was.
 
 ## Why it is bad
 A gathered tensor has no history: `backward` raises, or, where something else in the sum requires gradients,
@@ -30,7 +30,8 @@ Shown only: which variable goes backward and which into the log is for a person 
 
 ## Known limits
 Only losses of data that is shown to be divided between the ranks, gathered or averaged in the same function or
-in one that it calls. An `all_reduce` that only adds up leaves the gradient as it was, and is not reported;
+in one that it calls; and terms that `all_reduce` changes and a division by the number of ranks follows, in a program that
+wraps in DDP. An `all_reduce` that only adds up leaves the gradient as it was, and is not reported;
 gathers of `torch.distributed.nn` carry gradients.
 
 ## References
@@ -43,7 +44,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from distlint.analysis.model import Model, place_of
+from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.alone import under_main_alone
@@ -52,6 +53,8 @@ from distlint.analysis.questions.shares.values import Part
 from distlint.analysis.questions.training import sent_backward
 from distlint.findings import Finding, Severity
 from distlint.rule import Status
+
+from .terms import averaged_terms
 
 CODE = "DL619"
 NAME = "reduced-loss-in-backward"
@@ -65,6 +68,7 @@ _OF_ALL = (Part.WHOLE, Part.PADDED)
 def check(model: Model) -> Iterator[Finding]:
     """Each loss of all ranks that goes backward."""
     known = model.answer(shares)
+    said: set[int] = set()
     for function in known.functions():
         for node in own_nodes(function):
             loss = sent_backward(node)
@@ -73,6 +77,7 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if under_main_alone(model, function, node):
                 continue  # no other rank has a part in it: align-anything 3f9decc saferlhf.py:496
+            said.add(id(node))
             gathered = "gather" in last_name(held.ended)  # type: ignore[arg-type]
             text = ast.unparse(loss)
             what = (
@@ -87,4 +92,16 @@ def check(model: Model) -> Iterator[Finding]:
                 f"{what}. Send this rank's own loss backward.",
                 place_of(function.module, node),
                 known.ended(held, function.module, "of all ranks from here on"),
+            )
+    for term in averaged_terms(model):
+        if id(term.backward) not in said:
+            said.add(id(term.backward))
+            yield Finding(
+                CODE,
+                NAME,
+                Severity.WARNING,
+                f"the gradient of `{term.name}` is divided by the number of ranks twice, here and by DDP. "
+                "Send this rank's own loss backward.",
+                place_of(term.function.module, term.backward),
+                (related(term.function.module, term.reduced, "added up over the ranks in place"),),
             )

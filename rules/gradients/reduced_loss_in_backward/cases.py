@@ -36,7 +36,55 @@ def gathered_whatever_its_weight(model, optimizer, data, weight):
         optimizer.step()
 
 
+def one_term(model, optimizer, batch, criterion, world_size):
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    outputs = model(batch)
+    first_loss = criterion(outputs)
+    contrast_loss = outputs.square().mean()
+    dist.all_reduce(contrast_loss)
+    contrast_loss = contrast_loss / world_size * 0.1
+    loss = first_loss + contrast_loss
+    optimizer.zero_grad()
+    loss.backward()  # expect: DL619
+    optimizer.step()
+
+
 # Correct
+
+
+def one_term_for_the_log(model, optimizer, batch, criterion, world_size):
+    outputs = model(batch)
+    first_loss = criterion(outputs)
+    contrast_loss = outputs.square().mean()
+    loss = first_loss + contrast_loss
+    shown_loss = contrast_loss.detach()
+    dist.all_reduce(shown_loss)
+    shown_loss = shown_loss / world_size
+    loss.backward()
+    optimizer.step()
+    return shown_loss
+
+
+def added_before_it_was_reduced(model, optimizer, batch, criterion, world_size):
+    outputs = model(batch)
+    contrast_loss = outputs.square().mean()
+    loss = criterion(outputs) + contrast_loss * 2
+    with torch.no_grad():
+        dist.all_reduce(contrast_loss)
+        contrast_loss = contrast_loss / world_size
+    loss.backward()
+    optimizer.step()
+    return contrast_loss
+
+
+def divided_by_what_all_have(model, optimizer, batch, world_size):
+    outputs = model(batch)
+    loss_count = batch.ne(0).sum()
+    dist.all_reduce(loss_count)
+    loss_count = loss_count / world_size
+    loss = outputs.sum() / loss_count
+    loss.backward()
+    optimizer.step()
 
 
 def for_the_log(model, optimizer, data):

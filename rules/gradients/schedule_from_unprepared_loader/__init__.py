@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a scheduler whose number of steps is computed from `len(loader)` before `accelerator.prepare` divides the
-loader, where the scheduler itself is not prepared and steps once for each batch.
+loader, where the scheduler itself is not prepared and steps once for each batch. And one that is prepared, of such a
+number times the number of processes; where an option may give the number, beside a launch that leaves it out.
 
 ## Why it is bad
 After `prepare`, each of eight ranks sees an eighth of the batches, and takes an eighth of the steps that the
@@ -49,9 +50,11 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.accelerating import accelerators
 from distlint.analysis.questions.lengths import Length, lengths, prepared
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
+
+from .multiplied import Multiplied, multiplied
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -76,6 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
     for function in functions:
         if any(k.arg in _SPLIT for call in accelerators(function) for k in call.keywords):
             continue
+        yield from map(_multiplied, multiplied(model, function))
         given = prepared(model, function)
         for node in own_nodes(function):
             match node:
@@ -83,6 +87,27 @@ def check(model: Model) -> Iterator[Finding]:
                     _SCHEDULERS.search(last_name(made.func)) and ast.unparse(target) not in given
                 ):
                     yield from _too_long(function, ast.unparse(target), made, given)
+
+
+def _multiplied(found: Multiplied) -> Finding:
+    advice = "Leave out the factor, or divide the length by the number of processes first"
+    module = found.function.module
+    way = [
+        related(module, found.length, "counts the batches of all ranks"),
+        related(module, found.prepared, "divided between the ranks here"),
+    ]
+    if found.launched is not None:
+        way.append(Related(found.launched, "this launch leaves the number of steps to it"))
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "this number of steps counts the batches of all ranks already, and is multiplied by the number of processes: the "
+        f"schedule is as many times as long as the training, and the learning rate stays near its start. {advice}.",
+        place_of(module, found.steps),
+        tuple(way),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _too_long(

@@ -838,13 +838,13 @@ def epoch_of(function: Function, loop: EpochLoop) -> str:
 def _counts_epochs(turns: ast.expr) -> bool:
     """Whether what a loop runs through are the numbers of the epochs: `range(start, args.epochs)`."""
     match turns:
-        case ast.Call(func=func, args=[ast.Call() as inner, *_]) if last_name(func) in _BARS:
-            return _counts_epochs(inner)
         case ast.Call(func=func, args=[stop] | [_, stop] | [_, stop, _]) if last_name(func) in (
             "range",
             "trange",
         ):
             return any(map(_is_number_of_epochs, walk(stop)))
+        case ast.Call(func=func, args=[ast.Call() as inner, *_]) if last_name(func) in _BARS:
+            return _counts_epochs(inner)
     return False
 
 

@@ -11,6 +11,7 @@ from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
+from timm.models import create_model
 from timm.utils import ModelEma
 from transformers import AutoModelForCausalLM, Trainer
 
@@ -42,7 +43,39 @@ def seed_all(seed, rank):
     torch.manual_seed(seed + rank)
 
 
+def options(parser):
+    parser.add_argument("--pretrained", action="store_true")
+    parser.add_argument("--from-hub", default=True)
+    return parser.parse_args()
+
+
 # Bugs
+
+
+def picked_and_copied_before_it_is_wrapped(args, loader, create_large):
+    torch.manual_seed(args.seed + dist.get_rank())  # expect: DL402
+    if args.large:
+        model = create_large(classes=10)
+    else:
+        model = create_model(args.model, pretrained=args.pretrained)
+    model.cuda()
+    average = ModelEma(model, decay=0.999)
+    model = DDP(model)
+    for _ in range(args.epochs):
+        train_one_epoch(model, loader, average)
+        dist.barrier()
+        evaluate(loader, average.ema)
+
+
+def picked_with_weights(args, loader):
+    torch.manual_seed(args.seed + dist.get_rank())
+    model = create_model(args.model, pretrained=args.from_hub)
+    average = ModelEma(model, decay=0.999)
+    model = DDP(model)
+    for _ in range(args.epochs):
+        train_one_epoch(model, loader, average)
+        dist.barrier()
+        evaluate(loader, average.ema)
 
 
 def sharded(seed):

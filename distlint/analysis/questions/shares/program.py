@@ -257,9 +257,10 @@ class Shares:
             return LEARNED
         if self.is_local(function):
             made = combined(given.values())
-            if receiver is not None and isinstance(node.func, ast.Attribute) and made.is_share:
-                # What the method keeps of it is not looked at.
-                _changed_object(caller, node.func.value, {"self.": made})
+            if made.is_share:
+                # What the method keeps of it is not looked at, nor what a function keeps in a meter beside it.
+                for keeper in _keepers_given(node, args, receiver):
+                    _changed_object(caller, keeper, {"self.": made})
             return made
         if function in self._running or len(self._running) > _DEPTH:
             return _unfollowed(given)
@@ -551,6 +552,23 @@ def _changed(
         _changed_object(caller, node.func.value, after)
 
 
+def _keepers_given(node: ast.Call, args: list[Held], receiver: Held | None) -> Iterator[ast.expr]:
+    """The object whose method is called, and the meters that a call is given.
+
+    awesome-semantic-segmentation-pytorch d37d2a1 core/utils/score.py:46: `evaluate_worker(self, pred, label)`, defined
+    in the method of the metric that calls it.
+    """
+    if receiver is not None and isinstance(node.func, ast.Attribute):
+        yield node.func.value
+    for argument, held in zip(node.args, args, strict=True):
+        if _is_meter(held.made):
+            yield argument
+
+
+def _is_meter(made: object) -> bool:
+    return isinstance(made, Class) and tables.METER_CLASSES.search(made.name) is not None
+
+
 def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) -> None:
     """Let an object hold what a method has put into its attributes."""
     own = {name: value for name, value in after.items() if name.startswith("self.")}
@@ -560,7 +578,7 @@ def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) 
         return
     parts = {value.part for value in own.values()} - {Part.ALIKE}
     made = caller.value(owner).made
-    if not parts or not (isinstance(made, Class) and tables.METER_CLASSES.search(made.name)):
+    if not parts or not _is_meter(made):
         return
     source = next((v.source for v in own.values() if v.source is not None), None)
     part = Part.SHARE if parts == {Part.SHARE} else Part.UNKNOWN
