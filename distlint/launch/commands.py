@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
@@ -24,6 +25,8 @@ class Option:
     written: str = ""
     bare: bool = False
     """Whether another option stands behind it, or nothing: no value at all."""
+    word: Word | None = None
+    """The value as it is written, where that is a word of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Launch:
     arguments: dict[str, Option]
     environment: dict[str, Word]
     complete: bool
+    positional: tuple[Word, ...] = ()
+    """What the script is given in front of the first option."""
     before: tuple[Word, ...] = ()
     """The words before the launcher: `srun --ntasks-per-node 8`."""
     background: bool = False
@@ -286,10 +291,21 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         arguments,
         command.environment,
         complete and arguments_known,
+        positional(words[at + 1 :]),
         words[:index],
         command.background,
         command.repeated,
         complete,
+    )
+
+
+def positional(words: Sequence[Word]) -> tuple[Word, ...]:
+    """The words in front of the first option, or of what may be one."""
+    return tuple(
+        takewhile(
+            lambda w: not (w.text or w.option or ("-" if not w.given else "")).startswith("-"),
+            words,
+        )
     )
 
 
@@ -328,7 +344,7 @@ def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Op
     if (following.text or following.option).startswith("--"):
         return Option(name, None, word.place, word.sure, written, bare=True), 1
     place = _from(word.place, following.place)
-    return Option(name, following.text, place, following.sure, written), 2
+    return Option(name, following.text, place, following.sure, written, word=following), 2
 
 
 def _from(first: Place, last: Place) -> Place:

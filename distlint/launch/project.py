@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -174,6 +174,9 @@ class LaunchFiles:
     loads_wrapped: Set[str] = frozenset()
     """The Python files of the project that may load a state into a wrapped model."""
 
+    opening_configs: Set[str] = frozenset()
+    """The Python files that open the configuration which their command line names. Only `check_launch` may ask."""
+
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes.
 
@@ -218,10 +221,35 @@ class LaunchFiles:
             name.endswith(kind) and posixpath.dirname(name) in folders for name in self.names
         )
 
+    def lacks(self, path: str) -> bool:
+        """Whether a file of the project is not there under its very path, though others of its kind are in that folder."""
+        folder, kind = posixpath.dirname(path), posixpath.splitext(path)[1]
+        return (
+            path not in self.names
+            and not path.startswith("..")
+            and not os.path.lexists(path)
+            and any(n.endswith(kind) and posixpath.dirname(n) == folder for n in self.names)
+        )
+
     def launching(self, path: str, beside: str) -> bool:
         """Whether what the file `beside` calls `path` is a script with launches."""
         meant = _meant(path, beside)
         return any(each.launches and each.path in meant for each in self.scripts)
+
+    def launching_beside(self, path: str, beside: str) -> bool:
+        """Whether another script with launches lies in the folder that what the file `beside` calls `path` would stand in."""
+        folders = {posixpath.dirname(each) for each in _meant(path, beside)}
+        return any(
+            each.launches
+            and not each.told
+            and each.path != beside
+            and posixpath.dirname(each.path) in folders
+            for each in self.scripts
+        )
+
+    def called(self, path: str, beside: str) -> str:
+        """The file of the project that the one `beside` calls `path`, the nearest; empty where none is."""
+        return next((each for each in _meant(path, beside) if each in self.names), "")
 
     def script_called(self, path: str, beside: str) -> str:
         """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""
@@ -668,7 +696,7 @@ def _inner(path: str, command: Command) -> Iterator[Command]:
             continue
         for inner in commands_of(path, text):
             words = tuple(
-                Word(each.text, word.place, each.sure and word.sure, each.option)
+                replace(each, place=word.place, sure=each.sure and word.sure)
                 for each in inner.words
             )
             yield Command(words, {**command.environment, **inner.environment}, command.line)

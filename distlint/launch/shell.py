@@ -81,6 +81,8 @@ class Command:
     """The variables that tests around it ask for: in its arm they may be something else than what is written above."""
     sought: frozenset[str] = frozenset()
     """The programs for which tests around it look: `if command -v torchrun`."""
+    aside: bool = False
+    """Whether it only makes a word of another command: the folder that it changes to is its own."""
 
 
 @cache
@@ -122,6 +124,7 @@ class _Around:
     function: str = ""
     tested: frozenset[str] = frozenset()
     sought: frozenset[str] = frozenset()
+    aside: bool = False
     maybe: bool = False
     """Whether it may be passed over: an arm of a test, the body of a loop or function, what follows `&&`."""
 
@@ -256,6 +259,7 @@ class _Script:
                 around.function,
                 around.tested,
                 around.sought,
+                around.aside,
             )
         )
 
@@ -385,6 +389,8 @@ def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
     around = replace(around, maybe=around.maybe or node.type in _MAYBE)
     if node.type in _LOOPS:
         around = replace(around, repeated=True)
+    elif node.type == "command_substitution":
+        around = replace(around, aside=True)
     elif node.type == "function_definition":
         name = node.child_by_field_name("name")
         around = replace(around, function=_text(name) if name is not None else "")

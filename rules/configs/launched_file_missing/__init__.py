@@ -60,9 +60,9 @@ from distlint.launch.absent import (
     missing_beside,
     missing_modules,
     missing_packages,
-    missing_scripts,
 )
 from distlint.launch.commands import Launch
+from distlint.launch.handed_on import missing_configurations, missing_scripts
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
@@ -184,10 +184,11 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
             for name, place in missing_beside(files, script, launch):
                 yield _Missing(name, place, script.reported)
     for script in files.scripts:
-        if script.told:
-            for name, place in missing_scripts(files, script):
-                yield _Missing(name, place, script.reported, _SCRIPT)
-        else:
+        for name, place in missing_scripts(files, script):
+            yield _Missing(name, place, script.reported, _SCRIPT)
+        for name, place, meant in missing_configurations(files, script):
+            yield _Missing(name, place, script.reported, _FILE, meant)
+        if not script.told:
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
     for script, module, meant, place in missing_packages(files):
