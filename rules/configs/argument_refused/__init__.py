@@ -83,6 +83,7 @@ LITERALS = (b"_mp_fn(", b"mp.spawn(")
 """What transformers' xla_spawn.py calls: a script with nothing but it and a call, as LLaMA-Factory's src/train.py, holds no
 other word of distributed code. Nor has one that spawns processes in which it makes no group."""
 
+NEEDS_RANKS = False  # a parser ends one process as well, and a launch of the script is known
 _SHOWN = 4
 _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
