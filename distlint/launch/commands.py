@@ -50,6 +50,8 @@ class Launch:
     arguments: dict[str, Option]
     environment: dict[str, Word]
     complete: bool
+    module: Word | None = None
+    """The module that is run in the place of a script: `torchrun -m package.train`."""
     positional: tuple[Word, ...] = ()
     """What the script is given in front of the first option."""
     before: tuple[Word, ...] = ()
@@ -82,6 +84,14 @@ class Launch:
         for option in self.options.values() if self.options_known else ():
             if option.sure and (meant := _meant(self.row, option)) is not None:
                 yield option, meant
+
+    @property
+    def file(self) -> str:
+        """The Python file that each process runs, as the launch calls it; empty where it names none."""
+        if self.module is not None and self.module.text:
+            return f"{self.module.text.replace('.', '/')}.py"
+        text = self.script.text if self.script is not None else None
+        return text if text is not None and text.endswith(".py") else ""
 
     @property
     def launcher(self) -> Launcher:
@@ -280,8 +290,9 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         options[option.name] = option
         at += used
     script = words[at] if at < len(words) else None
+    module = None
     if "module" in options or "m" in options:
-        script = None
+        script, module = None, script
     arguments, arguments_known = _arguments(words, at + 1)
     return Launch(
         row,
@@ -291,6 +302,7 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         arguments,
         command.environment,
         complete and arguments_known,
+        module,
         positional(words[at + 1 :]),
         words[:index],
         command.background,

@@ -304,12 +304,16 @@ class LaunchFiles:
         """The launches whose script is the Python file `path`, those in Markdown included.
 
         Where all Python files are `known`, a launch of none of them starts the only one of that name, too; so does a
-        bare name in a page, from a folder below.
+        bare name in a page, from a folder below. A module (`torchrun -m package.train`) is any file that may have its name.
         """
         return [
             (script, launch)
             for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ())
-            if self._is_called(path, text, script, known)
+            if (
+                self._is_called(path, text, script, known)
+                if launch.module is None
+                else f"/{path}".endswith(f"/{text}")
+            )
         ]
 
     def starting_elsewhere(self, path: str) -> Iterator[tuple[Script, Launch]]:
@@ -331,8 +335,7 @@ class LaunchFiles:
         """The launches of Python files, with what each calls the file, by its name."""
         found: dict[str, list[tuple[Script, Launch, str]]] = {}
         for script, launch in self.launches(told=True):
-            text = (launch.script.text or "") if launch.script is not None else ""
-            if text.endswith(".py"):
+            if text := launch.file:
                 found.setdefault(posixpath.basename(text), []).append((script, launch, text))
         return found
 

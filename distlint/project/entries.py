@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
-from distlint.launch.kinds import classes_named
+from distlint.launch.kinds import TELLS, classes_named, kind_of, says_launch
 from distlint.nodes import last_name
 from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
@@ -51,6 +51,7 @@ _DRAWS: Final = re.compile(
 _STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
 """Lines at the top of a file that start CUDA while it is imported."""
 
+_PYTHON_FILE: Final = re.compile(r"[\w-]+\.py\b")
 _IMPORTS_BY_NAME: Final = re.compile(r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(")
 """Calls that get a class by a name that is only known at run time."""
 
@@ -257,6 +258,14 @@ def imports_by_name(entry: Entry) -> bool:
 def classes_of_configuration(entry: Entry) -> list[str]:
     """The dotted names of what a configuration has a program make."""
     return classes_named(entry.read())
+
+
+def scripts_named(entry: Entry) -> list[str]:
+    """The names of the Python files that a script or page with launches mentions."""
+    kind, text = kind_of(entry.file.path), entry.read()
+    if kind not in TELLS or not says_launch(kind, text.encode("utf-8", "replace")):
+        return []
+    return sorted(set(_PYTHON_FILE.findall(text)))
 
 
 def imports_of(entry: Entry) -> list[Any]:
