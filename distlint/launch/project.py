@@ -226,7 +226,6 @@ class LaunchFiles:
         folder, kind = posixpath.dirname(path), posixpath.splitext(path)[1]
         return (
             path not in self.names
-            and not path.startswith("..")
             and not os.path.lexists(path)
             and any(n.endswith(kind) and posixpath.dirname(n) == folder for n in self.names)
         )
