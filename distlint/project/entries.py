@@ -51,7 +51,7 @@ _DRAWS: Final = re.compile(
 _STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
 """Lines at the top of a file that start CUDA while it is imported."""
 
-_PYTHON_FILE: Final = re.compile(r"[\w-]+\.py\b")
+_PYTHON_FILE: Final = re.compile(r"([\w-]+)\.py\b|(?:-m|--module)[ \t]+(?:\w+\.)*(\w+)")
 _IMPORTS_BY_NAME: Final = re.compile(r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(")
 """Calls that get a class by a name that is only known at run time."""
 
@@ -265,7 +265,7 @@ def scripts_named(entry: Entry) -> list[str]:
     kind, text = kind_of(entry.file.path), entry.read()
     if kind not in TELLS or not says_launch(kind, text.encode("utf-8", "replace")):
         return []
-    return sorted(set(_PYTHON_FILE.findall(text)))
+    return sorted({f"{found[1] or found[2]}.py" for found in _PYTHON_FILE.finditer(text)})
 
 
 def imports_of(entry: Entry) -> list[Any]:

@@ -3,7 +3,8 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
 that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
-where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too. So do options in front of the
+where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
+spawns its ranks, or is given several GPUs, is launched by plain `python`. So do options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
 not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.

@@ -2,9 +2,12 @@
 
 ## What it does
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
-`--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
-in is there and holds files of the kind; shell scripts that a page starts, and that are not beside the script of launches
-in the same folder that it starts as well; `python` in the program's place (`torchrun python train.py`); a bare
+`--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
+folder that it is looked for in is there and holds files of the kind; what begins at the script's own folder
+(`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a script hands on as `$1`
+to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
+are; DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
+page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
 `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own; launches by `torchrun` that name no program,
 as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
@@ -34,7 +37,8 @@ torchrun --nproc_per_node=8 main/sd/train.py
 Shown only: which file is meant, a person has to say.
 
 ## Known limits
-Names without a folder say nothing: scripts are started in all places. A module in a package may be installed. Silent where a script fetches or copies files,
+Names without a folder say nothing: scripts are started in all places; but a shell script whose name no file of the project
+has. A module in a package may be installed. Silent where a script fetches or copies files,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
 that the file may be in. Launches that miss the same file are one finding.
 

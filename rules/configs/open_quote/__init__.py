@@ -1,7 +1,8 @@
 """A launch script has a quote that nothing closes, and the shell starts nothing.
 
 ## What it does
-Finds shell scripts with a launch in which a quote is still open at the end.
+Finds shell scripts with a launch in which a quote is still open at the end, and shells that are given no command
+(`srun bash -c && …`), since the quote that opens it is missing.
 
 ## Why it is bad
 The shell takes all that follows for a part of one word, and ends with an error at the end of the file: the launch is
@@ -10,6 +11,7 @@ never made. On a cluster, the job waits for its machines first.
 ## Errors you may see
 - `unexpected EOF while looking for matching`
 - `syntax error: unexpected end of file`
+- `bash: -c: option requires an argument`
 
 ## Example
 ```bash
