@@ -163,6 +163,18 @@ def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) 
                 break
 
 
+_SHELLS = ("bash", "sh")
+
+
+def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
+    """The shell script that a command starts, and what it is given."""
+    words = command.words
+    at = 1 if words and words[0].text in _SHELLS else 0
+    if at < len(words) and words[at].sure and (words[at].text or "").endswith(".sh"):
+        return words[at], words[at + 1 :]
+    return None
+
+
 _ENDS_ALL = ("--kill-on-bad-exit", "--kill-on-bad-exit=1", "-K", "-K1")
 
 
@@ -282,6 +294,8 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         word = words[at]
         if word.text is None and not word.option:
             complete = False
+            if word.given and not any((w.text or "").endswith(".py") for w in words[at:]):
+                break  # the script is told which program
             at += 1
             continue
         if word.text is not None and (not word.text.startswith("-") or word.text == "-"):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from distlint.findings import Place
-from distlint.launch.handed_on import script_started
+from distlint.launch.commands import script_started
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
 

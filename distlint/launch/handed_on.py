@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,24 +15,12 @@ from distlint.launch.absent import (
     is_written_out,
     makes_files,
 )
-from distlint.launch.commands import Launch
+from distlint.launch.commands import Launch, script_started
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
-from distlint.launch.shell import Command, Word
+from distlint.launch.shell import Word
 
-_SHELLS: Final = ("bash", "sh")
 _CONFIGURED: Final = (".py", ".yaml", ".yml")
-_OTHERWISE: Final = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
-"""What gives `$1` another meaning than the first argument of the script."""
-
-
-def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
-    """The shell script that a command starts, and what it is given."""
-    words = command.words
-    at = 1 if words and words[0].text in _SHELLS else 0
-    if at < len(words) and words[at].sure and (words[at].text or "").endswith(".sh"):
-        return words[at], words[at + 1 :]
-    return None
 
 
 def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
@@ -104,20 +91,13 @@ def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple
         for word in configurations(launch):
             if (meant := _without_end(files, script, word, script, launch)) is not None:
                 yield word.text or "", word.place, meant
-    by_path = {each.path: each for each in files.scripts}
-    for command in script.commands:
-        found = script_started(command)
-        callee = (
-            by_path.get(files.script_called(found[0].text or "", script.path)) if found else None
-        )
-        if found is None or callee is None or _OTHERWISE.search(callee.text):
-            continue
-        for launch in callee.launches:
+    for called, words in files.handing(script):
+        for launch in called.launches:
             for word in configurations(launch):
-                if not 0 < word.given <= len(found[1]):
+                if not 0 < word.given <= len(words):
                     continue
-                given = found[1][word.given - 1]
-                meant = _without_end(files, script, given, callee, launch)
+                given = words[word.given - 1]
+                meant = _without_end(files, script, given, called, launch)
                 ends = (given.text or "").endswith(_CONFIGURED)
                 if meant is None and ends and given.sure and is_missing(files, given, script):
                     meant = ""

@@ -24,6 +24,7 @@ from distlint.launch.commands import (
     launches,
     plain,
     ranks_apart,
+    script_started,
     texts_of,
 )
 from distlint.launch.json_text import read_json
@@ -50,6 +51,8 @@ _TOLD = re.compile(
 _INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
 """A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
 README.md:209."""
+_RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
+"""What gives `$1` another meaning than the first argument of the script."""
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
@@ -250,10 +253,22 @@ class LaunchFiles:
         """The file of the project that the one `beside` calls `path`, the nearest; empty where none is."""
         return next((each for each in _meant(path, beside) if each in self.names), "")
 
+    def handing(self, script: Script) -> Iterator[tuple[Script, tuple[Word, ...]]]:
+        """The shell scripts that a script or page starts, each with what it is given: `$1`, `$2` and so on."""
+        for command in script.commands:
+            if (found := script_started(command)) is not None:
+                path = self.script_called(found[0].text or "", script.path)
+                if path and not _RENUMBERED.search(self._shell_scripts[path].text):
+                    yield self._shell_scripts[path], found[1]
+
     def script_called(self, path: str, beside: str) -> str:
         """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""
-        scripts = {each.path for each in self.scripts if not each.told}
-        return next((each for each in _meant(path, beside) if each in scripts), "")
+        return next((each for each in _meant(path, beside) if each in self._shell_scripts), "")
+
+    @cached_property
+    def _shell_scripts(self) -> dict[str, Script]:
+        """The scripts that no page tells, by their paths."""
+        return {each.path: each for each in self.scripts if not each.told}
 
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
         """Every launch, with the script that it stands in; those that a page tells, too, where `told`."""
@@ -333,10 +348,22 @@ class LaunchFiles:
     def _launches_by_name(self) -> dict[str, list[tuple[Script, Launch, str]]]:
         """The launches of Python files, with what each calls the file, by its name."""
         found: dict[str, list[tuple[Script, Launch, str]]] = {}
-        for script, launch in self.launches(told=True):
+        for script, launch in (*self.launches(told=True), *self._handed_on()):
             if text := launch.file:
                 found.setdefault(posixpath.basename(text), []).append((script, launch, text))
         return found
+
+    def _handed_on(self) -> Iterator[tuple[Script, Launch]]:
+        """The launches of a program that the script is given by another one or a page, each with what gives it.
+
+        `bash tools/dist.sh train.py 8`, and in it `torchrun --nproc_per_node $2 $1`.
+        """
+        for script in self.scripts:
+            for called, given in self.handing(script):
+                for launch in called.launches:
+                    number = launch.script.given if launch.script is not None else 0
+                    if 0 < number <= len(given):
+                        yield script, replace(launch, script=given[number - 1])
 
     def _is_called(self, path: str, text: str, script: Script, known: Set[str]) -> bool:
         """Whether what a script calls `text` is the Python file `path`, which has that name."""

@@ -500,3 +500,26 @@ def test_a_short_script_that_hands_on_is_known_by_the_launch_that_names_it(
     arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
     found = json.loads(CliRunner().invoke(main, arguments).stdout)
     assert [row["severity"] for row in found["findings"]] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("script", "command", "several"),
+    [
+        ("torchrun --nproc_per_node $2 $1 --lr 1", "bash tools/dist.sh train.py 8", True),
+        ("F=$1\ntorchrun --nproc_per_node $2 $F", "./tools/dist.sh train.py 8", True),
+        ("torchrun --nproc_per_node $2 $1 --lr 1", "bash tools/dist.sh other.py 8", False),
+        ("torchrun --nproc_per_node 1 $1 --lr 1", "bash tools/dist.sh train.py 8", False),
+        ("shift\ntorchrun --nproc_per_node $2 $1", "bash tools/dist.sh train.py 8", False),
+    ],
+)
+def test_a_script_that_is_handed_on_to_a_launch_is_started_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, command: str, several: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "train.py").write_text(WRITING)
+    (tmp_path / "tools/dist.sh").write_text(f"{script}\n")
+    (tmp_path / "run.sh").write_text(f"{command}\n")
+    arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert bool(found["findings"]) is several
