@@ -107,8 +107,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for group in groups.values():
         group.sort(key=lambda each: not each.reported)
         first, *more = group
-        elsewhere = first.meant or _elsewhere(files, first.name)
-        advice = f"Name `{elsewhere}`" if elsewhere else "Name a file that is there"
+        advice = f"Name `{first.meant}`" if first.meant else "Name a file that is there"
         if first.happens is _MODULE:
             advice = "Start with `torchrun`"
         text = f"{first.happens.format(first.name)}. {advice}."
@@ -183,7 +182,9 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script, launch in files.launches(told=True):
         if _is_followed(script):
             for name, place in missing(files, script, launch):
-                yield _Missing(name, place, script.reported and not script.told)
+                runs = launch.script is not None and launch.script.place == place
+                meant = _elsewhere(files, name) if runs else ""
+                yield _Missing(name, place, script.reported and not script.told, meant=meant)
         if not script.told:
             for name, place in missing_beside(files, script, launch):
                 yield _Missing(name, place, script.reported)
@@ -216,8 +217,8 @@ def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:
             yield _Missing(name, each.place(keys), True)
 
 
-def _elsewhere(files: LaunchFiles, name: str) -> str:
-    """The only other file of that name, for a program: where configurations of old runs are kept says nothing."""
-    base = posixpath.basename(name)
+def _elsewhere(files: LaunchFiles, program: str) -> str:
+    """The only other file of the name of a program: where configurations of old runs are kept says nothing."""
+    base = posixpath.basename(program)
     found = [each for each in files.names if posixpath.basename(each) == base]
-    return found[0] if len(found) == 1 and name.endswith(".py") else ""
+    return found[0] if len(found) == 1 else ""
