@@ -49,7 +49,7 @@ from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.findings import Place
 from distlint.knowledge.facts import Knowledge
-from distlint.knowledge.hooks import AFTER_FAILURE
+from distlint.knowledge.hooks import AFTER_FAILURE, STARTED_BY
 from distlint.launch.engines import (
     Engine,
     Start,
@@ -191,8 +191,11 @@ class Model(LiveProgram):
         """Whether all scripts that lead to a file say nothing of ranks, train nothing and are started as one process.
 
         What a helper of theirs does on several, for others that call it, is not theirs. Nor is what a class does that
-        they use, where that is all the `entry` shows, and no launch names them.
+        they use, where that is all the `entry` shows, and no launch names them. What the one process spawns are several:
+        NSVF ecd0808 render.py, which README.md starts by `python`, and which has `call_main(args, main)` start the ranks.
         """
+        if entry is not None and entry.begun is not None and entry.begun.name in STARTED_BY:
+            return False
         known = self._paths
         above = self.answer(roots)[module]
         started = bool(above) and all(

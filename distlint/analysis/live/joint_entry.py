@@ -198,7 +198,7 @@ def joint_entries(
     on_main = _hooks_of_main(groups.values()) | _threads_of_main(program, groups.values())
     for (function, family), summaries in groups.items():
         for known, why in _reasons(program, function, summaries):
-            if known in on_main or _may_come_alone(program, known):
+            if known in on_main or may_come_alone(program, known):
                 continue
             if why.if_any and not origins.have_group(known):
                 continue
@@ -1267,7 +1267,7 @@ def _answers_requests(function: Function) -> bool:
     )
 
 
-def _may_come_alone(program: Program, function: Function) -> bool:
+def may_come_alone(program: Program, function: Function) -> bool:
     """Whether a method is one that some versions of a trainer call on the writing rank only: what it asks of the
     rank inside says nothing of who comes.
 
