@@ -736,6 +736,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
+    opening = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.opens_config)
     scripts = Counter(os.path.basename(name) for name in found.names if name.endswith(".py"))
     several = frozenset(name for name, number in scripts.items() if number > 1)
 
@@ -755,7 +756,9 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
         files = read_files(texts, frozenset(found.names), any_rank, clips, several)
-        return replace(files, loads_wrapped=wrapped, hyphen=hyphen, pages=pages)
+        return replace(
+            files, loads_wrapped=wrapped, hyphen=hyphen, pages=pages, opening_configs=opening
+        )
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})
@@ -764,7 +767,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    lists = (found.names, any_rank, clips, hyphen)
+    lists = (found.names, any_rank, clips, hyphen, opening)
     known = "\n\n".join("\n".join(sorted(each)) for each in lists)
     names = content_digest(known.encode("utf-8", "surrogateescape"))
     question = _Question(named, f"launch {sorted(reported)} {names}", find)

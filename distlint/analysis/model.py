@@ -49,7 +49,7 @@ from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.findings import Place
 from distlint.knowledge.facts import Knowledge
-from distlint.knowledge.hooks import AFTER_FAILURE
+from distlint.knowledge.hooks import AFTER_FAILURE, STARTED_BY
 from distlint.launch.engines import (
     Engine,
     Start,
@@ -73,6 +73,7 @@ class Model(LiveProgram):
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
         self.graphs = Graphs(self.summaries.final)
+        self._launched_files: dict[str, bool] = {}
 
     def ask_ahead(self) -> None:
         """Find what rules of most families ask for: processes that are forked then have it in common."""
@@ -162,14 +163,16 @@ class Model(LiveProgram):
         Of 95 findings on files that all ranks write whose evidence was code that works on one process, too (a barrier, a
         wrap, a hook), and whose scripts no launch names, 27 were true; of 76 with a launch 57 (docs/precision.md).
         """
-        return not self.launch.pages or any(
-            asks_for_several(each)
-            or self._is_launched(each)
-            or self.launch.on_several(each.source.path)
-            for module in self.modules
-            if module.path == path
-            for each in importers(self.program, module)
-        )
+        if path not in self._launched_files:
+            self._launched_files[path] = not self.launch.pages or any(
+                asks_for_several(each)
+                or self._is_launched(each)
+                or self.launch.on_several(each.source.path)
+                for module in self.modules
+                if module.path == path
+                for each in importers(self.program, module)
+            )
+        return self._launched_files[path]
 
     def launched(self, module: Module) -> Place | None:
         """Where a script or page beside the code surely starts a file on several processes."""
@@ -193,8 +196,11 @@ class Model(LiveProgram):
         """Whether all scripts that lead to a file say nothing of ranks, train nothing and are started as one process.
 
         What a helper of theirs does on several, for others that call it, is not theirs. Nor is what a class does that
-        they use, where that is all the `entry` shows, and no launch names them.
+        they use, where that is all the `entry` shows, and no launch names them. What the one process spawns are several:
+        NSVF ecd0808 render.py, which README.md starts by `python`, and which has `call_main(args, main)` start the ranks.
         """
+        if entry is not None and entry.begun is not None and entry.begun.name in STARTED_BY:
+            return False
         known = self._paths
         above = self.answer(roots)[module]
         started = bool(above) and all(

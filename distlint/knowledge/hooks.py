@@ -31,10 +31,13 @@ STARTED_BY: dict[str, tuple[int, str]] = {
     "detectron2.engine.launch": (0, "main_func"),
     "detectron2.engine.launch.launch": (0, "main_func"),
     "torch.multiprocessing.spawn": (0, "fn"),
+    "torch.distributed.launcher.api.elastic_launch": (1, "entrypoint"),
+    "torch.distributed.launcher.elastic_launch": (1, "entrypoint"),
 }
 """Functions that run one that they are given on every rank, and where it is given. fairseq 0.12.2
 fairseq/distributed/utils.py:349: `call_main(cfg, main)` spawns a process for each GPU that it sees; detectron2 0.6
-detectron2/engine/launch.py:27; torch 2.13.0 torch/multiprocessing/spawn.py:300."""
+detectron2/engine/launch.py:27; torch 2.13.0 torch/multiprocessing/spawn.py:300 and distributed/launcher/api.py:
+`elastic_launch(config, train)(args)`."""
 
 RUN_BY: dict[str, str] = {
     "register_save_state_pre_hook": "save_state",

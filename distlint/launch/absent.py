@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Set
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -36,7 +37,6 @@ _MAKES: Final = frozenset(
     }
 )
 """Commands after which there may be other files than those of the project."""
-_SHELLS: Final = ("bash", "sh")
 _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+){2,}")
@@ -45,11 +45,58 @@ _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
 
 def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tuple[str, Place]]:
     """The files that a launch names and the project lacks, though it has the folder that each would stand in."""
-    if _makes_files(script):
+    if makes_files(script):
         return
-    for name, place in _named(launch):
-        if _is_nowhere(files, name, script) and files.has_beside(name, script.path):
-            yield name, place
+    for word in _named(launch):
+        if is_missing(files, word, script) or _is_in_another_folder(files, word, script):
+            yield word.text or "", word.place
+
+
+def is_missing(files: LaunchFiles, word: Word, script: Script) -> bool:
+    """Whether a file is in no folder that it may be looked for in, and others of its kind are where it would stand.
+
+    What begins at the folder of the script itself, or follows `cd "$(dirname "$0")"`, is in one folder alone: FAN ee1b7df
+    detection/tools/dist_test_coco_c.sh:27, `$(dirname "$0")/test_cocoC.py`.
+    """
+    name = word.text or ""
+    path = _path_of(word, script)
+    if path is not None:
+        return files.lacks(path)
+    return is_nowhere(files, name, script) and files.has_beside(name, script.path)
+
+
+def _path_of(word: Word, script: Script) -> str | None:
+    """The very path of a file that a word names, where the script says in which folder it is looked for."""
+    folder = posixpath.dirname(script.path)
+    if word.own:
+        return posixpath.normpath(posixpath.join(folder, word.text or ""))
+    entered = list(_entered(script))
+    if len(entered) != 1 or not entered[0].own or not is_written_out(word.text or ""):
+        return None
+    if posixpath.isabs(word.text or "") or word.place.line < entered[0].place.line:
+        return None
+    return posixpath.normpath(posixpath.join(folder, entered[0].text or "", word.text or ""))
+
+
+def _is_in_another_folder(files: LaunchFiles, word: Word, script: Script) -> bool:
+    """Whether a configuration is named in a folder that the project has nowhere, and lies beside the script under that name.
+
+    open-r1-multimodal 232b7ba local_scripts/train_qwen2_vl.sh:46: `--deepspeed scripts/zero3.json`, and there is no `scripts`.
+    """
+    name = posixpath.normpath(word.text or "")
+    folder = posixpath.dirname(name)
+    return (
+        bool(folder)
+        and name.endswith(_READ)
+        and not script.told
+        and posixpath.join(posixpath.dirname(script.path), posixpath.basename(name)) in files.names
+        and not any(f"/{posixpath.dirname(each)}".endswith(f"/{folder}") for each in files.names)
+        and files.is_absent(name, script.path)
+        and (
+            is_nowhere(files, name, script)
+            or (all(map(posixpath.isabs, enters(script))) and any(_folders_started(files, script)))
+        )
+    )
 
 
 def missing_beside(
@@ -72,9 +119,9 @@ def missing_beside(
         and "/" not in option.value
         and option.value.endswith((".yaml", ".yml"))
         and posixpath.join(folder, program.text) in files.names
-        and not _makes_files(script)
+        and not makes_files(script)
         and not any(enters(script))
-        and _is_nowhere(files, option.value, script)
+        and is_nowhere(files, option.value, script)
     ):
         yield option.value, option.place
 
@@ -84,7 +131,7 @@ def missing_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
 
     RegionCLIP 4b8513b pretrain.sh:9. One in a package may be installed: nothing is said of it.
     """
-    if _makes_files(script):
+    if makes_files(script):
         return
     for command in script.commands:
         texts = [word.text or "" for word in command.words]
@@ -129,7 +176,7 @@ def missing_packages(files: LaunchFiles) -> Iterator[tuple[Script, str, str, Pla
             and not script.told
             and not any(f"/{package}/" in each for each in names)
             and not _is_installed(files, package)
-            and not _makes_files(script, _MAKES - {"tee"})
+            and not makes_files(script, _MAKES - {"tee"})
         ):
             yield script, module, meant, place
 
@@ -151,30 +198,6 @@ def _is_installed(files: LaunchFiles, package: str) -> bool:
     )
 
 
-def missing_scripts(files: LaunchFiles, page: Script) -> Iterator[tuple[str, Place]]:
-    """The shell scripts that a page starts and the project lacks, beside launches of the same folder that it has.
-
-    MTR a5ba7bd docs/TRAIN_EVAL.md:14: `cd tools`, `bash scripts/dist_test.sh 8`; `scripts/dist_train.sh`, above, is there.
-    """
-    if _makes_files(page):
-        return
-    started = [
-        (posixpath.normpath(text), word.place)
-        for command in page.commands
-        for word in command.words[: 1 + (command.words[0].text in _SHELLS)]
-        if (text := word.text or "").endswith(".sh") and word.sure and is_written_out(text)
-    ]
-    entered = ("", *enters(page))
-    launching = {
-        posixpath.dirname(name)
-        for name, _ in started
-        if any(files.launching(posixpath.join(folder, name), page.path) for folder in entered)
-    }
-    for name, place in started:
-        if "/" in name and posixpath.dirname(name) in launching and _is_nowhere(files, name, page):
-            yield name, place
-
-
 def _is_module(files: LaunchFiles, script: Script, name: str) -> bool:
     """Whether a file or folder that the script may be started beside is the module of that name, or one in `src`."""
     found = [f"/{each}" for each in files.names]
@@ -190,7 +213,7 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
 
     UniControl 472c6cd annotator/uniformer/exp/upernet_global_small/run.sh: `tools/train.py` was not copied along.
     """
-    if _makes_files(script):
+    if makes_files(script):
         return False
     program = launch.script
     return (
@@ -198,20 +221,17 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
         and program.sure
         and (program.text or "").endswith(".py")
         and not any(enters(script))
-        and _is_nowhere(files, program.text or "", script)
+        and is_nowhere(files, program.text or "", script)
     ) or any(missing(files, script, launch))
 
 
-def _has_others_beside(files: LaunchFiles, name: str, script: Script) -> bool:
-    """Whether the script starts other files of that folder that the project has, where it lies: a copy of the project."""
-    folder = posixpath.dirname(posixpath.normpath(name))
-    return any(
-        posixpath.dirname(posixpath.normpath(word.text)) == folder
-        and not files.is_absent(word.text, script.path)
-        for command in script.commands
-        for word in command.words[1:]
-        if word.text and word.text.endswith(".py") and folder
-    )
+def _folders_started(files: LaunchFiles, script: Script) -> Iterator[str]:
+    """The folders of the files that a script starts and the project has, where it lies: it changes to a copy of the project."""
+    for command in script.commands:
+        for word in command.words[1:]:
+            text = posixpath.normpath(word.text) if word.text else ""
+            if "/" in text and text.endswith(".py") and not files.is_absent(text, script.path):
+                yield posixpath.dirname(text)
 
 
 def is_written_out(name: str) -> bool:
@@ -219,30 +239,47 @@ def is_written_out(name: str) -> bool:
     return _WRITTEN_OUT.fullmatch(name) is not None and ".." not in name.split("/")
 
 
-def _named(launch: Launch) -> Iterator[tuple[str, Place]]:
+def _named(launch: Launch) -> Iterator[Word]:
     """The files that a launch names, where nothing outside of the script has a say in it."""
     program = launch.script
     if program is not None and program.text and program.sure and program.text.endswith(".py"):
-        yield program.text, program.place
+        yield program
+    for word in configurations(launch):
+        if word.sure and (word.text or "").endswith((*_READ, ".py")):
+            yield word
+
+
+def configurations(launch: Launch) -> Iterator[Word]:
+    """The configurations that a launch names: by an option, or in front of all options in a folder.
+
+    PixArt-alpha cac2fd3 train.sh:3: `train_controlnet.py configs/…_Half.py`.
+    """
+    for word in launch.positional:
+        if word.given or ("/" in (word.text or "") and not (word.text or "").endswith(".json")):
+            yield word
     for option in (*launch.options.values(), *launch.arguments.values()):
-        value = option.value
-        name = option.name.rpartition(".")[2]  # `--training_arguments.deepspeed`
-        if name in _CONFIGURATIONS and option.sure and value and value.endswith(_READ):
-            yield value, option.place
+        if option.name.rpartition(".")[2] in _CONFIGURATIONS:  # `--training_arguments.deepspeed`
+            word = option.word or Word(option.value, option.place, option.sure)
+            yield replace(word, place=option.place)
 
 
-def _makes_files(script: Script, made: Set[str] = _MAKES) -> bool:
+def makes_files(script: Script, made: Set[str] = _MAKES) -> bool:
     words = {each.words[0].text for each in script.commands if each.words}
     return not made.isdisjoint(words)
 
 
 def enters(script: Script) -> Iterator[str]:
     """The folders that a script changes to, wherever in a command that is said; `..` for those not known."""
+    return (word.text or ".." for word in _entered(script))
+
+
+def _entered(script: Script) -> Iterator[Word]:
+    """The words that name the folders which a script changes to."""
     for command in script.commands:
-        texts = [word.text for word in command.words]
-        for place, text in enumerate(texts):
-            if (text or "").rpartition("/")[2] in ("cd", "pushd"):
-                yield (texts[place + 1 : place + 2] or [".."])[0] or ".."
+        for at, word in enumerate(command.words if not command.aside else ()):
+            if (word.text or "").rpartition("/")[2] in ("cd", "pushd"):
+                named = [w for w in command.words[at + 1 :] if w.text != "--"]
+                yield named[0] if named else Word(None, word.place)
 
 
 def json_named(files: LaunchFiles, name: str, script: Script) -> Configuration | None:
@@ -254,12 +291,13 @@ def json_named(files: LaunchFiles, name: str, script: Script) -> Configuration |
     return None
 
 
-def _is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
+def is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
     """Whether a file is in no folder that the script may be started in, or changes to.
 
     SLAM-LLM a68e78f examples/aac_audiocaps/scripts/finetune_eat_audiocaps.sh:9 changes to `/root/SLAM-LLM`, its author's.
     """
-    own = _has_others_beside(files, name, script)
+    folder = posixpath.dirname(posixpath.normpath(name))
+    own = folder in _folders_started(files, script)
     entered = [each for each in enters(script) if not (own and posixpath.isabs(each))]
     meant = [name, *(posixpath.join(each, name) for each in entered)]
     return all(is_written_out(each) and files.is_absent(each, script.path) for each in meant)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
@@ -24,6 +25,8 @@ class Option:
     written: str = ""
     bare: bool = False
     """Whether another option stands behind it, or nothing: no value at all."""
+    word: Word | None = None
+    """The value as it is written, where that is a word of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,10 @@ class Launch:
     arguments: dict[str, Option]
     environment: dict[str, Word]
     complete: bool
+    module: Word | None = None
+    """The module that is run in the place of a script: `torchrun -m package.train`."""
+    positional: tuple[Word, ...] = ()
+    """What the script is given in front of the first option."""
     before: tuple[Word, ...] = ()
     """The words before the launcher: `srun --ntasks-per-node 8`."""
     background: bool = False
@@ -77,6 +84,14 @@ class Launch:
         for option in self.options.values() if self.options_known else ():
             if option.sure and (meant := _meant(self.row, option)) is not None:
                 yield option, meant
+
+    @property
+    def file(self) -> str:
+        """The Python file that each process runs, as the launch calls it; empty where it names none."""
+        if self.module is not None and self.module.text:
+            return f"{self.module.text.replace('.', '/')}.py"
+        text = self.script.text if self.script is not None else None
+        return text if text is not None and text.endswith(".py") else ""
 
     @property
     def launcher(self) -> Launcher:
@@ -146,6 +161,18 @@ def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) 
                 launch = _launch(command, index, row, length)
                 yield replace(launch, conda=conda, tested=command.tested, sought=command.sought)
                 break
+
+
+_SHELLS = ("bash", "sh")
+
+
+def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
+    """The shell script that a command starts, and what it is given."""
+    words = command.words
+    at = 1 if words and words[0].text in _SHELLS else 0
+    if at < len(words) and words[at].sure and (words[at].text or "").endswith(".sh"):
+        return words[at], words[at + 1 :]
+    return None
 
 
 _ENDS_ALL = ("--kill-on-bad-exit", "--kill-on-bad-exit=1", "-K", "-K1")
@@ -267,6 +294,8 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         word = words[at]
         if word.text is None and not word.option:
             complete = False
+            if word.given and not any((w.text or "").endswith(".py") for w in words[at:]):
+                break  # the script is told which program
             at += 1
             continue
         if word.text is not None and (not word.text.startswith("-") or word.text == "-"):
@@ -275,8 +304,9 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         options[option.name] = option
         at += used
     script = words[at] if at < len(words) else None
+    module = None
     if "module" in options or "m" in options:
-        script = None
+        script, module = None, script
     arguments, arguments_known = _arguments(words, at + 1)
     return Launch(
         row,
@@ -286,10 +316,22 @@ def _launch(command: Command, index: int, row: Row, length: int) -> Launch:
         arguments,
         command.environment,
         complete and arguments_known,
+        module,
+        positional(words[at + 1 :]),
         words[:index],
         command.background,
         command.repeated,
         complete,
+    )
+
+
+def positional(words: Sequence[Word]) -> tuple[Word, ...]:
+    """The words in front of the first option, or of what may be one."""
+    return tuple(
+        takewhile(
+            lambda w: not (w.text or w.option or ("-" if not w.given else "")).startswith("-"),
+            words,
+        )
     )
 
 
@@ -328,7 +370,7 @@ def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Op
     if (following.text or following.option).startswith("--"):
         return Option(name, None, word.place, word.sure, written, bare=True), 1
     place = _from(word.place, following.place)
-    return Option(name, following.text, place, following.sure, written), 2
+    return Option(name, following.text, place, following.sure, written, word=following), 2
 
 
 def _from(first: Place, last: Place) -> Place:

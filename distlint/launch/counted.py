@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from distlint.findings import Place
+from distlint.launch.commands import script_started
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
-from distlint.launch.shell import Command, Word
 
 _TEST: Final = re.compile(
     r"""\bif\s+\[\[?\s*["']?\$\{?\#\}?["']?\s+-(?P<sign>lt|le|ne|gt|ge)\s+["']?(?P<number>\d+)["']?\s*\]\]?\s*(?:;|\n)\s*then\b
@@ -27,7 +27,6 @@ _SIGNS: Final[dict[str, Callable[[int, int], bool]]] = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
-_SHELLS: Final = ("bash", "sh")
 _PLAIN: Final = re.compile(r"[^\[\]{}<>*?]*(?<!\.\.\.)")
 """A word that stands for itself alone, and is no place to fill something in."""
 
@@ -45,8 +44,11 @@ def miscounted(files: LaunchFiles) -> Iterator[tuple[str, int, Place, Place]]:
         if script.told and not is_readme(script.path):
             continue
         for command in script.commands:
-            program, given = _started(command)
-            if program is None or not all(_PLAIN.fullmatch(w.text or "\n...") for w in given):
+            found = script_started(command)
+            if found is None:
+                continue
+            program, given = found
+            if not all(_PLAIN.fullmatch(w.text or "\n...") for w in given):
                 continue
             path = files.script_called(program.text or "", script.path)
             for refuses, number, place in counting.get(path, ()):
@@ -63,12 +65,3 @@ def _tests_of(script: Script) -> Iterator[tuple[Callable[[int, int], bool], int,
         line = script.text.count("\n", 0, found.start()) + 1
         place = Place(script.path, line, 0, line, 0)
         yield _SIGNS[found["sign"]], int(found["number"]), place
-
-
-def _started(command: Command) -> tuple[Word | None, tuple[Word, ...]]:
-    """The shell script that a command starts, and what it is given; None for another command."""
-    words = command.words
-    at = 1 if words and words[0].text in _SHELLS else 0
-    if at < len(words) and words[at].sure and (words[at].text or "").endswith(".sh"):
-        return words[at], words[at + 1 :]
-    return None, ()

@@ -78,6 +78,8 @@ _WORDS: Final = {
         rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
         rb"|\bbash[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
+        # ClimaX 6d5d354 docs/usage.md:31: `--trainer.strategy=ddp --trainer.devices=8`, which Lightning starts.
+        rb"|--trainer\.devices[= \t]"
     ),
     Kind.REQUIREMENTS: re.compile(
         rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
@@ -90,6 +92,14 @@ _WORDS: Final = {
 }
 _PLAIN: Final = re.compile(rb"^[^#\n]*\bpython[\d.]*[ \t]+[^\n]*\.py\b", re.MULTILINE)
 """A script that is started as one process: the only thing that tells it from those that a launcher starts."""
+_STARTS: Final = re.compile(
+    rb"^[ \t]*(?:\w+=\S*[ \t]+)*(?:(?:ba)?sh[ \t]+|\./)[\w./-]+\.sh\b", re.MULTILINE
+)
+"""A shell script that another one starts: the launch may be there, and what it is given here."""
+_OPENS_CONFIG: Final = re.compile(
+    rb"\b(?:Config\.fromfile|merge_from_file|OmegaConf\.load|open)\(\s*(?:args|opts?|cfg|FLAGS)\.(?:config|cfg)(?:_file|_path)?\b"
+)
+"""What reads the configuration under the name that the command line gives: mmcv 1.7.2 utils/config.py, `check_file_exist`."""
 _ON_ONE_GPU: Final = re.compile(
     rb"\bonly (?:supports?|works (?:on|with)|runs on) (?:a |one )?single[- ]GPU\b(?! distributed)"
     rb"|\b(?:[mM]ultiple GPUs|[mM]ulti-GPU(?: training)?) (?:is|are) not (?:yet |currently )?supported\b"
@@ -161,7 +171,7 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
     return (
         says_launch(kind, data)
         or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
-        or (kind is Kind.SHELL and _PLAIN.search(data) is not None)
+        or (kind is Kind.SHELL and (_PLAIN.search(data) or _STARTS.search(data)) is not None)
         or (kind is Kind.GUIDE and is_for_one_gpu(data))
         or (kind in _SETTINGS and _MEETING.search(data) is not None)
     )
@@ -205,6 +215,11 @@ def leaves_the_rest(data: bytes) -> bool:
     DynamiCrafter c453369 main/trainer.py:37: `parser.parse_args([])` asks for the defaults.
     """
     return b"parse_known_args(" in data and _PARSES_ALL.search(data) is None
+
+
+def opens_config(data: bytes) -> bool:
+    """Whether a Python file opens the configuration that its command line names, under that very name."""
+    return _OPENS_CONFIG.search(data) is not None
 
 
 def says_clipping(data: bytes) -> bool:

@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -24,6 +24,7 @@ from distlint.launch.commands import (
     launches,
     plain,
     ranks_apart,
+    script_started,
     texts_of,
 )
 from distlint.launch.json_text import read_json
@@ -50,6 +51,8 @@ _TOLD = re.compile(
 _INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
 """A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
 README.md:209."""
+_RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
+"""What gives `$1` another meaning than the first argument of the script."""
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
@@ -174,6 +177,9 @@ class LaunchFiles:
     loads_wrapped: Set[str] = frozenset()
     """The Python files of the project that may load a state into a wrapped model."""
 
+    opening_configs: Set[str] = frozenset()
+    """The Python files that open the configuration which their command line names. Only `check_launch` may ask."""
+
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes.
 
@@ -218,15 +224,51 @@ class LaunchFiles:
             name.endswith(kind) and posixpath.dirname(name) in folders for name in self.names
         )
 
+    def lacks(self, path: str) -> bool:
+        """Whether a file of the project is not there under its very path, though others of its kind are in that folder."""
+        folder, kind = posixpath.dirname(path), posixpath.splitext(path)[1]
+        return (
+            path not in self.names
+            and not os.path.lexists(path)
+            and any(n.endswith(kind) and posixpath.dirname(n) == folder for n in self.names)
+        )
+
     def launching(self, path: str, beside: str) -> bool:
         """Whether what the file `beside` calls `path` is a script with launches."""
         meant = _meant(path, beside)
         return any(each.launches and each.path in meant for each in self.scripts)
 
+    def launching_beside(self, path: str, beside: str) -> bool:
+        """Whether another script with launches lies in the folder that what the file `beside` calls `path` would stand in."""
+        folders = {posixpath.dirname(each) for each in _meant(path, beside)}
+        return any(
+            each.launches
+            and not each.told
+            and each.path != beside
+            and posixpath.dirname(each.path) in folders
+            for each in self.scripts
+        )
+
+    def called(self, path: str, beside: str) -> str:
+        """The file of the project that the one `beside` calls `path`, the nearest; empty where none is."""
+        return next((each for each in _meant(path, beside) if each in self.names), "")
+
+    def handing(self, script: Script) -> Iterator[tuple[Script, tuple[Word, ...]]]:
+        """The shell scripts that a script or page starts, each with what it is given: `$1`, `$2` and so on."""
+        for command in script.commands:
+            if (found := script_started(command)) is not None:
+                path = self.script_called(found[0].text or "", script.path)
+                if path and not _RENUMBERED.search(self._shell_scripts[path].text):
+                    yield self._shell_scripts[path], found[1]
+
     def script_called(self, path: str, beside: str) -> str:
         """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""
-        scripts = {each.path for each in self.scripts if not each.told}
-        return next((each for each in _meant(path, beside) if each in scripts), "")
+        return next((each for each in _meant(path, beside) if each in self._shell_scripts), "")
+
+    @cached_property
+    def _shell_scripts(self) -> dict[str, Script]:
+        """The scripts that no page tells, by their paths."""
+        return {each.path: each for each in self.scripts if not each.told}
 
     def launches(self, *, told: bool = False) -> Iterator[tuple[Script, Launch]]:
         """Every launch, with the script that it stands in; those that a page tells, too, where `told`."""
@@ -276,12 +318,16 @@ class LaunchFiles:
         """The launches whose script is the Python file `path`, those in Markdown included.
 
         Where all Python files are `known`, a launch of none of them starts the only one of that name, too; so does a
-        bare name in a page, from a folder below.
+        bare name in a page, from a folder below. A module (`torchrun -m package.train`) is any file that may have its name.
         """
         return [
             (script, launch)
             for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ())
-            if self._is_called(path, text, script, known)
+            if (
+                self._is_called(path, text, script, known)
+                if launch.module is None
+                else f"/{path}".endswith(f"/{text}")
+            )
         ]
 
     def starting_elsewhere(self, path: str) -> Iterator[tuple[Script, Launch]]:
@@ -302,11 +348,22 @@ class LaunchFiles:
     def _launches_by_name(self) -> dict[str, list[tuple[Script, Launch, str]]]:
         """The launches of Python files, with what each calls the file, by its name."""
         found: dict[str, list[tuple[Script, Launch, str]]] = {}
-        for script, launch in self.launches(told=True):
-            text = (launch.script.text or "") if launch.script is not None else ""
-            if text.endswith(".py"):
+        for script, launch in (*self.launches(told=True), *self._handed_on()):
+            if text := launch.file:
                 found.setdefault(posixpath.basename(text), []).append((script, launch, text))
         return found
+
+    def _handed_on(self) -> Iterator[tuple[Script, Launch]]:
+        """The launches of a program that the script is given by another one or a page, each with what gives it.
+
+        `bash tools/dist.sh train.py 8`, and in it `torchrun --nproc_per_node $2 $1`.
+        """
+        for script in self.scripts:
+            for called, given in self.handing(script):
+                for launch in called.launches:
+                    number = launch.script.given if launch.script is not None else 0
+                    if 0 < number <= len(given):
+                        yield script, replace(launch, script=given[number - 1])
 
     def _is_called(self, path: str, text: str, script: Script, known: Set[str]) -> bool:
         """Whether what a script calls `text` is the Python file `path`, which has that name."""
@@ -668,7 +725,7 @@ def _inner(path: str, command: Command) -> Iterator[Command]:
             continue
         for inner in commands_of(path, text):
             words = tuple(
-                Word(each.text, word.place, each.sure and word.sure, each.option)
+                replace(each, place=word.place, sure=each.sure and word.sure)
                 for each in inner.words
             )
             yield Command(words, {**command.environment, **inner.environment}, command.line)

@@ -7,6 +7,12 @@ from typing import Final
 
 _DOCUMENT: Final = re.compile(r"<<-?[ \t]*(?:\\?([\w.]+)|'([^'\n]+)'|\"([^\"\n]+)\")")
 """The word that ends a document which begins on the next line."""
+_OF_NOTHING: Final = re.compile(
+    r"^(?:[^#\n'\"`]|\"[^\"\n]*\"|'[^'\n]*')*?[\s;|&(](?P<shell>(?:ba|da|z|k)?sh(?:[ \t]+-\w+)*[ \t]+-l?c)"
+    r"[ \t]*(?:\\\n[ \t]*)*(?:&&|\|\||;|\n|\Z)",
+    re.MULTILINE,
+)
+"""A shell that is told to run a command, where none stands behind it."""
 
 
 def open_quote(text: str) -> int | None:
@@ -21,6 +27,22 @@ def open_quote(text: str) -> int | None:
         The offset of the quote.
     """
     return _Scanner(text).run()
+
+
+def command_of_nothing(text: str) -> tuple[int, int] | None:
+    """Where a script has a shell run a command (`bash -c`) and an operator or the end of the line stands in its place.
+
+    The quote that opens it is missing: that of a second such place, or of its own end, makes the number of quotes even.
+    OpenLLaMA2 f5c137f examples/scripts/train_ppo_llama_ray_slurm.sh:35: `srun … bash -c \\`, and below `&& pip install …`.
+
+    Args:
+        text: the script.
+
+    Returns:
+        The offsets at which the words of that shell begin and end.
+    """
+    found = _OF_NOTHING.search(text)
+    return found.span("shell") if found is not None else None
 
 
 class _Scanner:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.findings import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from tree_sitter import Node, Parser
 
 MAX_WORDS = 20_000
@@ -19,11 +21,14 @@ MAX_WORDS = 20_000
 MAX_SIGNS = 3_000
 """The same of a sign that opens or joins: the parser takes minutes for 50,000 brackets that nothing closes."""
 
+_MAX_HELD: Final = 50_000
+"""Signs that a variable holds: `A="$A$A"`, some thirty times, are more than anybody has."""
 _FOLDER: Final = r"""dirname (?:-- )?["']?(?:\$0|\$\{?BASH_SOURCE(?:\[0\])?\}?)["']?"""
 _OWN_FOLDER: Final = re.compile(
-    rf"""\$\( *(?:{_FOLDER}|(?:cd|readlink -f|realpath) (?:-- )?["']?\$\( *{_FOLDER} *\)["']?(?: *(?:&&|;) *pwd(?: -P)?)?) *\)"""
+    rf"""(?:\$\(|`) *(?:{_FOLDER}|(?:cd|readlink -f|realpath) (?:-- )?["']?\$\( *{_FOLDER} *\)(?P<up>(?:/\.\.)*)/?["']?"""
+    r"""(?: *(?:>/dev/null(?: 2>&1)? *)?(?:&&|;) *pwd(?: -P)?)?) *(?:\)|`)"""
 )
-"""What asks for the folder in which the script itself lies: `.`, seen from there.
+"""What asks for the folder in which the script itself lies, or one above: `.`, seen from there.
 
 mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirname "$0")/train.py`.
 """
@@ -32,7 +37,10 @@ _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
 _VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
 _SEEKS: Final = re.compile(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([\w.+-]+)")
 """How scripts ask whether a program is there."""
+_JOINED: Final = frozenset({"string", "concatenation"})
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
+_MAYBE: Final = _TESTS | _LOOPS | {"function_definition", "list"}
+_EXPANSIONS: Final = ("simple_expansion", "expansion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +52,16 @@ class Word:
         place: where it is written.
         sure: whether nothing outside of the script changes it: `${N:-8}` is 8 unless N is set.
         option: `--node_rank` of `--node_rank=$N`, whose value is not known.
+        own: whether it is a path that begins at the folder of the script itself, wherever that is started.
+        given: the argument of the script that it is: 1 for `$1`.
     """
 
     text: str | None
     place: Place
     sure: bool = True
     option: str = ""
+    own: bool = False
+    given: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +81,8 @@ class Command:
     """The variables that tests around it ask for: in its arm they may be something else than what is written above."""
     sought: frozenset[str] = frozenset()
     """The programs for which tests around it look: `if command -v torchrun`."""
+    aside: bool = False
+    """Whether it only makes a word of another command: the folder that it changes to is its own."""
 
 
 @cache
@@ -110,6 +124,9 @@ class _Around:
     function: str = ""
     tested: frozenset[str] = frozenset()
     sought: frozenset[str] = frozenset()
+    aside: bool = False
+    maybe: bool = False
+    """Whether it may be passed over: an arm of a test, the body of a loop or function, what follows `&&`."""
 
 
 class _Script:
@@ -121,6 +138,8 @@ class _Script:
         self._variables: dict[str, list[Word]] = {}
         self._exported: dict[str, Word] = {}
         self._words = 0
+        self._added: set[Place] = set()
+        """Where more is added to a variable (`ARGS+=" --lr 1"`): those words of it stand there, and not where it is used."""
         self.commands: list[Command] = []
 
     def read(self, root: Node) -> None:
@@ -140,20 +159,20 @@ class _Script:
                     if variable is not None:
                         self._variables[_text(variable)] = [Word(None, self._place(node))]
                 case "variable_assignment":
-                    self._assign(node)
+                    self._assign(node, around)
                 case "declaration_command":
-                    self._declare(node)
+                    self._declare(node, around)
                     continue
                 case "heredoc_body":
                     continue
             waiting.extend(reversed(below))
 
-    def _declare(self, node: Node) -> None:
+    def _declare(self, node: Node, around: _Around) -> None:
         """`export A=1`, `declare A=1`."""
         exports = bool(node.children) and _text(node.children[0]) == "export"
         for child in node.named_children:
             if child.type == "variable_assignment":
-                name = self._assign(child)
+                name = self._assign(child, around)
                 if exports and name in self._variables:
                     self._exported[name] = _joined(self._variables[name], self._place(child))
             elif child.type == "variable_name" and exports:
@@ -161,28 +180,56 @@ class _Script:
                 if name in self._variables:
                     self._exported[name] = _joined(self._variables[name], self._place(child))
 
-    def _assign(self, node: Node) -> str:
-        """Remember what a variable is set to; a variable that is set twice is not known."""
+    def _assign(self, node: Node, around: _Around) -> str:
+        """Remember what a variable is set to; one that is set twice is not known, unless the second time adds to the first."""
         name_node, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = _text(name_node) if name_node is not None else ""
-        if "+=" in _text(node)[: len(name) + 2]:
-            self._variables[name] = [Word(None, self._place(node))]
-            return name
-        if value is None:
-            words = [Word("", self._place(node))]
-        elif value.type == "array":
-            words = [word for child in value.named_children for word in self._expanded(child)]
+        before, place = self._variables.get(name), self._place(node)
+        adds = "+=" in _text(node)[: len(name) + 2]
+        if value is not None and (adds or (before is not None and _goes_on(value, name))):
+            words = self._more(name, value, adds)
+            if around.maybe:
+                own = self._place(value)
+                words = [replace(w, sure=False) if w.place == own else w for w in words]
         else:
-            words = [self._word(value)]
-            if value.type == "string" and (words[0].text is None or not words[0].sure):
-                words = self._words_of(value)
-        before = self._variables.get(name)
-        if before is not None and [w.text for w in before] != [w.text for w in words]:
-            words = [Word(None, self._place(node))]
+            words = self._held(value) if value is not None else [Word("", place)]
+            if before is not None and [w.text for w in before] != [w.text for w in words]:
+                words = [Word(None, place)]
+        if sum(len(w.text or "") + 1 for w in words) > _MAX_HELD:
+            words = [Word(None, place)]
         self._variables[name] = words
         if name in self._exported:
-            self._exported[name] = _joined(words, self._place(node))
+            self._exported[name] = _joined(words, place)
         return name
+
+    def _held(self, value: Node) -> list[Word]:
+        """The words that a variable is set to."""
+        if value.type == "array":
+            return [word for child in value.named_children for word in self._expanded(child)]
+        word = self._word(value)
+        if value.type == "string" and (word.text is None or not word.sure):
+            return self._words_of(value)
+        return [word]
+
+    def _more(self, name: str, value: Node, adds: bool) -> list[Word]:
+        """The words of a variable to which a value is added: `ARGS+=" --lr 1"`, `ARGS="$ARGS --lr 1"`.
+
+        VisCPM d21f3eb finetune/ft_viscpm_chat/run_viscpm_chat_ft.sh:23.
+        """
+        before = self._variables.get(name, [Word(None, self._place(value))])
+        self._added.add(self._place(value))
+        if value.type == "array":
+            own = [word for child in value.named_children for word in self._expanded(child)]
+            return [*before, *(replace(each, place=self._place(value)) for each in own)]
+        if not adds:
+            return _apart(self._pieces(value))
+        pieces = list(self._pieces(value))
+        *others, last = before
+        # What stood between the last of several words and the end of the variable is not known any more.
+        start = "".join("-" if p.text is None else p.text for p in pieces)[:1]
+        open_end = bool(others) and not start.isspace()
+        pieces.insert(0, replace(last, text=None) if open_end else last)
+        return [*others, *_apart(pieces)]
 
     def _command(self, node: Node, around: _Around) -> None:
         words: list[Word] = []
@@ -191,12 +238,15 @@ class _Script:
             if child.type == "variable_assignment":
                 key, value = child.child_by_field_name("name"), child.child_by_field_name("value")
                 if key is not None and value is not None:
-                    word = self._word(value)
-                    environment[_text(key)] = Word(word.text, self._place(child), word.sure)
+                    environment[_text(key)] = replace(self._word(value), place=self._place(child))
             elif child.type == "command_name":
                 words += self._expanded(child.named_children[0] if child.named_children else child)
+            elif words and words[0].text == "eval" and child.type in (*_EXPANSIONS, "string"):
+                words += self._words_of(child)
             elif "redirect" not in child.type:
                 words += self._expanded(child)
+        if len(words) > 1 and words[0].text == "eval":
+            words = words[1:]
         self._words += len(words)
         line = node.start_point[0] + self._first
         self.commands.append(
@@ -209,6 +259,7 @@ class _Script:
                 around.function,
                 around.tested,
                 around.sought,
+                around.aside,
             )
         )
 
@@ -220,109 +271,112 @@ class _Script:
             if child.type == "expansion" and "[@]" in _text(child):
                 inner = child
         if inner.type in ("simple_expansion", "expansion"):
+            place = self._place(node)
             known = self._variables.get(_variable(inner))
             if known is not None and len(known) > 1:
-                return [Word(w.text, self._place(node), w.sure) for w in known]
-            word = self._word(inner)
+                return [w if w.place in self._added else replace(w, place=place) for w in known]
+            word = replace(self._word(inner), place=place)
             if word.text is not None and node.type != "string":
-                return [Word(part, word.place, word.sure) for part in _split(word.text)]
-            return [Word(word.text, self._place(node), word.sure)]
+                parts = _split(word.text)
+                return [replace(word, text=p, own=word.own and not n) for n, p in enumerate(parts)]
+            return [word]
         return [self._word(node)]
 
     def _word(self, node: Node) -> Word:
-        text, sure = self._value(node)
-        named = _OPTION.match(_text(node)) if text is None else None
-        return Word(text, self._place(node), sure, named[1] if named is not None else "")
+        word = self._value(node)
+        named = _OPTION.match(_text(node)) if word.text is None else None
+        return replace(word, option=named[1]) if named is not None else word
 
-    def _value(self, node: Node) -> tuple[str | None, bool]:
-        """The text of a word, and whether it is sure."""
+    def _value(self, node: Node) -> Word:
+        """A written word as the command gets it."""
+        text, place = _text(node), self._place(node)
         match node.type:
             case "word" | "number" | "string_content" | "special_variable_name":
-                return _unescaped(_text(node)), True
+                return Word(_unescaped(text), place)
             case "raw_string":
-                return _text(node)[1:-1], True
+                return Word(text[1:-1], place)
             case "simple_expansion":
-                return self._of_variable(_variable(node))
+                return self._of_variable(_variable(node), place)
             case "expansion":
                 return self._expansion(node)
-            case "string":
-                return self._parts(node, _between(node, 1, -1))
-            case "concatenation":
-                return self._parts(node, (node.start_byte, node.end_byte))
-            case "command_substitution" if _OWN_FOLDER.fullmatch(_text(node)):
-                return ".", True
-        return None, True
+            case "string" | "concatenation":
+                return self._parts(node)
+            case "command_substitution" if found := _OWN_FOLDER.fullmatch(text):
+                return Word("." + (found["up"] or ""), place, own=True)
+        return Word(None, place)
 
-    def _parts(self, node: Node, span: tuple[int, int]) -> tuple[str | None, bool]:
+    def _parts(self, node: Node) -> Word:
         """Joins the children of a word. What stands between them is text, too."""
-        source, base = node.text or b"", node.start_byte
-        at, end = span
-        pieces: list[str] = []
-        sure = True
+        parts = [p if isinstance(p, Word) else self._value(p) for p in self._inside(node)]
+        pieces = [each for each in parts if each.text != ""]
+        place, sure = self._place(node), all(each.sure for each in pieces)
+        if len(pieces) == 1:
+            return replace(pieces[0], place=place)
+        if any(each.text is None for each in pieces):
+            return Word(None, place, sure)
+        text = "".join(each.text or "" for each in pieces)
+        return Word(text, place, sure, own=bool(pieces) and pieces[0].own)
+
+    def _inside(self, node: Node) -> Iterator[Word | Node]:
+        """The children of a written word, and the texts between them."""
+        source, base, place = node.text or b"", node.start_byte, self._place(node)
+        quoted = node.type == "string"
+        at, end = node.start_byte + quoted, node.end_byte - quoted
         for child in node.named_children:
-            pieces.append(_unescaped(_decoded(source[at - base : child.start_byte - base])))
-            text, child_sure = self._value(child)
-            if text is None:
-                return None, sure
-            pieces.append(text)
-            sure = sure and child_sure
+            start = child.start_byte
+            while quoted and child.type in _EXPANSIONS and source[start - base] in b" \t\n":
+                start += 1  # the parser counts the spaces in front of `" $@"` to the variable
+            yield Word(_unescaped(_decoded(source[at - base : start - base])), place)
+            yield child
             at = child.end_byte
-        pieces.append(_unescaped(_decoded(source[at - base : end - base])))
-        return "".join(pieces), sure
+        yield Word(_unescaped(_decoded(source[at - base : end - base])), place)
 
     def _words_of(self, node: Node) -> list[Word]:
         """The words in a text of which a part is not known, or not sure: that is only of the words around it.
 
         mistral bf9eff0 scripts/run/ddp.sh:20: `CONFIG_ARGS="--config conf/a.yaml --nnodes ${nnodes}"`.
         """
-        place, source, base = self._place(node), node.text or b"", node.start_byte
-        pieces: list[tuple[str | None, bool]] = []
-        at, end = _between(node, 1, -1)
-        for child in node.named_children:
-            pieces.append((_unescaped(_decoded(source[at - base : child.start_byte - base])), True))
-            pieces.append(self._value(child))
-            at = child.end_byte
-        pieces.append((_unescaped(_decoded(source[at - base : end - base])), True))
-        words: list[Word] = []
-        text, sure, open_word = "", True, False
-        unknown = False
-        for piece, piece_sure in pieces:
-            if piece is None or not piece_sure:
-                unknown, sure, open_word = unknown or piece is None, False, True
-                text += piece or ""
-                continue
-            for number, part in enumerate(re.split(r"\s+", piece)):
-                if number and open_word:
-                    words.append(Word(None if unknown else text, place, sure))
-                    text, sure, open_word, unknown = "", True, False, False
-                text += part
-                open_word = open_word or bool(part)
-        if open_word:
-            words.append(Word(None if unknown else text, place, sure))
+        words = _apart(self._pieces(node))
         return words if len(words) > 1 else [self._word(node)]
 
-    def _expansion(self, node: Node) -> tuple[str | None, bool]:
+    def _pieces(self, node: Node) -> Iterator[Word]:
+        """The parts of a text that a shell cuts into words at its spaces, each at the place of the text."""
+        place = self._place(node)
+        known = self._variables.get(_variable(node), ()) if _is_plain(node) else ()
+        if len(known) > 1:
+            for each in known:
+                yield each if each.place in self._added else replace(each, place=place)
+                yield Word(" ", place)
+        elif node.type in _JOINED:
+            for part in self._inside(node):
+                inner = [part] if isinstance(part, Word) else self._pieces(part)
+                yield from (p if p.place in self._added else replace(p, place=place) for p in inner)
+        else:
+            yield self._value(node)
+
+    def _expansion(self, node: Node) -> Word:
         """`${N}` and `${N:-8}`; what cuts or replaces is not known."""
-        name = _variable(node)
-        raw = _text(node)
-        if raw in (f"${{{name}}}", f"${{{name}[@]}}", f"${{{name}[*]}}"):
-            return self._of_variable(name)
+        name, place = _variable(node), self._place(node)
+        if _is_plain(node):
+            return self._of_variable(name, place)
         for operator in (":-", "-", ":="):
-            if raw.startswith(f"${{{name}{operator}"):
-                text, sure = self._of_variable(name)
-                if text is not None and sure:
-                    return text, True
+            if _text(node).startswith(f"${{{name}{operator}"):
+                known = self._of_variable(name, place)
+                if known.text is not None and known.sure:
+                    return known
                 rest = [child for child in node.named_children if child.type != "variable_name"]
                 if len(rest) > 1:
-                    return None, False
-                return (self._value(rest[0])[0] if rest else ""), False
-        return None, True
+                    return Word(None, place, False)
+                text = self._value(rest[0]).text if rest else ""
+                return Word(text, place, False)
+        return Word(None, place)
 
-    def _of_variable(self, name: str) -> tuple[str | None, bool]:
+    def _of_variable(self, name: str, place: Place) -> Word:
         known = self._variables.get(name)
-        if known is None or any(word.text is None for word in known):
-            return None, True
-        return " ".join(word.text or "" for word in known), all(word.sure for word in known)
+        if known is None:
+            given = int(name) if name.isdecimal() else 0
+            return Word(None, place, given=given)
+        return replace(known[0], place=place) if len(known) == 1 else _joined(known, place)
 
     def _place(self, node: Node) -> Place:
         (line, column), (end_line, end_column) = node.start_point, node.end_point
@@ -332,8 +386,11 @@ class _Script:
 def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
     """The children of a node, and what is around each: a pipeline that ends in `&`, a loop, a function, a test."""
     joined = node.type in ("redirected_statement", "pipeline")
+    around = replace(around, maybe=around.maybe or node.type in _MAYBE)
     if node.type in _LOOPS:
         around = replace(around, repeated=True)
+    elif node.type == "command_substitution":
+        around = replace(around, aside=True)
     elif node.type == "function_definition":
         name = node.child_by_field_name("name")
         around = replace(around, function=_text(name) if name is not None else "")
@@ -359,15 +416,51 @@ def _asked_for(node: Node) -> frozenset[str]:
     return frozenset(name for each in tests for name in _VARIABLE.findall(_text(each)))
 
 
+def _goes_on(value: Node, name: str) -> bool:
+    """Whether a text that is assigned to a variable has what the variable holds in it."""
+    return value.type in _JOINED and any(
+        (_is_plain(child) and _variable(child) == name) or _goes_on(child, name)
+        for child in value.named_children
+    )
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether a part of a script is what a variable holds, and nothing cut or replaced."""
+    name = _variable(node)
+    return node.type == "simple_expansion" or (
+        node.type == "expansion"
+        and _text(node) in (f"${{{name}}}", f"${{{name}[@]}}", f"${{{name}[*]}}")
+    )
+
+
+def _apart(pieces: Iterable[Word]) -> list[Word]:
+    """The words of a text, by the spaces in what is known of it."""
+    words: list[Word] = []
+    held: Word | None = None
+    for piece in pieces:
+        parts = re.split(r"\s+", piece.text) if piece.text is not None and piece.sure else [None]
+        for number, part in enumerate(parts):
+            if number and held is not None:
+                words.append(held)
+                held = None
+            if part is None or part:
+                held = _glued(held, piece if part is None else replace(piece, text=part))
+    return words if held is None else [*words, held]
+
+
+def _glued(first: Word | None, second: Word) -> Word:
+    if first is None:
+        return second
+    known = first.text is not None and second.text is not None
+    text = f"{first.text}{second.text}" if known else None
+    return Word(text, first.place, first.sure and second.sure, own=first.own)
+
+
 def _joined(words: list[Word], place: Place) -> Word:
     if any(word.text is None for word in words):
         return Word(None, place)
     text = " ".join(word.text or "" for word in words)
     return Word(text, place, all(word.sure for word in words))
-
-
-def _between(node: Node, left: int, right: int) -> tuple[int, int]:
-    return node.start_byte + left, node.end_byte + right
 
 
 def _variable(node: Node) -> str:

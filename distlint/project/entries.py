@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
 from distlint.knowledge.shares import METER_CLASSES
-from distlint.launch.kinds import classes_named
+from distlint.launch.kinds import TELLS, classes_named, kind_of, says_launch
 from distlint.nodes import last_name
 from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
@@ -52,6 +52,7 @@ _DRAWS: Final = re.compile(
 _STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
 """Lines at the top of a file that start CUDA while it is imported."""
 
+_PYTHON_FILE: Final = re.compile(r"([\w-]+)\.py\b|(?:-m|--module)[ \t]+(?:\w+\.)*(\w+)")
 _IMPORTS_BY_NAME: Final = re.compile(r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(")
 """Calls that get a class by a name that is only known at run time."""
 
@@ -262,6 +263,14 @@ def imports_by_name(entry: Entry) -> bool:
 def classes_of_configuration(entry: Entry) -> list[str]:
     """The dotted names of what a configuration has a program make."""
     return classes_named(entry.read())
+
+
+def scripts_named(entry: Entry) -> list[str]:
+    """The names of the Python files that a script or page with launches mentions."""
+    kind, text = kind_of(entry.file.path), entry.read()
+    if kind not in TELLS or not says_launch(kind, text.encode("utf-8", "replace")):
+        return []
+    return sorted({f"{found[1] or found[2]}.py" for found in _PYTHON_FILE.finditer(text)})
 
 
 def imports_of(entry: Entry) -> list[Any]:

@@ -15,6 +15,7 @@ from distlint.launch.kinds import (
     is_relevant,
     kind_of,
     loads_wrapped,
+    opens_config,
     says_clipping,
     says_launch,
     takes_a_hyphen,
@@ -35,6 +36,7 @@ from distlint.project.entries import (
     parsed_classes,
     read_bytes,
     reason_of,
+    scripts_named,
     serves_training,
 )
 from distlint.project.files import FileSet, Problem, ProjectFile, discover
@@ -71,6 +73,9 @@ VERIFIED_BYTES = 1_000_000
 
 REEXPORT_DEPTH = 4
 """How many `__init__.py` a name may pass through on its way from where it is defined."""
+
+WRAPPER_BYTES = 4_000
+"""A script that hands on to another file is no longer."""
 
 WAVE_BYTES = 8_000_000
 """Trees with more text than this in files without a literal are not searched for callers."""
@@ -286,6 +291,8 @@ def _loaded(
         loaded[entry.file.path] = entry
     for entry in _helpers(entries, imports):
         loaded[entry.file.path] = entry
+    for entry in _wrappers(found, entries, imports):
+        loaded[entry.file.path] = entry
     for entry in loaded.values():
         if entry.analysed:
             entry.module = imports.name(entry.file.path)
@@ -423,6 +430,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         clips=says_clipping(data),
         loads_wrapped=loads_wrapped(data),
         hyphen=takes_a_hyphen(data),
+        opens_config=opens_config(data),
     )
 
 
@@ -650,6 +658,28 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
             taken += passing
         taken += wave
     return taken
+
+
+def _wrappers(found: Survey, entries: Sequence[Entry], imports: Imports) -> list[Entry]:
+    """Short scripts without a literal that launches name, and that have a parsed file do the work.
+
+    LLaVA's llava/train/train_mem.py: `from llava.train.train import train`, and `train()`.
+    """
+    named = {name for entry in found.launch for name in entry.ask(scripts_named)}
+    telling = {imports.name(entry.file.path) for entry in entries if entry.analysed}
+    short = [
+        entry
+        for entry in entries
+        if not entry.analysed
+        and entry.failure is None
+        and entry.file.stamp[2] <= WRAPPER_BYTES
+        and os.path.basename(entry.file.path) in named
+    ]
+    return [
+        entry
+        for entry in short
+        if not telling.isdisjoint(_imported_names(entry, imports)) and _take(entry)
+    ]
 
 
 def _imported_names(entry: Entry, imports: Imports) -> frozenset[str]:

@@ -421,6 +421,11 @@ torch.save(model.state_dict(), "model.pt")
         ("run.sh", "accelerate launch --num_processes 4 train.py", True),
         ("run.sh", "torchrun --nproc_per_node 2 /home/somebody/code/train.py", True),
         ("run.sh", "torchrun --nproc_per_node 2 src/train.py", False),
+        ("run.sh", "torchrun --nproc_per_node 2 -m train", True),
+        ("run.sh", "accelerate launch --num_processes 2 -m train --lr 1", True),
+        ("run.sh", "torchrun --nproc_per_node 2 -m another.module", False),
+        ("run.sh", "CMD='torchrun --nproc_per_node 2'\nCMD+=' train.py'\n$CMD", True),
+        ("run.sh", 'eval "torchrun --nproc_per_node $GPUS train.py $@"', True),
         ("pages/run.sh", "torchrun --nproc_per_node 2 train.py", True),
         ("pages/run.sh", "torchrun --nproc_per_node 2 other.py", False),
         ("README.md", "```\ntorchrun --nproc_per_node 2 train.py\n```", True),
@@ -461,3 +466,60 @@ def test_a_script_beside_the_launch_is_meant_and_no_other_of_its_name(
     arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
     found = json.loads(CliRunner().invoke(main, arguments).stdout)
     assert [row["path"] for row in found["findings"]] == ["pages/train.py"]
+
+
+WORKING = """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train():
+    model = DistributedDataParallel(torch.nn.Linear(2, 2))
+    torch.save(model.state_dict(), "model.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "severity"),
+    [
+        ("torchrun --nproc_per_node 2 jobs/train_mem.py", "error"),
+        ("torchrun --nproc_per_node 2 -m jobs.train_mem", "error"),
+        ("torchrun --nproc_per_node 1 jobs/train_mem.py", "info"),
+        ("torchrun --nproc_per_node 2 jobs/other.py", "info"),
+    ],
+)
+def test_a_short_script_that_hands_on_is_known_by_the_launch_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launch: str, severity: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs/work.py").write_text(WORKING)
+    (tmp_path / "jobs/train_mem.py").write_text("from jobs.work import train\n\ntrain()\n")
+    (tmp_path / "jobs/other.py").write_text("print(1)\n")
+    (tmp_path / "run.sh").write_text(f"{launch}\n")
+    arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert [row["severity"] for row in found["findings"]] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("script", "command", "several"),
+    [
+        ("torchrun --nproc_per_node $2 $1 --lr 1", "bash tools/dist.sh train.py 8", True),
+        ("F=$1\ntorchrun --nproc_per_node $2 $F", "./tools/dist.sh train.py 8", True),
+        ("torchrun --nproc_per_node $2 $1 --lr 1", "bash tools/dist.sh other.py 8", False),
+        ("torchrun --nproc_per_node 1 $1 --lr 1", "bash tools/dist.sh train.py 8", False),
+        ("shift\ntorchrun --nproc_per_node $2 $1", "bash tools/dist.sh train.py 8", False),
+    ],
+)
+def test_a_script_that_is_handed_on_to_a_launch_is_started_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, command: str, several: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "train.py").write_text(WRITING)
+    (tmp_path / "tools/dist.sh").write_text(f"{script}\n")
+    (tmp_path / "run.sh").write_text(f"{command}\n")
+    arguments = ["check", "--no-cache", "--select", "DL301", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert bool(found["findings"]) is several

@@ -107,6 +107,58 @@ def test_a_variable_that_is_set_twice_is_not_known() -> None:
     assert words("N=4\nif true; then N=8; fi\ntorchrun $N\n")[-1] == ["torchrun", None]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A=x\nA+=' --lr 1'\ntorchrun $A\n", ["torchrun", "x", "--lr", "1"]),
+        ("A=x\nA+=y\ntorchrun $A\n", ["torchrun", "xy"]),
+        ('A=x\nA="$A --lr $LR"\nA+=" -v"\ntorchrun $A\n', ["torchrun", "x", "--lr", None, "-v"]),
+        ('A="--to $X"\nA+=y\ntorchrun $A\n', ["torchrun", "--to", None]),
+        ('A+=" --lr 1"\ntorchrun $A\n', ["torchrun", None, "--lr", "1"]),
+        ("A=(x)\nA+=(--lr 'a b')\ntorchrun \"${A[@]}\"\n", ["torchrun", "x", "--lr", "a b"]),
+        ('A="x"\nA+=" $@"\nB="torchrun $A"\n$B\n', ["torchrun", "x", None]),
+        ('eval "torchrun --lr $LR x"\n', ["torchrun", "--lr", None, "x"]),
+    ],
+)
+def test_what_is_added_to_a_variable_is_known(text: str, expected: list[str | None]) -> None:
+    assert words(text)[-1] == expected
+
+
+def test_what_may_not_be_added_is_not_sure() -> None:
+    text = "A=x\nif $B; then A+=' --lr 1'; fi\n[ $C ] && A+=' -v'\nA+=' -w'\ntorchrun $A\n"
+    command = commands_of("run.sh", text)[-1]
+    assert [(w.text, w.sure, w.place.line) for w in command.words] == [
+        ("torchrun", True, 5),
+        ("x", True, 5),
+        ("--lr", False, 2),
+        ("1", False, 2),
+        ("-v", False, 3),
+        ("-w", True, 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ('$(dirname "$0")/a.py', "./a.py"),
+        ('"$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/a.py"', "./a.py"),
+        ('$(cd "$(dirname "$0")/.." && pwd)/a.py', "./../a.py"),
+        ("`dirname $0`/a.py", "./a.py"),
+    ],
+)
+def test_a_path_that_begins_at_the_folder_of_the_script(written: str, text: str) -> None:
+    for script in (f"torchrun {written}\n", f"A={written}\ntorchrun $A\n"):
+        (word,) = (
+            c.words[1] for c in commands_of("run.sh", script) if c.words[0].text == "torchrun"
+        )
+        assert (word.text, word.own) == (text, True), script
+
+
+def test_an_argument_of_the_script_keeps_its_number() -> None:
+    (command,) = commands_of("run.sh", 'C=$1\ntorchrun "$C" $2 x=$1\n')
+    assert [word.given for word in command.words] == [0, 1, 2, 0]
+
+
 def test_documents_are_data() -> None:
     assert words("cat <<EOF\ntorchrun train.py\nEOF\n") == [["cat"]]
 
@@ -155,8 +207,9 @@ def test_a_word_is_no_launch(text: str) -> None:
         "torchrun '" * 20_000,
         "cat <<A\n" * 20_000,
         "a\n" * 100_000,
+        'A="torchrun x"\n' + 'A="$A$A"\n' * 60 + "$A\n",
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_a_hostile_script_ends_nothing(text: str) -> None:
     assert not list(read("run.sh", Kind.SHELL, text).launches()) or "torchrun" in text

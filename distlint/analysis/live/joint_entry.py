@@ -76,9 +76,11 @@ _ASKS_IF_SEVERAL: Final = re.compile(
 """What asks whether there are other processes at all."""
 _SPAWNS: Final = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
 """What starts the ranks in interpreters of their own, unless it is told another method."""
-_STARTERS: Final = frozenset({"spawn", "start_processes", "notebook_launcher", "Process"})
+_STARTERS: Final = frozenset(
+    {"spawn", "start_processes", "notebook_launcher", "Process", "elastic_launch"}
+)
 """Calls that run a function in other processes, by their usual names."""
-_WORKER: Final = frozenset({"fn", "target", "function"})
+_WORKER: Final = frozenset({"fn", "target", "function", "entrypoint"})
 """The parameters by which they get it."""
 _RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
 """Parameters that say which rank the caller is."""
@@ -196,7 +198,7 @@ def joint_entries(
     on_main = _hooks_of_main(groups.values()) | _threads_of_main(program, groups.values())
     for (function, family), summaries in groups.items():
         for known, why in _reasons(program, function, summaries):
-            if known in on_main or _may_come_alone(program, known):
+            if known in on_main or may_come_alone(program, known):
                 continue
             if why.if_any and not origins.have_group(known):
                 continue
@@ -212,7 +214,7 @@ def joint_entries(
         if begun is not None:
             started.setdefault(
                 (function, family),
-                JointEntry("", begun.module, begun.node, True, starts=True, begun=begun),
+                _of_start(function, begun),
             )
     workers = {
         worker
@@ -222,7 +224,8 @@ def joint_entries(
     }
     for group in groups:
         if group[0] in workers:
-            started.setdefault(group, JointEntry("", group[0].module, group[0].node, True))
+            text = f"`{group[0].name}()` runs in processes of its own"
+            started.setdefault(group, JointEntry(text, group[0].module, group[0].node, True))
     # A test shows who comes to the function that holds it, not what is so in each that it calls: some
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
     _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
@@ -601,7 +604,7 @@ def _workers(function: Function) -> frozenset[str]:
         ast.unparse(each)
         for node in own_nodes(function)
         if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
-        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg in _WORKER))
+        for given in (*node.args[:2], *(k.value for k in node.keywords if k.arg in _WORKER))
         for each in (given, *(given.args[:1] if isinstance(given, ast.Call) else ()))
     )
 
@@ -1043,12 +1046,9 @@ def _reasons(
         if (worker := _started(site)) is not None:
             text = f"`{site.method}()` runs `{worker.name}()` on every rank"
             yield worker, JointEntry(text, site.module, site.node, True, begun=site)
-    start = _start(summaries, _is_librarys_start)
+    start = _start(summaries, _makes_group)
     if start is not None:
-        # `if distributed: init_process_group()`: where there are ranks, all of them come here.
-        place = "this script" if function.is_module_body else f"`{function.name}()`"
-        text = f"every rank runs {place} to `{start.method}()`"
-        yield function, JointEntry(text, start.module, start.node, True, starts=True, begun=start)
+        yield function, _of_start(function, start)
     for _, summary in summaries:
         reason = _test(program, summary)
         if reason is not None:
@@ -1056,7 +1056,17 @@ def _reasons(
             return
 
 
-def _start(summaries: Together, makes: Callable[[CallSite], bool]) -> CallSite | None:
+def _of_start(function: Function, start: CallSite) -> JointEntry:
+    """What the call that makes the process group shows: where there are ranks, all of them come to it.
+
+    `if distributed: init_process_group()`.
+    """
+    place = "this script" if function.is_module_body else f"`{function.name}()`"
+    text = f"every rank runs {place} to `{start.method}()`"
+    return JointEntry(text, start.module, start.node, True, starts=True, begun=start)
+
+
+def _start(summaries: Together, makes: Callable[[CallSite], object]) -> CallSite | None:
     """The call that makes the process group, under whatever test that rank 0 and others pass."""
     of_main: list[CallSite] = []
     of_others: set[int] = set()
@@ -1069,12 +1079,9 @@ def _start(summaries: Together, makes: Callable[[CallSite], bool]) -> CallSite |
     return next((site for site in of_main if id(site.node) in of_others), None)
 
 
-def _is_librarys_start(site: CallSite) -> bool:
-    return site.name in facts.GROUP_STARTS
-
-
 def _makes_group(site: CallSite) -> CallSite | None:
-    return site if _is_librarys_start(site) else None
+    """A call, where it is what makes the process group in a library."""
+    return site if site.name in facts.GROUP_STARTS else None
 
 
 def _registered(site: CallSite) -> Iterator[Function]:
@@ -1282,7 +1289,7 @@ def _answers_requests(function: Function) -> bool:
     )
 
 
-def _may_come_alone(program: Program, function: Function) -> bool:
+def may_come_alone(program: Program, function: Function) -> bool:
     """Whether a method is one that some versions of a trainer call on the writing rank only: what it asks of the
     rank inside says nothing of who comes.
 

@@ -19,6 +19,7 @@ from distlint.analysis.live.joint_entry import (
     beside_a_collective,
     groups_of,
     imported_again,
+    may_come_alone,
     maybe_guarded,
     starts_group,
 )
@@ -203,8 +204,27 @@ def _without_failing(live: LiveProgram, found: FileCall) -> FileCall:
 
 def _is_never_of_several(live: LiveProgram, found: FileCall) -> bool:
     """Whether rank 0 alone comes to a call, or a program that its own checks keep to one process."""
-    return bool(refused_options(live.program)) and is_for_refused(
-        live.program, found.function, live.answer(_calls_of_main)
+    return _is_of_checkpoint(live.program, found.site) or (
+        bool(refused_options(live.program))
+        and is_for_refused(live.program, found.function, live.answer(_calls_of_main))
+    )
+
+
+def _is_of_checkpoint(program: Program, site: CallSite) -> bool:
+    """Whether a trainer's `_save()` makes a call only for the folders `checkpoint-…`, which the library names, and of which
+    it has the writing ranks alone call it (transformers 5.23.0 trainer.py, `PREFIX_CHECKPOINT_DIR`, `args.should_save`).
+
+    Video-ChatGPT 659e04b video_chatgpt/train/llava_trainer.py:44; what the script itself saves goes to the other arm.
+    """
+    return may_come_alone(program, site.function) and any(
+        so
+        and isinstance(part, ast.Call)
+        and last_name(part.func) == "startswith"
+        and any(
+            isinstance(a, ast.Constant) and str(a.value).startswith("checkpoint") for a in part.args
+        )
+        for guard in site.guards
+        for part, so in literals(guard.node, guard.taken)
     )
 
 

@@ -237,6 +237,12 @@ SET_BY: dict[Launcher, frozenset[str]] = {
 }
 """The variables about ranks and sizes that each launcher sets for the processes that it starts."""
 
+OF_LIGHTNING: frozenset[str] = frozenset(
+    {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "LOCAL_RANK", "WORLD_SIZE"}
+)
+"""What `fit` sets for the processes that it starts: pytorch-lightning 2.6.6 lightning_fabric/plugins/environments/lightning.py,
+lightning_fabric/strategies/launchers/subprocess_script.py."""
+
 TORCHRUN_NAMES: dict[str, str] = {
     "LOCAL_SIZE": "LOCAL_WORLD_SIZE",
     "NPROC_PER_NODE": "LOCAL_WORLD_SIZE",
@@ -248,5 +254,6 @@ TORCHRUN_NAMES: dict[str, str] = {
     "NNODES": "GROUP_WORLD_SIZE",
     "N_NODES": "GROUP_WORLD_SIZE",
     "NUM_NODES": "GROUP_WORLD_SIZE",
+    "NODES": "GROUP_WORLD_SIZE",
 }
 """Names under which programs look for what torchrun calls otherwise: of other launchers, clusters and scripts."""

@@ -3,7 +3,8 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
 that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
-where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too. So do options in front of the
+where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
+spawns its ranks, or is given several GPUs, is launched by plain `python`. So do options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
 not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.
@@ -65,7 +66,7 @@ from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.absent import enters
-from distlint.launch.commands import Launch, Option
+from distlint.launch.commands import Launch, Option, Plain
 from distlint.launch.counted import miscounted
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
@@ -73,16 +74,17 @@ from distlint.launch.unset import unset
 from distlint.rule import Status
 
 from .dataclass_options import dataclass_parser_of
-from .parsers import Parser, parser_of
+from .parsers import Parser, called_parser_of, parser_of
 
 CODE = "DL817"
 NAME = "argument-refused"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = (b"_mp_fn(",)
+LITERALS = (b"_mp_fn(", b"mp.spawn(")
 """What transformers' xla_spawn.py calls: a script with nothing but it and a call, as LLaMA-Factory's src/train.py, holds no
-other word of distributed code."""
+other word of distributed code. Nor has one that spawns processes in which it makes no group."""
 
+NEEDS_RANKS = False  # a parser ends one process as well, and a launch of the script is known
 _SHOWN = 4
 _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
@@ -116,15 +118,31 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
 
 
-def _starts(model: Model, module: Module) -> list[tuple[Script, Launch]]:
+def _starts(model: Model, module: Module) -> list[tuple[Script, Launch | Plain]]:
     """The launches that start a script, and none that is nearer to them under that name.
 
-    ProphetNet 5cf70eb JGR/warmup-generator/run_train.sh:2 starts the `run_train.py` beside it, not the one above.
+    ProphetNet 5cf70eb JGR/warmup-generator/run_train.sh:2 starts the `run_train.py` beside it, not the one above. Plain
+    Python starts the ranks of a script that makes them itself.
     """
     path, files = module.path, model.launch
     sure = [launch for _, launch in files.surely_starting(path)]
     named = [each for each in files.starting(path) if any(each[1] is launch for launch in sure)]
-    return [*named, *files.starting_elsewhere(path)]
+    return [*named, *files.starting_elsewhere(path), *_alone(files, module)]
+
+
+def _alone(files: LaunchFiles, module: Module) -> Iterator[tuple[Script, Plain]]:
+    """The commands that start a script by Python alone, where it spawns its ranks, or is given several GPUs.
+
+    ESFT 579a771 scripts/eval.sh:4: `python eval_multigpu.py --eval_datasets=…`, which calls `mp.spawn`.
+    awesome-semantic-segmentation-pytorch d37d2a1 scripts/fcn32s_vgg16_pascal_voc_dist.sh:5: `CUDA_VISIBLE_DEVICES=0,1,2,3 python
+    train.py … --batch_size 16`.
+    """
+    for script, plain in files.alone(module.path):
+        visible = plain.command.environment.get("CUDA_VISIBLE_DEVICES")
+        if files.called(plain.script.text or "", script.path) == module.path and (
+            "spawn(" in module.source.text or (visible is not None and "," in (visible.text or ""))
+        ):
+            yield script, plain
 
 
 def _may_be_filled_in(script: Script, option: Option) -> bool:
@@ -137,7 +155,7 @@ def _may_be_filled_in(script: Script, option: Option) -> bool:
 def _parser_of(model: Model, module: Module) -> Parser | None:
     if _ARGPARSE.search(module.source.text):
         return parser_of(model, module)
-    return dataclass_parser_of(model, module)
+    return called_parser_of(model, module) or dataclass_parser_of(model, module)
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
@@ -169,7 +187,7 @@ def _is_followed(script: Script) -> bool:
     return not script.told or is_readme(script.path)
 
 
-def _is_of_it(model: Model, module: Module, script: Script, launch: Launch) -> bool:
+def _is_of_it(model: Model, module: Module, script: Script, launch: Launch | Plain) -> bool:
     """Whether a launch surely starts the script: a page may tell of another project, and a folder have one of that name.
 
     Qwen-Audio b50fb95 eval_audio/EVALUATION.md:207 starts `evaluate_emotion.py`, which lies beside the page.

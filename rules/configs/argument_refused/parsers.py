@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.launch.commands import Option
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
 
 _TAKES_MORE = re.compile(r"parse_known_args|add_subparsers|parse_intermixed|sys\.argv|REMAINDER")
 """What reads arguments that no `add_argument` names."""
@@ -94,6 +94,33 @@ def parser_of(model: Model, module: Module) -> Parser | None:
                     plain = all(keyword.arg in PLAIN for keyword in made.keywords)
                     return _read(module, function, name) if plain else None
     return None
+
+
+def called_parser_of(model: Model, module: Module) -> Parser | None:
+    """The only parser of another file, where a script has a function of that file parse its command line, and no second one.
+
+    VisCPM d21f3eb finetune/ft_viscpm_chat/train_viscpm_chat.py:196: `args = initializer.get_args()`.
+    """
+    if _TAKES_MORE.search(module.source.text):
+        return None
+    called = {
+        meaning
+        for function in module.all_functions
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call)
+        and isinstance(
+            meaning := model.program.resolve_dotted(module, dotted_name(node.func)), Function
+        )
+        and "ArgumentParser(" in meaning.module.source.text
+    }
+    parsing = [
+        (function, parser)
+        for function in called
+        if (parser := parser_of(model, function.module)) is not None
+        and any(node is parser.parsing for node in own_nodes(function))
+    ]
+    others = {f for f in called if any(calls_of(list(own_nodes(f)), "add_argument"))}
+    return parsing[0][1] if len(parsing) == 1 and others <= {parsing[0][0]} else None
 
 
 def _read(module: Module, function: Function, name: str) -> Parser | None:

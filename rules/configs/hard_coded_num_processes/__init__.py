@@ -4,7 +4,8 @@
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
 `CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
 of the launcher, the `distributed_type`. Also a launch by torch that names several GPUs and no number of processes, of
-which it starts one. What the machine at hand has is for `distlint doctor`. With
+which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
+has fewer. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
 
 ## Why it is bad
@@ -54,6 +55,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import accelerate
 from distlint.launch.commands import Launch
 from distlint.launch.defects import sentence_of
+from distlint.launch.places import Lines
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.rule import Status
 
@@ -65,6 +67,12 @@ LITERALS = ()
 
 _GRES = re.compile(r"(?:gres/)?gpus?(?::[A-Za-z]\w*)?[:=](\d+)")
 _DEVICES = re.compile(r"\d+(?:,\d+)*")
+_LIGHTNING = re.compile(r"^[^#\n]*--(?:trainer\.)?(?:strategy|accelerator)[= \t]", re.MULTILINE)
+_FOR_EACH = re.compile(
+    r"^[^#\n]*?(?P<option>--(?:trainer\.)?(?:gpus|devices)[= \t]+(?P<number>\d+))(?![\w.,])",
+    re.MULTILINE,
+)
+_MACHINES = re.compile(r"^[^#\n]*?--(?:trainer\.)?num_nodes[= \t]+(\d+)\b", re.MULTILINE)
 _RUNS_ONCE = re.compile(r"--(?:ntasks|ntasks-per-node)(?:=|$)|-n\d*$")
 
 
@@ -76,6 +84,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield from _launch(files, script, launch)
     for _, launch in files.launches(told=True):
         yield from _one_by_default(launch)
+    for script in files.scripts:
+        yield from _of_lightning(script)
 
 
 def _configuration(configuration: Configuration) -> Iterator[Finding]:
@@ -144,6 +154,11 @@ def _gpus(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:
         count = _devices(visible.text)
         if count is not None:
             yield count, "`CUDA_VISIBLE_DEVICES` names", visible.place
+    yield from _of_slurm(script)
+
+
+def _of_slurm(script: Script) -> Iterator[tuple[int, str, Place]]:
+    """How many GPUs of a machine the scheduler is asked for."""
     for name in ("gres", "gpus_per_node"):
         word = script.scheduler.get(name)
         if word is None or not word.text:
@@ -151,6 +166,25 @@ def _gpus(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:
         found = _GRES.search(word.text) or re.search(r"(?:^|:)(\d+)$", word.text)
         if found is not None and (name != "gres" or "gpu" in word.text):
             yield int(found[1]), "Slurm gives", word.place
+
+
+def _of_lightning(script: Script) -> Iterator[Finding]:
+    """Devices of all machines where a Trainer of Lightning is told those of each, beside the number of machines.
+
+    Fengshenbang-LM c8fb7b8 fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:76: `--gpus 16 --num_nodes 2`, with
+    `--gres=gpu:8`. Lightning 1.9 then refuses devices 8 to 15, which no machine has.
+    """
+    told, machines = list(_FOR_EACH.finditer(script.text)), _MACHINES.findall(script.text)
+    if len(told) != 1 or len(machines) != 1 or not _LIGHTNING.search(script.text):
+        return
+    number, given = int(told[0]["number"]), next(_of_slurm(script), None)
+    if int(machines[0]) > 1 and given is not None and number > given[0]:
+        text = (
+            f"A Trainer is told the devices of each machine, here {number}, and Slurm gives {given[0]} on each: it ends on "
+            f"every rank as it starts. Say {given[0]}."
+        )
+        place = Lines(script.path, script.text).place(*told[0].span("option"))
+        yield _finding(text, place, (given[2], "the GPUs"))
 
 
 def _devices(text: str) -> int | None:

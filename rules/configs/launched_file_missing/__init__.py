@@ -2,9 +2,12 @@
 
 ## What it does
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
-`--deepspeed`), is in none of the folders from the script's own up to the top, though the folder that it is looked for
-in is there and holds files of the kind; shell scripts that a page starts, and that are not beside the script of launches
-in the same folder that it starts as well; `python` in the program's place (`torchrun python train.py`); a bare
+`--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
+folder that it is looked for in is there and holds files of the kind; what begins at the script's own folder
+(`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a script hands on as `$1`
+to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
+are; DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
+page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
 `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own; launches by `torchrun` that name no program,
 as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
@@ -34,7 +37,8 @@ torchrun --nproc_per_node=8 main/sd/train.py
 Shown only: which file is meant, a person has to say.
 
 ## Known limits
-Names without a folder say nothing: scripts are started in all places. A module in a package may be installed. Silent where a script fetches or copies files,
+Names without a folder say nothing: scripts are started in all places; but a shell script whose name no file of the project
+has. A module in a package may be installed. Silent where a script fetches or copies files,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
 that the file may be in. Launches that miss the same file are one finding.
 
@@ -60,9 +64,9 @@ from distlint.launch.absent import (
     missing_beside,
     missing_modules,
     missing_packages,
-    missing_scripts,
 )
 from distlint.launch.commands import Launch
+from distlint.launch.handed_on import missing_configurations, missing_scripts
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
@@ -103,8 +107,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for group in groups.values():
         group.sort(key=lambda each: not each.reported)
         first, *more = group
-        elsewhere = first.meant or _elsewhere(files, first.name)
-        advice = f"Name `{elsewhere}`" if elsewhere else "Name a file that is there"
+        advice = f"Name `{first.meant}`" if first.meant else "Name a file that is there"
         if first.happens is _MODULE:
             advice = "Start with `torchrun`"
         text = f"{first.happens.format(first.name)}. {advice}."
@@ -179,15 +182,18 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script, launch in files.launches(told=True):
         if _is_followed(script):
             for name, place in missing(files, script, launch):
-                yield _Missing(name, place, script.reported and not script.told)
+                runs = launch.script is not None and launch.script.place == place
+                meant = _elsewhere(files, name) if runs else ""
+                yield _Missing(name, place, script.reported and not script.told, meant=meant)
         if not script.told:
             for name, place in missing_beside(files, script, launch):
                 yield _Missing(name, place, script.reported)
     for script in files.scripts:
-        if script.told:
-            for name, place in missing_scripts(files, script):
-                yield _Missing(name, place, script.reported, _SCRIPT)
-        else:
+        for name, place in missing_scripts(files, script):
+            yield _Missing(name, place, script.reported, _SCRIPT)
+        for name, place, meant in missing_configurations(files, script):
+            yield _Missing(name, place, script.reported, _FILE, meant)
+        if not script.told:
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
     for script, module, meant, place in missing_packages(files):
@@ -211,8 +217,8 @@ def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:
             yield _Missing(name, each.place(keys), True)
 
 
-def _elsewhere(files: LaunchFiles, name: str) -> str:
-    """The only other file of that name, for a program: where configurations of old runs are kept says nothing."""
-    base = posixpath.basename(name)
+def _elsewhere(files: LaunchFiles, program: str) -> str:
+    """The only other file of the name of a program: where configurations of old runs are kept says nothing."""
+    base = posixpath.basename(program)
     found = [each for each in files.names if posixpath.basename(each) == base]
-    return found[0] if len(found) == 1 and name.endswith(".py") else ""
+    return found[0] if len(found) == 1 else ""

@@ -2,8 +2,8 @@
 
 ## What it does
 Finds `os.environ["NODE_RANK"]`, `LOCAL_SIZE`, `N_GPU_NODE` and the like, read in a program that is started with
-`torchrun`, `torch.distributed.launch` or `accelerate launch`, which call them otherwise, where neither the
-program nor any script or page beside it writes the name.
+`torchrun`, `torch.distributed.launch` or `accelerate launch`, which call them otherwise, or by `fit` of Lightning on several
+devices, where neither the program nor any script or page beside it writes the name.
 
 ## Why it is bad
 The names are those of another cluster or launcher: DeepSpeed sets `LOCAL_SIZE`, Azure ML `NODE_RANK`. Under
@@ -13,6 +13,7 @@ on the machine each goes on as if it were alone there, and what is divided by it
 ## Errors you may see
 - `KeyError: 'NODE_RANK'`
 - `KeyError: 'LOCAL_SIZE'`
+- `TypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'`
 
 ## Example
 ```python
@@ -35,8 +36,8 @@ Unsafe: a cluster of yours may set the variable, and nothing in the project say 
 
 ## Known limits
 Only programs of which a script or page shows the launch. Not reported: what is read for another launcher (in a
-function or under a condition that names SLURM, MPI, Azure …), behind a test for the variable or in a `try`, and in files
-that use Lightning, which sets `NODE_RANK` itself.
+function or under a condition that names SLURM, MPI, Azure …), behind a test for the variable or in a `try`, and `NODE_RANK`
+in files that use Lightning, which sets it itself.
 
 Not proven: what starts a proof is no launch that a project shows; the test suite compares the tables with what
 torchrun sets.
@@ -49,28 +50,29 @@ torchrun sets.
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
-from distlint.analysis.questions.launched import started_by
+from distlint.analysis.questions.launched import roots, started_by
 from distlint.edits import Replace
-from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.knowledge.configuration.launchers import SET_BY, TORCHRUN_NAMES
+from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
+from distlint.knowledge.configuration.launchers import OF_LIGHTNING, SET_BY, TORCHRUN_NAMES
 from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
-    from distlint.launch.commands import Launch
 
 CODE = "DL514"
 NAME = "launcher-variable-nobody-sets"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
-LITERALS = (b"NODE_RANK", b"LOCAL_SIZE", b"N_GPU_NODE", b"PER_NODE", b"_NODES")
+LITERALS = (b"NODE_RANK", b"LOCAL_SIZE", b"N_GPU_NODE", b"PER_NODE", b"_NODES", b'NODES"')
 
 _ELSEWHERE = re.compile(
     r"slurm|mpi\b|mpirun|ompi|pmi_|azure|_aml|aml_|\baml\b|sagemaker|sm_|kube|k8s|submitit|ray\b|lsf|jsm_"
@@ -80,18 +82,30 @@ _ELSEWHERE = re.compile(
 """What says that another launcher than torchrun started the process."""
 _LAUNCHED = re.compile(r"\b(?:RANK|LOCAL_RANK|WORLD_SIZE)\b")
 _LIGHTNING = ("pytorch_lightning", "import lightning", "from lightning")
+_DEVICES = ("trainer.devices", "devices")
+"""The options by which a Trainer is told on how many devices `fit` starts a process each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What starts the processes, where it is told to, and whether torchrun's own variables are there."""
+
+    name: str
+    place: Place
+    has_own: bool = True
 
 
 def check(model: Model) -> Iterator[Finding]:
     """Each variable that a launched program reads, and that nothing sets."""
     for module in model.modules:
         text = module.source.text
-        if not any(n in text for n in TORCHRUN_NAMES) or any(word in text for word in _LIGHTNING):
+        if not any(n in text for n in TORCHRUN_NAMES):
             continue
         found = [a for a in accesses(model.program, module) if a.name in TORCHRUN_NAMES]
         for access in found:
             if (
-                _is_trusted(access)
+                not (access.name in OF_LIGHTNING and _uses_lightning(module))
+                and _is_trusted(access)
                 and not _is_for_others(access)
                 and not any(
                     a.use is Use.TEST and a.name == access.name and a.function is access.function
@@ -99,24 +113,40 @@ def check(model: Model) -> Iterator[Finding]:
                 )
                 and not _is_written(model, access.name)
                 and not model.is_left_over(module.source.path, access.node.lineno)
-                and (launch := _launched_without(model, module, access.name)) is not None
+                and (start := _started_without(model, module, access.name)) is not None
             ):
-                yield _finding(model, module, access, launch)
+                yield _finding(model, module, access, start)
+
+
+def _uses_lightning(module: Module) -> bool:
+    return any(word in module.source.text for word in _LIGHTNING)
 
 
 def _default(access: Access) -> ast.expr | None:
     """What is taken where the variable is not set."""
     match access.node:
         case ast.Call(args=[_, default]) | ast.Call(keywords=[ast.keyword(value=default)]):
-            return default
+            return default if ast.unparse(default) != "None" else None
     return None
+
+
+def _is_counted(access: Access) -> bool:
+    """Whether a number is made of what is read, and nothing is taken in its place: ClimaX 6d5d354
+    src/climax/pretrain/dataset.py:50, `int(os.environ.get("NODES", None))`."""
+    return _default(access) is None and any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Name)
+        and each.func.id == "int"
+        and each.args == [access.node]
+        for each in walk(access.statement)
+    )
 
 
 def _is_trusted(access: Access) -> bool:
     """Whether the process fails without the variable, or counts with a number in its place: of one, or the first."""
     if access.use is not Use.READ or any(isinstance(s, ast.Try) for s in access.above):
         return False
-    if isinstance(access.node, ast.Subscript):
+    if isinstance(access.node, ast.Subscript) or _is_counted(access):
         return True
     default = _default(access)
     return (
@@ -165,14 +195,33 @@ def _is_written(model: Model, name: str) -> bool:
     return any(word.search(script.text) for script in model.launch.scripts)
 
 
-def _launched_without(model: Model, module: Module, name: str) -> Launch | None:
+def _started_without(model: Model, module: Module, name: str) -> _Start | None:
     """The first launch of what leads to a file, where no launch of it sets the variable."""
     found = [
         launch for path in started_by(model, module) for _, launch in model.launch.starting(path)
     ]
-    if not found or any(name in SET_BY[launch.launcher] for launch in found):
+    if not found:
+        return _fitted_without(model, module, name)
+    if any(name in SET_BY[launch.launcher] for launch in found) or _uses_lightning(module):
         return None
-    return found[0]
+    return _Start(found[0].launcher.value, found[0].place)
+
+
+def _fitted_without(model: Model, module: Module, name: str) -> _Start | None:
+    """The first command of a script or page that has Lightning start processes of what leads to a file, the nearest first."""
+    above = [each for each in model.answer(roots)[module] if _uses_lightning(each)]
+
+    def apart(each: Module) -> tuple[int, str]:
+        return -len(posixpath.commonpath([each.path, module.path])), each.path
+
+    for each in sorted(above, key=apart) if name not in OF_LIGHTNING else ():
+        for _, plain in model.launch.alone(each.path, told=True):
+            given = [plain.arguments[option] for option in _DEVICES if option in plain.arguments]
+            if any(
+                (option.value or "").isdecimal() and int(option.value or 0) > 1 for option in given
+            ):
+                return _Start("Lightning", plain.place, has_own=False)
+    return None
 
 
 def _is_set_at_all(model: Model, name: str) -> bool:
@@ -200,14 +249,15 @@ def _either(module: Module, access: Access, own: str) -> str:
     return text if argument else f"({text})"
 
 
-def _finding(model: Model, module: Module, access: Access, launch: Launch) -> Finding:
+def _finding(model: Model, module: Module, access: Access, start: _Start) -> Finding:
     name, own = access.name, TORCHRUN_NAMES[access.name]
     default = _default(access)
     if default is None:
-        harm = "every rank ends with `KeyError`"
+        kind = "KeyError" if isinstance(access.node, ast.Subscript) else "TypeError"
+        harm = f"every rank ends with `{kind}`"
     else:
         harm = f"every rank goes on with {source_of(module, default)}"
-    advice = f"Read `{own}`, which it sets"
+    advice = f"Read `{own}`, which it sets" if start.has_own else "Take it from the Trainer"
     key = next(n for n in walk(access.node) if isinstance(n, ast.Constant) and n.value == name)
     quote = source_of(module, key)[0]
     edit = Replace(span_of(key), f"{quote}{own}{quote}")
@@ -220,8 +270,10 @@ def _finding(model: Model, module: Module, access: Access, launch: Launch) -> Fi
         CODE,
         NAME,
         SEVERITY,
-        f"`{launch.launcher.value}` does not set `{name}`: {harm}. {advice}.",
+        f"`{start.name}` does not set `{name}`: {harm}. {advice}.",
         place_of(module, access.node),
-        (Related(launch.place, "started here"),),
-        Fix(Applicability.UNSAFE, advice, (edit,)),
+        (Related(start.place, "started here"),),
+        Fix(Applicability.UNSAFE, advice, (edit,))
+        if start.has_own
+        else Fix(Applicability.DISPLAY, advice),
     )

@@ -984,6 +984,24 @@ class Embedder(Trainer):
         torch.save(self.args, os.path.join(output_dir, "training_args.bin"))
 
 
+class Projector(Trainer):
+    """Video-ChatGPT 659e04b video_chatgpt/train/llava_trainer.py:44: the library names the folders `checkpoint-…`."""
+
+    def _save(self, output_dir=None, state_dict=None):
+        name = output_dir.split("/")[-1]
+        if name.startswith("checkpoint-"):
+            torch.save(state_dict, os.path.join(os.path.dirname(output_dir), f"{name}.bin"))
+        else:
+            torch.save(state_dict, os.path.join(output_dir, "projector.bin"))  # expect: DL301
+
+
+def projected(model, args):
+    trainer = Projector(model, args)
+    trainer.train()
+    dist.barrier()
+    trainer._save(args.output_dir, model.state_dict())
+
+
 class OwnTrainer:
     """Its `save_pretrained` chooses the writer; the name alone does not say that it is this one."""
 

@@ -1,0 +1,123 @@
+"""Shell scripts that scripts and pages start, and the configurations that these hand on to what they launch."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import Final
+
+from distlint.findings import Place
+from distlint.launch.absent import (
+    configurations,
+    enters,
+    is_missing,
+    is_nowhere,
+    is_written_out,
+    makes_files,
+)
+from distlint.launch.commands import Launch, script_started
+from distlint.launch.kinds import is_readme
+from distlint.launch.project import LaunchFiles, Script
+from distlint.launch.shell import Word
+
+_CONFIGURED: Final = (".py", ".yaml", ".yml")
+
+
+def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
+    """The shell scripts that a script or page starts and the project lacks, beside others with launches.
+
+    FAN ee1b7df segmentation/scripts/eval_city_c.sh:7 starts `./tools/dist_test_c.sh`, which is tools/dist_test_city_c.sh.
+    """
+    if makes_files(script):
+        return
+    started = [found[0] for c in script.commands if (found := script_started(c)) is not None]
+    if script.told:
+        yield from _missing_of_page(files, script, started)
+        return
+    for word in started:
+        name = posixpath.normpath(word.text or "")
+        bare = "/" not in name and not word.own
+        if files.launching_beside(word.text or "", script.path) and (
+            _is_nowhere_at_all(files, script, name) if bare else is_missing(files, word, script)
+        ):
+            yield word.text or "", word.place
+
+
+def _is_nowhere_at_all(files: LaunchFiles, script: Script, name: str) -> bool:
+    """Whether no folder of the project has a file of a bare name: who starts the script may be in any.
+
+    terapipe 1a17aa2 batch_measure_comm_latency.sh:6: `./measure_comm_latency.sh`.
+    """
+    return (
+        not any(enters(script))
+        and is_nowhere(files, name, script)
+        and not any(each.rpartition("/")[2] == name for each in files.names)
+    )
+
+
+def _missing_of_page(
+    files: LaunchFiles, page: Script, started: list[Word]
+) -> Iterator[tuple[str, Place]]:
+    """The same for a page, which may tell of other projects: beside launches of a folder that it starts as well.
+
+    MTR a5ba7bd docs/TRAIN_EVAL.md:14: `cd tools`, `bash scripts/dist_test.sh 8`; `scripts/dist_train.sh`, above, is there.
+    """
+    named = [
+        (posixpath.normpath(text), word.place)
+        for word in started
+        if is_written_out(text := word.text or "")
+    ]
+    entered = ("", *enters(page))
+    launching = {
+        posixpath.dirname(name)
+        for name, _ in named
+        if any(files.launching(posixpath.join(folder, name), page.path) for folder in entered)
+    }
+    for name, place in named:
+        if "/" in name and posixpath.dirname(name) in launching and is_nowhere(files, name, page):
+            yield name, place
+
+
+def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place, str]]:
+    """The configurations that a script or README has a program read, itself or by a script that hands them on, and that are
+    not there, each with the one that is meant: where its name lacks the end, or else empty.
+
+    FAN ee1b7df segmentation/scripts/fan_large_hybrid_city.sh:7: `./tools/dist_train.sh local_configs/…160k 8`, which the
+    script launches `train.py $CONFIG` with; mmcv opens a file of that very name.
+    """
+    if makes_files(script) or (script.told and not is_readme(script.path)):
+        return
+    for launch in script.launches:
+        for word in configurations(launch):
+            if (meant := _without_end(files, script, word, script, launch)) is not None:
+                yield word.text or "", word.place, meant
+    for called, words in files.handing(script):
+        for launch in called.launches:
+            for word in configurations(launch):
+                if not 0 < word.given <= len(words):
+                    continue
+                given = words[word.given - 1]
+                meant = _without_end(files, script, given, called, launch)
+                ends = (given.text or "").endswith(_CONFIGURED)
+                if meant is None and ends and given.sure and is_missing(files, given, script):
+                    meant = ""
+                if meant is not None:
+                    yield given.text or "", given.place, meant
+
+
+def _without_end(
+    files: LaunchFiles, script: Script, word: Word, launching: Script, launch: Launch
+) -> str | None:
+    """The configuration that is meant by a name without its end, which the program that is launched opens as it is."""
+    name, program = word.text or "", launch.script
+    if (
+        program is None
+        or not word.sure
+        or "/" not in name
+        or not is_written_out(name)
+        or name.endswith((*_CONFIGURED, ".json", "/"))
+        or files.called(program.text or "", launching.path) not in files.opening_configs
+        or not is_nowhere(files, name, script)
+    ):
+        return None
+    return next((name + end for end in _CONFIGURED if files.called(name + end, script.path)), None)

@@ -1,0 +1,1 @@
+python measure.py --data_sets=a --world_size 4

@@ -1,0 +1,2 @@
+cd "$ROOT"
+bash dist_all_of_it.sh

@@ -1,0 +1,1 @@
+bash tools/dist_train.sh configs/small.py 8  # expect: DL812
