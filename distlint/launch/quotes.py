@@ -1,12 +1,28 @@
-"""The quote of a shell script that nothing closes."""
+"""The quote of a shell script that nothing closes, and the command that lacks both of its quotes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _DOCUMENT: Final = re.compile(r"<<-?[ \t]*(?:\\?([\w.]+)|'([^'\n]+)'|\"([^\"\n]+)\")")
 """The word that ends a document which begins on the next line."""
+
+_NO_COMMAND: Final = re.compile(
+    r"^[^#\n\"']*(?:(?:\"[^\"\n]*\"|'[^'\n]*')[^#\n\"']*)*(?<![\w.-])((?:/[\w/]*)?(?:ba|z)?sh -l?c(?:[ \t]|\\\n)*(?:&&|\|\|?|;))",
+    re.MULTILINE,
+)
+"""A shell whose `-c` stands in front of what ends a command, outside of quotes and comments."""
+
+
+def without_command(text: str) -> Iterator[int]:
+    """Where a script starts a shell with `-c` and gives it nothing to run.
+
+    OpenRLHF-M 2bf6337 examples/scripts/train_ppo_llama_ray_slurm.sh:36: `bash -c \\`, and the line below begins with `&&`.
+    """
+    for found in _NO_COMMAND.finditer(text):
+        yield found.start(1)
 
 
 def open_quote(text: str) -> int | None:

@@ -1,15 +1,18 @@
 """A launch script has a quote that nothing closes, and the shell starts nothing.
 
 ## What it does
-Finds shell scripts with a launch in which a quote is still open at the end.
+Finds shell scripts with a launch in which a quote is still open at the end, and those of which a `bash -c` gets no
+command, as the quote in front of it is missing.
 
 ## Why it is bad
 The shell takes all that follows for a part of one word, and ends with an error at the end of the file: the launch is
-never made. On a cluster, the job waits for its machines first.
+never made. On a cluster, the job waits for its machines first. Where a quote is missing twice, the two that are left
+pair up: what stands behind `bash -c` runs elsewhere, if at all.
 
 ## Errors you may see
 - `unexpected EOF while looking for matching`
 - `syntax error: unexpected end of file`
+- `bash: -c: option requires an argument`
 
 ## Example
 ```bash
@@ -44,8 +47,8 @@ from collections.abc import Iterator
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.launch.kinds import Kind, kind_of
 from distlint.launch.places import Lines
-from distlint.launch.project import LaunchFiles
-from distlint.launch.quotes import open_quote
+from distlint.launch.project import LaunchFiles, Script
+from distlint.launch.quotes import open_quote, without_command
 from distlint.rule import Status
 
 CODE = "DL814"
@@ -56,18 +59,24 @@ LITERALS = ()
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
-    """Scripts that end inside a quote.
+    """Scripts that end inside a quote, and shells that are given no command.
 
     DMD2 8d8fa55 experiments/sdv1.5: `--ckpt_only_path $CHECKPOINT_PATH/…_039000" \\`, a launch on eight machines.
     """
     for script in files.scripts:
-        if not script.launches or kind_of(script.path) is not Kind.SHELL:
+        if kind_of(script.path) is not Kind.SHELL:
             continue
-        start = open_quote(script.text)
-        if start is None:
+        start = open_quote(script.text) if script.launches else None
+        if start is not None:
+            happens = "nothing closes this quote: the shell ends with an error, and starts nothing"
+            yield _finding(script, start, happens, "Close it, or take it out")
             continue
-        advice = "Close it, or take it out"
-        text = f"nothing closes this quote: the shell ends with an error, and starts nothing. {advice}."
-        place = Lines(script.path, script.text).place(start, start + 1)
-        fix = Fix(Applicability.DISPLAY, advice)
-        yield Finding(CODE, NAME, SEVERITY, text, place, (), fix)
+        for start in without_command(script.text):
+            happens = "this shell is given no command and ends with an error: what follows is not its own"
+            yield _finding(script, start, happens, "Put what it is to run in quotes")
+
+
+def _finding(script: Script, start: int, happens: str, advice: str) -> Finding:
+    place = Lines(script.path, script.text).place(start, start + 1)
+    fix = Fix(Applicability.DISPLAY, advice)
+    return Finding(CODE, NAME, SEVERITY, f"{happens}. {advice}.", place, (), fix)
