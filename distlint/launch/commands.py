@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from distlint.findings import Place
-from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
+from distlint.knowledge.configuration.launchers import EXCLUSIVE, LAUNCHERS, Launcher, Row
 from distlint.launch.environments import activated
 from distlint.launch.shell import Command, Word
 from distlint.launch.spelling import nearest
@@ -78,6 +78,18 @@ class Launch:
             if option.sure and (meant := _meant(self.row, option)) is not None:
                 yield option, meant
 
+    def contradicting(self) -> tuple[Option, Option] | None:
+        """Two options in front of the program that the launcher does not take together.
+
+        Llama2-Chinese e789431 train/sft/finetune.sh:7: `deepspeed --include localhost:1,0 --num_gpus 2`.
+        """
+        given = [o for o in self.options.values() if o.sure and o.value not in _LEFT_OUT]
+        for at, option in enumerate(given if self.options_known else ()):
+            for before in given[:at]:
+                if {before.name, option.name} in EXCLUSIVE.get(self.launcher, ()):
+                    return before, option
+        return None
+
     @property
     def launcher(self) -> Launcher:
         """Which launcher it is."""
@@ -101,6 +113,8 @@ def _meant(row: Row, option: Option) -> str | None:
 
 
 _NEAR = 0.8
+_LEFT_OUT = ("", "-1")
+"""Values that say what the launcher takes without the option."""
 
 
 @dataclass(frozen=True, slots=True)
