@@ -2245,3 +2245,32 @@ def hands_over_settings_and_a_model():
     net = accelerator.prepare(Sized())
     words_of_either(accelerator, args)
     words_of_either(accelerator, net)
+
+
+class PreparesInSteps:
+    def __init__(self, mode):
+        self.mode = mode
+        self.start()
+        self.net = Sized()
+        self.collect()
+        self.prepare()
+
+    def start(self):
+        self.accelerator = Accelerator()
+
+    def collect(self):
+        # LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:489
+        if self.mode == "words":
+            self.count()
+
+    def count(self):
+        return self.net.words_at_once
+
+    def prepare(self):
+        prepare = self.accelerator.prepare
+        self.net = prepare(self.net)
+        print(self.accelerator.unwrap_model(self.net).words_at_once)  # expect: DL201
+
+
+def prepares_in_steps():
+    PreparesInSteps("words")
