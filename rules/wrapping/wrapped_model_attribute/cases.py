@@ -2270,3 +2270,35 @@ class PreparesInSteps:
 
 def prepares_in_steps():
     PreparesInSteps("words")
+
+
+def frozen_one_by_one(encoders, flags):
+    # Step1X-Edit 570eba6 library/kohya_trainer.py:857
+    accelerator = Accelerator()
+    for number, encoder in enumerate(encoders):
+        encoder.requires_grad_(False)
+        print(number, encoder)
+    encoders = [
+        (accelerator.prepare(encoder) if flag else encoder)
+        for encoder, flag in zip(encoders, flags)
+    ]
+    words_of_encoder(accelerator, encoders[0])
+
+
+def words_of_encoder(accelerator, encoder):
+    accelerator.wait_for_everyone()
+    return encoder.words_at_once
+
+
+def thawed_one_by_one(encoders):
+    accelerator = Accelerator()
+    for encoder in encoders:
+        encoder.requires_grad_(False)
+        encoder.head.requires_grad_(True)
+    encoders = [accelerator.prepare(encoder) for encoder in encoders]
+    words_of_thawed(accelerator, encoders[0])
+
+
+def words_of_thawed(accelerator, encoder):
+    accelerator.wait_for_everyone()
+    return encoder.words_at_once  # expect: DL201
