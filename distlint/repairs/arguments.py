@@ -9,7 +9,6 @@ from distlint.analysis.program.places import span_of
 from distlint.edits import Replace
 from distlint.repairs.guarding import source
 
-
 _WIDTH = 88
 """So long a line every formatter lets pass by default that lets any pass (black 23 to 26, ruff 0.15)."""
 

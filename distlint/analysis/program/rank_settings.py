@@ -95,16 +95,17 @@ def _handed_ranks(program: Program) -> Mapping[str, frozenset[str]]:
                 continue
             for given in node.keywords:
                 match given:
-                    case ast.keyword(
-                        arg="rank", value=ast.Attribute(value=owner, attr=name) as read
-                    ) if dotted_name(read):
-                        settings = dotted_name(owner).split(".")
-                        named = settings[-1] in ARGUMENT_NAMES and settings[0] != "self"
-                        if len(settings) > 1 and settings[0] in ARGUMENT_NAMES or (
-                            named and name not in AMBIGUOUS_ARGUMENT_ATTRIBUTES
-                        ):
-                            found.setdefault(name, set()).add(settings[-1])
+                    case ast.keyword(arg="rank", value=ast.Attribute(value=owner, attr=name)):
+                        if _is_of_settings(dotted_name(owner).split("."), name):
+                            found.setdefault(name, set()).add(last_name(owner))
     return {name: frozenset(owners) for name, owners in found.items()}
+
+
+def _is_of_settings(owner: list[str], name: str) -> bool:
+    """Whether a name is of a section of the settings, or of the settings themselves and no matrix's."""
+    if owner[0] not in ARGUMENT_NAMES:
+        return False
+    return len(owner) > 1 or name not in AMBIGUOUS_ARGUMENT_ATTRIBUTES
 
 
 def is_kept_rank(node: ast.Subscript, program: Program) -> bool:

@@ -139,9 +139,7 @@ def _always_serves(module: Module) -> bool:
 
     LTX-Video-Trainer 31b1273 scripts/app_gradio.py:982: `demo.launch(server_name="0.0.0.0", server_port=7860)` in `main`.
     """
-    called = {
-        last_name(node.func) for node in own_nodes(module.body) if isinstance(node, ast.Call)
-    }
+    called = {last_name(node.func) for node in own_nodes(module.body) if isinstance(node, ast.Call)}
     return any(
         _serves(statement)
         and not any(

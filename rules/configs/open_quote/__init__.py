@@ -72,7 +72,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             yield _finding(script, start, happens, "Close it, or take it out")
             continue
         for start in without_command(script.text):
-            happens = "this shell is given no command and ends with an error: what follows is not its own"
+            happens = (
+                "this shell is given no command and ends with an error: what follows is not its own"
+            )
             yield _finding(script, start, happens, "Put what it is to run in quotes")
 
 

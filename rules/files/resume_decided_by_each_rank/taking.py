@@ -35,7 +35,8 @@ def fails_when_empty(model: Model, function: Function, asked: ast.expr) -> bool:
         function = call.site.callee
         found = (n for n in own_nodes(function) if _lists(n))
         return any(_takes_unasked(function, listing) for listing in found)
-    if isinstance(asked, ast.Name):  # Samba ed3ed54 pretrain.py:167: `resume = sorted(folder.glob(…))[-1]`, `if resume:`
+    if isinstance(asked, ast.Name):
+        # Samba ed3ed54 pretrain.py:167: `resume = sorted(folder.glob(…))[-1]`, `if resume:`
         values = assignments(function).get(asked.id, ())
         taken = [part for value in values for part in walk(value) if _lists(part)]
         return bool(taken) and all(_takes_unasked(function, each) for each in taken)
