@@ -71,6 +71,9 @@ def _broken(text: str, call: ast.Call, last: ast.expr, keyword: str, after: str)
         return None
     if size <= max(_WIDTH, max(map(len, lines))) or "\t" in line or "#" in line:
         return None
+    behind = line.encode()[call.end_col_offset or 0 :].decode()
+    if any(bracket in behind for bracket in ")]}"):
+        return None  # formatters break what is around it first
     indent = line[: len(line) - len(line.lstrip())]
     whole, function = source(text, call), source(text, call.func)
     if not whole.startswith(f"{function}("):
