@@ -91,7 +91,7 @@ class Model(LiveProgram):
     def is_left_over(self, path: str, line: int) -> bool:
         """Whether no program comes to a place: to its file or function, by an option that none sets, or with an old library."""
         return any(
-            cannot_be_read(module)
+            cannot_be_read(self.program, module)
             or is_left_over(self, module, line)
             or is_for_unset_option(self, module, line)
             or self._is_for_old_version(module, line)

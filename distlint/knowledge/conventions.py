@@ -48,6 +48,12 @@ READS_RANKS: Final = re.compile(
 )
 """What a class has that makes a process group, or reads this process's rank from the launcher's environment."""
 
+TRAINING_ARGUMENTS: Final = frozenset({"training_args", "training_arguments"})
+"""What the object of transformers' TrainingArguments is called."""
+LISTED_SETTINGS: Final = frozenset({"report_to"})
+"""What `__post_init__` of TrainingArguments makes a list of, whatever was given (read in transformers 4.29.2,
+4.45.2 and 5.23.0 training_args.py)."""
+
 PER_MACHINE: Final = re.compile(
     r"(?i)(?:gpus?|procs?|process(?:es)?|devices?|workers|tasks|ranks|size|n)_?per_?(?:node|machine|host)|"
     r"local_(?:world_)?size|nproc|num_proc|(?:n|num|n_|num_)gpus?$|device_count|\bgpus$"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from distlint.findings import Place
-from distlint.knowledge.configuration.launchers import LAUNCHERS, Launcher, Row
+from distlint.knowledge.configuration.launchers import EXCLUSIVE, LAUNCHERS, Launcher, Row
 from distlint.launch.environments import activated
 from distlint.launch.shell import Command, Word
 from distlint.launch.spelling import nearest
@@ -85,6 +85,18 @@ class Launch:
             if option.sure and (meant := _meant(self.row, option)) is not None:
                 yield option, meant
 
+    def contradicting(self) -> tuple[Option, Option] | None:
+        """Two options in front of the program that the launcher does not take together.
+
+        Llama2-Chinese e789431 train/sft/finetune.sh:7: `deepspeed --include localhost:1,0 --num_gpus 2`.
+        """
+        given = [o for o in self.options.values() if o.sure and o.value not in _LEFT_OUT]
+        for at, option in enumerate(given if self.options_known else ()):
+            for before in given[:at]:
+                if {before.name, option.name} in EXCLUSIVE.get(self.launcher, ()):
+                    return before, option
+        return None
+
     @property
     def file(self) -> str:
         """The Python file that each process runs, as the launch calls it; empty where it names none."""
@@ -116,6 +128,8 @@ def _meant(row: Row, option: Option) -> str | None:
 
 
 _NEAR = 0.8
+_LEFT_OUT = ("", "-1")
+"""Values that say what the launcher takes without the option."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
-"""The quote of a shell script that nothing closes."""
+"""The quote of a shell script that nothing closes, and the command that lacks both of its quotes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _DOCUMENT: Final = re.compile(r"<<-?[ \t]*(?:\\?([\w.]+)|'([^'\n]+)'|\"([^\"\n]+)\")")
 """The word that ends a document which begins on the next line."""
 _OF_NOTHING: Final = re.compile(
-    r"^(?:[^#\n'\"`]|\"[^\"\n]*\"|'[^'\n]*')*?[\s;|&(](?P<shell>(?:ba|da|z|k)?sh(?:[ \t]+-\w+)*[ \t]+-l?c)"
-    r"[ \t]*(?:\\\n[ \t]*)*(?:&&|\|\||;|\n|\Z)",
+    r"^(?:[^#\n'\"`]|\"[^\"\n]*\"|'[^'\n]*')*?[\s;|&(/](?P<shell>(?:ba|da|z|k)?sh(?:[ \t]+-\w+)*[ \t]+-l?c)"
+    r"[ \t]*(?:\\\n[ \t]*)*(?:&&|\|\|?|;|\n|\Z)",
     re.MULTILINE,
 )
 """A shell that is told to run a command, where none stands behind it."""
@@ -29,7 +30,7 @@ def open_quote(text: str) -> int | None:
     return _Scanner(text).run()
 
 
-def command_of_nothing(text: str) -> tuple[int, int] | None:
+def commands_of_nothing(text: str) -> Iterator[tuple[int, int]]:
     """Where a script has a shell run a command (`bash -c`) and an operator or the end of the line stands in its place.
 
     The quote that opens it is missing: that of a second such place, or of its own end, makes the number of quotes even.
@@ -38,11 +39,11 @@ def command_of_nothing(text: str) -> tuple[int, int] | None:
     Args:
         text: the script.
 
-    Returns:
-        The offsets at which the words of that shell begin and end.
+    Yields:
+        The offsets at which the words of such a shell begin and end.
     """
-    found = _OF_NOTHING.search(text)
-    return found.span("shell") if found is not None else None
+    for found in _OF_NOTHING.finditer(text):
+        yield found.span("shell")
 
 
 class _Scanner:

@@ -108,3 +108,12 @@ def test_an_argument_that_the_call_has(call: str, wanted: str) -> None:
     assert edit is not None
     fixed = apply_fixes(call.encode(), [FixRequest(1, 0, "DL1", (edit,))])
     assert fixed.data.decode() == wanted
+
+
+def test_a_call_that_would_be_the_longest_line_of_a_file() -> None:
+    call = f"open_it({', '.join('argument' for _ in range(8))})"
+    text = f"if asked:\n    {call}\n"
+    edit = with_keyword(text, call_in(text), "k=1")
+    assert code(edit) == f"open_it(\n        {call[8:-1]}, k=1\n    )"
+    longer = f"{text}{'x' * 100} = 1\n"
+    assert code(with_keyword(longer, call_in(longer), "k=1")) == f"{call[:-1]}, k=1)"

@@ -135,6 +135,31 @@ if __name__ == "__main__":
     demo.launch()
 """
 
+TRAINED = """\
+import gradio as gr
+from accelerate import Accelerator
+
+from store import store_rows
+
+
+def train(path):
+    accelerator = Accelerator()
+    rows = accelerator.prepare(make())
+    store_rows(rows, path)
+
+
+def main(path="rows.pt"):
+    with gr.Blocks() as page:
+        button = gr.Button()
+        button.click(fn=train, inputs=[])
+    train(path)
+    {test}page.launch()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
 TESTED = """\
 from store import store_rows
 
@@ -155,6 +180,8 @@ def _page(command: str) -> str:
         ({"show.py": SHOWS}, "info"),
         ({"work.py": WORKS}, "info"),
         ({"serve.py": SERVED}, "info"),
+        ({"serve.py": TRAINED.format(test="")}, "info"),
+        ({"serve.py": TRAINED.format(test="if path:\n        ")}, "warning"),
         ({"show.py": SHOWS, "README.md": _page("python show.py")}, "info"),
         ({"show.py": SHOWS, "README.md": _page("torchrun --nproc_per_node=1 show.py")}, "info"),
         ({"show.py": SHOWS, "README.md": _page("torchrun --nproc_per_node=8 show.py")}, "warning"),
@@ -176,6 +203,8 @@ def _page(command: str) -> str:
         "a script",
         "a script without a main block",
         "a server",
+        "a server that trains",
+        "a script that may serve",
         "a script that a page starts",
         "launched as one process",
         "launched by a page",

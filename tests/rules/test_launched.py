@@ -159,13 +159,14 @@ def test_a_gather_on_one_rank_is_only_listed_where_nothing_speaks_of_shards(
     assert [(finding["line"], finding["severity"]) for finding in found] == [(7, severity)]
 
 
+_RESIZE = "model.resize_token_embeddings(len(tokenizer))"
 _TOKENS = """\
 import transformers
 from transformers import Trainer, TrainingArguments
 
 
 def add_tokens(model, tokenizer, count):
-    model.resize_token_embeddings(len(tokenizer))
+    {first}
     weights = model.get_output_embeddings().weight{data}
     average = weights[:-count].mean(dim=0, keepdim=True)
     {block}
@@ -194,7 +195,8 @@ def test_rows_of_new_tokens_under_zero_3(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "train.py").write_text(_TOKENS.format(data=data, block=block), encoding="utf-8")
+    text = _TOKENS.format(first="tokenizer.padding_side = 'left'", data=data, block=block)
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
     config = {"zero_optimization": {"stage": stage}, "train_micro_batch_size_per_gpu": "auto"}
     (tmp_path / "zero.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(SystemExit):
@@ -204,25 +206,29 @@ def test_rows_of_new_tokens_under_zero_3(
 
 
 @pytest.mark.parametrize(
-    ("where", "asked", "lines"),
+    ("where", "asked", "first", "lines"),
     [
-        ("zero.json", "transformers==4.33.0", [10]),  # made under `zero.Init`
-        ("zero.json", "transformers==4.34.0", []),
-        ("zero.json", "transformers>=4.34.0", [10]),
-        ("other/zero.json", "torch", []),  # of another project of the repository
-        ("scripts/zero.json", "torch", [10]),
+        ("zero.json", "transformers==4.33.0", _RESIZE, [10]),  # made under `zero.Init`
+        ("zero.json", "transformers==4.34.0", _RESIZE, []),
+        ("zero.json", "transformers==4.31.0", _RESIZE, []),
+        ("zero.json", "transformers>=4.34.0", _RESIZE, []),
+        ("zero.json", "transformers>=4.34.0", "pass", [10]),
+        ("other/zero.json", "torch", "pass", []),  # of another project of the repository
+        ("scripts/zero.json", "torch", _RESIZE, []),
+        ("scripts/zero.json", "torch", "pass", [10]),
     ],
 )
 def test_what_a_resize_gives_and_whose_configuration_it_is(
     where: str,
     asked: str,
+    first: str,
     lines: list[int],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # LongLoRA d4eb344 fine-tune.py:90; NVlabs' Eagle 783f656 Embodied/ beside Eagle/scripts/zero3.json.
     files = {
-        "train.py": _TOKENS.format(data=".data", block="if count:"),
+        "train.py": _TOKENS.format(first=first, data=".data", block="if count:"),
         "requirements.txt": asked,
         where: json.dumps({"zero_optimization": {"stage": 3}, "train_batch_size": "auto"}),
         "other/requirements.txt": "torch",

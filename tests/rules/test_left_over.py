@@ -195,3 +195,35 @@ def test_a_script_that_imports_what_its_package_does_not_have(
         **beside,
     }
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("imports", "reads", "severity"),
+    [
+        ("from reading.data import load", "from ..tools.sizes import make", "info"),
+        ("import reading.data as data", "from ..tools.sizes import make", "info"),
+        ("from reading import data", "from ..tools.sizes import make", "info"),
+        ("from ..reading.data import load", "from ..tools.sizes import make", "error"),
+        ("from reading.data import load", "from .sizes import make", "error"),
+        ("import os", "from ..tools.sizes import make", "error"),
+        (
+            "try:\n    from reading.data import load\nexcept ImportError:\n    load = None",
+            "from ..tools.sizes import make",
+            "error",
+        ),
+    ],
+)
+def test_a_file_that_reads_another_out_of_its_package(
+    imports: str, reads: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # i-Code 9b16730 i-Code-V3/core/models/encoders/clap_modules/training/main.py:31
+    files = {
+        "whole/__init__.py": "",
+        "whole/tools/__init__.py": "",
+        "whole/tools/sizes.py": "def make(): ...\n",
+        "whole/reading/__init__.py": "",
+        "whole/reading/sizes.py": "def make(): ...\n",
+        "whole/reading/data.py": f"import torch.distributed\n{reads}\n\ndef load(): ...\n",
+        "whole/reading/train.py": READING.format(imports=imports),
+    }
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

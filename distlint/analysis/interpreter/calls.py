@@ -149,6 +149,9 @@ def dispatch(
                 else None
             )
         return _method(frame, node, receiver, args, keywords)
+    bound = _bound_method(frame, function)
+    if bound is not None:
+        return external(frame, node, bound, function.receiver, args, keywords)
     choices = _choices(frame, node)
     if len(choices) == 1:
         return dispatch(frame, node, definition(choices[0]), args, keywords, known_arguments)
@@ -157,6 +160,19 @@ def dispatch(
     result = unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
     classes = tuple(each for each in choices if isinstance(each, Class))
     return result.replace(target=OneOf(classes)) if choices == classes != () else result
+
+
+def _bound_method(frame: Frame, function: Value) -> str | None:
+    """The method of a library's object that a variable holds.
+
+    LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:546: `prepare = self._accelerator.prepare`.
+    """
+    receiver = function.receiver
+    match function.key:
+        case ("attr", _, str() as name) if receiver is not None and receiver.type is not None:
+            dotted = (f"{each}.{name}" for each in facts.with_bases((receiver.type,)))
+            return next((each for each in dotted if frame.knowledge.is_known_call(each)), None)
+    return None
 
 
 def _choices(frame: Frame, node: ast.Call) -> tuple[Candidate, ...]:

@@ -32,7 +32,7 @@ _THAWS: Final = re.compile(
     r"|inject|attn_processor|\.train\(|unfreeze|thaw"
 )
 """What of a function may make a parameter of a model trainable, or put trainable layers into it."""
-_LOOKS: Final = frozenset({"hasattr", "isinstance", "print", "type"})
+_LOOKS: Final = frozenset({"hasattr", "isinstance", "len", "print", "type"})
 _DEPTH: Final = 3
 
 
@@ -40,7 +40,62 @@ _DEPTH: Final = 3
 def is_frozen(program: Program, function: Function, model: ast.expr) -> bool:
     """Whether every parameter of `model` was frozen before this expression, and none thawed."""
     path = dotted_name(model)
-    return bool(path) and _is_frozen(program, function, path, model.lineno, _DEPTH)
+    return bool(path) and (
+        _is_frozen(program, function, path, model.lineno, _DEPTH)
+        or _is_frozen_element(program, function, model)
+    )
+
+
+def _is_frozen_element(program: Program, function: Function, model: ast.expr) -> bool:
+    """Whether a model is one of several, and a loop above has frozen each of them.
+
+    Step1X-Edit 570eba6 library/kohya_trainer.py:857: `accelerator.prepare(t_enc) if flag else t_enc for t_enc, flag in
+    zip(text_encoders, …)`, below `for i, t_enc in enumerate(text_encoders): t_enc.requires_grad_(False)`.
+    """
+    models = next(
+        (
+            over
+            for node in walk(function.node)
+            if isinstance(node, ast.ListComp | ast.GeneratorExp)
+            and any(part is model for part in walk(node.elt))
+            for each in node.generators
+            for name, over in _elements(each.target, each.iter)
+            if name == dotted_name(model)
+        ),
+        "",
+    )
+    since = [
+        statement
+        for statement in _straight(function.body)
+        if models
+        and isinstance(statement, ast.For)
+        and (statement.end_lineno or 0) < model.lineno
+        and any(
+            over == models and _freezes_element(program, function, statement, name)
+            for name, over in _elements(statement.target, statement.iter)
+        )
+    ]
+    return bool(since) and not _may_thaw(
+        program, function, models, since[-1].end_lineno or 0, model.lineno
+    )
+
+
+def _freezes_element(program: Program, function: Function, loop: ast.For, name: str) -> bool:
+    freezing = [s for s in _straight(loop.body) if _freezes(program, function, s, name)]
+    end = (loop.end_lineno or 0) + 1
+    return bool(freezing) and not _may_thaw(program, function, name, freezing[0].lineno, end)
+
+
+def _elements(target: ast.expr, over: ast.expr) -> Iterator[tuple[str, str]]:
+    """The names that a loop binds to elements, each with the list that they are of."""
+    match target, over:
+        case ast.Tuple(elts=[_, element]), ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
+            yield from _elements(element, inner)
+        case ast.Tuple(elts=names), ast.Call(func=ast.Name(id="zip"), args=lists):
+            for name, each in zip(names, lists, strict=False):
+                yield from _elements(name, each)
+        case ast.Name(id=name), _ if dotted_name(over):
+            yield name, dotted_name(over)
 
 
 def _is_frozen(program: Program, function: Function, path: str, end: int, depth: int) -> bool:

@@ -36,7 +36,12 @@ from distlint.analysis.program.definitions import (
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import source_of
 from distlint.analysis.program.rank_globals import rank_globals
-from distlint.analysis.program.rank_settings import is_kept_rank, is_rank_setting, setting
+from distlint.analysis.program.rank_settings import (
+    is_handed_rank,
+    is_kept_rank,
+    is_rank_setting,
+    setting,
+)
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
@@ -245,7 +250,7 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             return found
     if kind is not None and not _is_lookalike(frame, base, attr):
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
-    if is_rank_setting(node, frame.module):
+    if is_rank_setting(node, frame.module) or is_handed_rank(node, frame.summaries.program):
         return _rank_setting(frame, node)
     if (
         base.variance is Variance.RANK_LOCAL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from distlint.analysis.program.definitions import Module, dotted_name, last_name
@@ -68,6 +68,44 @@ def is_rank_setting(node: ast.expr, module: Module) -> bool:
     """Whether an expression reads a setting that a file asks for as one asks for a rank."""
     name = _ambiguous(node)
     return bool(name) and name in rank_settings(module)
+
+
+def is_handed_rank(node: ast.expr, program: Program) -> bool:
+    """Whether an expression reads the setting that the program hands to `init_process_group` as its rank.
+
+    tubelet-transformer f610c97 pipelines/launch.py:49: `rank=cfg.DDP_CONFIG.GPU_WORLD_RANK`, which names the files that
+    utils/video_action_recognition.py writes. Not `args.rank`, which is that of a matrix elsewhere.
+    """
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in (owners := _handed_ranks(program))
+        and last_name(node.value) in owners[node.attr]
+    )
+
+
+@remembered
+def _handed_ranks(program: Program) -> Mapping[str, frozenset[str]]:
+    """The names of such settings, each with what they are kept in."""
+    found: dict[str, set[str]] = {}
+    for module in program.modules.values():
+        if "init_process_group" not in module.source.text:
+            continue
+        for node in walk(module.source.tree):
+            if not isinstance(node, ast.Call) or last_name(node.func) != "init_process_group":
+                continue
+            for given in node.keywords:
+                match given:
+                    case ast.keyword(arg="rank", value=ast.Attribute(value=owner, attr=name)):
+                        if _is_of_settings(dotted_name(owner).split("."), name):
+                            found.setdefault(name, set()).add(last_name(owner))
+    return {name: frozenset(owners) for name, owners in found.items()}
+
+
+def _is_of_settings(owner: list[str], name: str) -> bool:
+    """Whether a name is of a section of the settings, or of the settings themselves and no matrix's."""
+    if owner[0] not in ARGUMENT_NAMES:
+        return False
+    return len(owner) > 1 or name not in AMBIGUOUS_ARGUMENT_ATTRIBUTES
 
 
 def is_kept_rank(node: ast.Subscript, program: Program) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.handed import argument_of, namings
+from distlint.analysis.program.syntax import default_of, mentions_rank, own_nodes
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 _FIRST = frozenset({"rank", "local_rank", "global_rank", "gpu", "gpu_id", "process_index"})
 """Names of what is 0 on the first rank of a machine, or of all."""
+_OF_MAIN: Final = re.compile(r"(?i)is_(?:main|master|primary|rank_?zero)")
 
 
 def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:
@@ -52,6 +55,54 @@ def is_flag_of_main(live: LiveProgram, function: Function, test: ast.expr) -> bo
         for maker in makers
         for outer in own_nodes(maker)
     )
+
+
+def is_given_to_main(live: LiveProgram, function: Function, node: ast.AST, depth: int = 2) -> bool:
+    """Whether a node stands, here or around all calls that lead to it, under a parameter that is None on all ranks but 0.
+
+    fairseq 0.12.2 fairseq/logging/progress_bar.py:403: made `if wandb_project:`, which fairseq_cli/train.py:265 hands over
+    as `cfg.common.wandb_project if distributed_utils.is_master(cfg.distributed_training) else None`.
+    """
+    tests = [
+        outer.test
+        for outer in own_nodes(function)
+        if isinstance(outer, ast.If)
+        and any(part is node for statement in outer.body for part in walk(statement))
+    ]
+    if any(
+        isinstance(test, ast.Name)
+        and test.id in function.parameters
+        and _is_none_on_others(live, function, test.id)
+        for test in tests
+    ):
+        return True
+    calls = _calls_of(live, function) if depth else ()
+    return bool(calls) and all(
+        is_given_to_main(live, user, call, depth - 1) for user, call in calls
+    )
+
+
+def _is_none_on_others(live: LiveProgram, function: Function, name: str) -> bool:
+    default = default_of(function, name)
+    left_out = isinstance(default, ast.Constant) and default.value is None
+    given = [argument_of(call, function, name) for _, call in _calls_of(live, function)]
+    return any(each is not None for each in given) and all(
+        left_out if each is None else _is_of_main(each) for each in given
+    )
+
+
+def _is_of_main(given: ast.expr) -> bool:
+    match given:
+        case ast.IfExp(test=test, orelse=ast.Constant(value=None)):
+            return mentions_rank(test) or _OF_MAIN.search(ast.unparse(test)) is not None
+    return False
+
+
+def _calls_of(live: LiveProgram, function: Function) -> list[tuple[Function, ast.Call]]:
+    """The calls by the name of a function, or of its class where it makes the object."""
+    made = function.cls is not None and function.name == "__init__"
+    name = function.cls.name if made and function.cls is not None else function.name
+    return list(namings(live.program, name).calls)
 
 
 def _asks_for_others(test: ast.expr) -> bool:

@@ -65,6 +65,20 @@ def made_by_command(command: ast.expr) -> tuple[Effect, ast.expr] | None:
 
 
 @remembered_of_nodes
+def copied_by_command(command: ast.expr) -> ast.expr | None:
+    """The path that `cp` writes one file to: the last of its two words.
+
+    polygon-transformer 69fc728 train.py:332: `cp {folder}/checkpoint_last.pt {folder}/checkpoint_epoch_{epoch}.pt`.
+    """
+    match [each for each in _words(command) if not (isinstance(each, str) and each[:1] == "-")]:
+        case ["cp", _, ast.expr() as target]:
+            return target
+        case ["cp", _, str(target)]:
+            return ast.Constant(target)
+    return None
+
+
+@remembered_of_nodes
 def removed_by_command(call: ast.Call) -> list[ast.expr]:
     """The paths that a command removes, whoever has removed them before: `rm -r {folder}/*`, whose failure nobody hears of.
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.live.processes import is_of_tests
 from distlint.analysis.live.several import is_one_kernel
 from distlint.analysis.program.definitions import Class, Function, dotted_name
+from distlint.analysis.program.environment import own_statements
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
 from distlint.analysis.program.places import source_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.dispatched import commands_of
 from distlint.knowledge.numbering import VARIABLES, is_numbered, names_launcher
 from distlint.nodes import last_name, walk
@@ -45,6 +47,8 @@ _OF_LIBRARIES: Final = re.compile(
 """Names of what libraries have to make a process group, start processes, or hand on those of a launcher."""
 _JOIN: Final = ("monai.",)
 """Libraries whose trainers go on in the group that there is: MONAI 1.5.1 monai/engines/workflow.py:160 asks `dist.is_initialized()`."""
+_OF_ONE_DEVICE: Final = frozenset({"mark_step", "xla_device", "wait_device_ops"})
+"""What torch_xla has for the device of one process: diffusers' pipelines end each step in `xm.mark_step()` where it is installed."""
 _TCP: Final = re.compile(r"default\s*=\s*[\"']tcp://")
 """The default of the option that says where the processes meet."""
 _NEEDS_GROUP: Final = frozenset(
@@ -69,6 +73,7 @@ _SERVES: Final = re.compile(
 )
 """What a file has that hands functions to a server, or is one: sd_dreambooth_extension 4244f6b scripts/main.py:1943,
 `db_train_model.click(fn=wrap_gpu_call(start_training), …)`."""
+_RUNS_SERVER: Final = re.compile(r"uvicorn\.run|(?:app|server)\.run|web\.run_app")
 _ANY_NUMBER: Final = re.compile(
     r"(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
 )
@@ -119,12 +124,40 @@ def _decides(program: Program, user: Module, module: Module) -> bool:
 def _is_server(module: Module) -> bool:
     """Whether a file hands functions to a server of pages or requests: its one process runs them.
 
-    Not a script, which may do its work without: llama-recipes multi_modal_infer.py has `--gradio_ui` for a page.
+    Not a script that may do its work without, as llama-recipes multi_modal_infer.py, which has `--gradio_ui` for a page.
     """
-    if module.is_script:
-        return False
     used = {target.partition(".")[0] for target in module.imports.values()}
-    return not used.isdisjoint(_SERVERS) and _SERVES.search(module.source.text) is not None
+    return (
+        not used.isdisjoint(_SERVERS)
+        and _SERVES.search(module.source.text) is not None
+        and (not module.is_script or _always_serves(module))
+    )
+
+
+def _always_serves(module: Module) -> bool:
+    """Whether a script ends in a server under no condition but that it is started.
+
+    LTX-Video-Trainer 31b1273 scripts/app_gradio.py:982: `demo.launch(server_name="0.0.0.0", server_port=7860)` in `main`.
+    """
+    called = {last_name(node.func) for node in own_nodes(module.body) if isinstance(node, ast.Call)}
+    return any(
+        _serves(statement)
+        and not any(
+            isinstance(each, ast.If) and "__main__" not in ast.unparse(each.test) for each in around
+        )
+        for function in module.all_functions
+        if function is module.body or function.name in called
+        for statement, around in own_statements(function.body)
+    )
+
+
+def _serves(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="launch"), args=[])):
+            return True
+        case ast.Expr(value=ast.Call(func=func)):
+            return _RUNS_SERVER.fullmatch(dotted_name(func)) is not None
+    return False
 
 
 @remembered
@@ -330,4 +363,8 @@ def is_start(program: Program, module: Module, node: ast.expr) -> bool:
     if _MAKES_GROUP.search(last_name(node)):
         return True
     named = meaning if isinstance(meaning, str) else node.id if isinstance(node, ast.Name) else ""
-    return _OF_LIBRARIES.search(named) is not None and not named.startswith(_JOIN)
+    return (
+        _OF_LIBRARIES.search(named) is not None
+        and not named.startswith(_JOIN)
+        and last_name(node) not in _OF_ONE_DEVICE
+    )

@@ -44,7 +44,7 @@ from distlint.analysis.program.syntax import (
     statement_with_test,
     target_names,
 )
-from distlint.analysis.questions.commands import command_of, made_by_command
+from distlint.analysis.questions.commands import command_of, copied_by_command, made_by_command
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.held_by_main import fails_on_others
 from distlint.analysis.questions.paths import folder_of, holds, parts_of, readable
@@ -341,13 +341,15 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
         return
     # Without a test beside it a command stands in a helper, which may be called in a section of one
     # rank (yolov5 5081342 utils/downloads.py:36).
+    command = command_of(site.node, site.function) if site.name in sinks.COMMANDS else None
     if (
-        site.name in sinks.COMMANDS
+        command is not None
         and any(asked_paths(guard.node) for guard in site.guards)
-        and (command := command_of(site.node, site.function)) is not None
         and (made := made_by_command(command)) is not None
     ):
         yield made[0], Row(site.name, made[0]), made[1]
+    if command is not None and (target := copied_by_command(command)) is not None:
+        yield Effect.WRITE, Row(site.name, Effect.WRITE), target
     for row in site.rows:
         if row.effect in _FILES and not row.handle:
             yield row.effect, row, _path_node(site, row.path, row.path_keyword)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
 
+Written = tuple[int, str, str]
+"""An import: its dots, its module, and the name taken from it."""
 _OF_ITS_OWN: Final = re.compile(r"globals\(\)|locals\(\)|(?<![\w.])eval\(")
 """What finds a function by a name among those of its own file, and of what that imports as a whole."""
 _BY_NAME: Final = re.compile(
@@ -58,23 +61,43 @@ def is_left_over(live: LiveProgram, module: Module, line: int) -> bool:
 
 
 @remembered
-def cannot_be_read(module: Module) -> bool:
-    """Whether a file ends at its top, at an import of what its own project does not have any more.
+def cannot_be_read(program: Program, module: Module) -> bool:
+    """Whether a file ends at its top, at an import of what its own project does not have, or that cannot be imported so.
 
     VeOmni d977449 tasks/deprecated_task/train_flux.py:45: `from veomni.utils.lora_utils import add_lora_to_model`.
     """
     lacking = set(module.source.lacking)
-    for statement in module.source.tree.body if lacking else ():
-        match statement:
-            case ast.Import(names=names):
-                written = {(0, each.name, "") for each in names}
-            case ast.ImportFrom(module=of, names=names, level=level):
-                written = {(level, of or "", each.name) for each in names}
-            case _:
-                continue
-        if not lacking.isdisjoint(written):
-            return True
-    return False
+    return any(
+        written in lacking or _leaves_its_package(program, module, written)
+        for statement in module.source.tree.body
+        for written in _imports(statement)
+    )
+
+
+def _leaves_its_package(program: Program, module: Module, written: Written) -> bool:
+    """Whether an import reads a file whose own imports lead out of the package under which it is read.
+
+    i-Code 9b16730 i-Code-V3/core/models/encoders/clap_modules/training/main.py:31: `from training.data import get_data`,
+    which says `from ..open_clip.utils import …` as if it were read as a part of `clap_modules`.
+    """
+    level, dotted, name = written
+    meaning = (module.source.meant or {}).get(written, "")
+    names = [*dotted.split("."), *([name] if name and meaning in program.modules else [])]
+    read = program.modules.get(meaning) or program.modules.get(meaning.rpartition(".")[0])
+    if level or read is None or not f".{read.name}".endswith("." + ".".join(names)):
+        return False
+    depth = len(names) - (not read.source.is_package)
+    return any(
+        up > depth for statement in read.source.tree.body for up, _, _ in _imports(statement)
+    )
+
+
+def _imports(statement: ast.stmt) -> Iterator[Written]:
+    match statement:
+        case ast.Import(names=names):
+            yield from ((0, each.name, "") for each in names)
+        case ast.ImportFrom(module=of, names=names, level=level):
+            yield from ((level, of or "", each.name) for each in names)
 
 
 @remembered

@@ -9,6 +9,7 @@ by then are those of accelerate 0.5.1 to 1.10.1, torch 1.8 and EleutherAI's Deep
 from __future__ import annotations
 
 import enum
+import itertools
 from dataclasses import dataclass
 
 
@@ -186,6 +187,27 @@ LAUNCHERS: tuple[Row, ...] = (
         hyphens=False,
     ),
 )
+
+EXCLUSIVE: dict[Launcher, tuple[frozenset[str], ...]] = {
+    # accelerate 1.15.0 commands/launch.py `_validate_launch_command`; "cpu" and "tpu" are older than the others.
+    Launcher.ACCELERATE: tuple(
+        frozenset(pair)
+        for pair in itertools.combinations(
+            ("multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp"), 2
+        )
+    ),
+    # deepspeed 0.19.8 launcher/runner.py `main`, `parse_resource_filter`
+    Launcher.DEEPSPEED: tuple(
+        frozenset(pair)
+        for pair in (
+            *itertools.product(
+                ("num_gpus", "num_accelerators", "num_nodes"), ("i", "include", "e", "exclude")
+            ),
+            *itertools.product(("i", "include"), ("e", "exclude")),
+        )
+    ),
+}
+"""The pairs of options with which a launcher raises a `ValueError`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ source of a broadcast, which nothing arrives at, or one that only holds a stream
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -56,10 +57,11 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import children, last_name, walk
 from distlint.rule import Status
 
-from .using import Use, use_behind
+from .using import Use, is_own_copy, use_behind
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
 
 CODE = "DL109"
@@ -84,6 +86,7 @@ _COLLECTIVES = frozenset(
     }
     | _WITH_ROOT_AND_OP
 )
+_OF_GLOO = re.compile(r"init_process_group\([^)]*gloo|backend[\"'],[^\n]*gloo")
 _BY_USE = {
     Use.READ: SEVERITY,
     Use.OF_OTHERS: Severity.WARNING,
@@ -99,7 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
         site = call.site
         if not site.name.startswith("torch.distributed.") or not _is_async(site):
             continue
-        found = _defect(site)
+        found = _defect(model, site)
         if found is None:
             continue
         text, places, severity = found
@@ -122,7 +125,7 @@ def _is_async(site: CallSite) -> bool:
     return site.name in _POINT_TO_POINT or (flag is not None and flag.const is True)
 
 
-def _defect(site: CallSite) -> tuple[str, tuple[Related, ...], Severity] | None:
+def _defect(model: Model, site: CallSite) -> tuple[str, tuple[Related, ...], Severity] | None:
     statement, name = site.statement, site.method
     if site.name not in _POINT_TO_POINT and _barrier_follows(site):
         return None
@@ -134,7 +137,7 @@ def _defect(site: CallSite) -> tuple[str, tuple[Related, ...], Severity] | None:
             f"the handle of `{name}` is dropped: nothing waits until the tensor has arrived, and it "
             "holds whatever came so far.",
             (),
-            _harm(site),
+            _harm(model, site),
         )
     match statement:
         case ast.Assign(targets=[ast.Name(id=handle)], value=value) if value is site.node:
@@ -147,7 +150,7 @@ def _defect(site: CallSite) -> tuple[str, tuple[Related, ...], Severity] | None:
             f"nothing waits on `{handle}`: the tensor that `{name}` fills or sends is used as it happens "
             "to be.",
             (),
-            _harm(site),
+            _harm(model, site),
         )
     tensor = dotted_name(site.node.args[0]) if site.node.args else ""
     early = _read_before_wait(function, statement, handle, tensor)
@@ -161,14 +164,22 @@ def _defect(site: CallSite) -> tuple[str, tuple[Related, ...], Severity] | None:
     )
 
 
-def _harm(site: CallSite) -> Severity:
+def _harm(model: Model, site: CallSite) -> Severity:
     """How bad it is that nobody waits: by who uses the tensor behind the call, and what has been waited for by then."""
     if site.name in _POINT_TO_POINT:
-        # Gloo gives a message up whose handle is gone (torch 2.13.0 ProcessGroupGloo.hpp: `SendWork` owns the buffer).
+        # Gloo gives a message up whose handle is gone (torch 2.13.0 ProcessGroupGloo.hpp: `SendWork` owns the buffer);
+        # NCCL keeps what it sends, which is wrong only where somebody writes to it: nobody has a name for a copy.
+        if site.method == "isend" and is_own_copy(site) and not model.answer(_names_gloo):
+            return Severity.INFO
         return SEVERITY if use_behind(site) is Use.READ else Severity.WARNING
     if _waits_for_another(site):
         return Severity.INFO
     return _BY_USE[use_behind(site)]
+
+
+def _names_gloo(live: LiveProgram) -> bool:
+    """Whether the ranks' own group may be one of gloo's, by what is written out where it is made."""
+    return any(_OF_GLOO.search(each.source.text) for each in live.program.modules.values())
 
 
 def _waits_for_another(site: CallSite) -> bool:

@@ -29,6 +29,22 @@ class Use(enum.Enum):
     NONE = "nobody"
 
 
+def is_own_copy(site: CallSite) -> bool:
+    """Whether a tensor is made for the call that sends it: a part that is copied, or what an operation gives.
+
+    SeedVR 673b563 models/video_vae_v3/modules/context_parallel_lib.py:154: `tensor[-1][:, :, -size:].detach().contiguous()`.
+    """
+    sent = site.node.args[0] if site.node.args else None
+    match sent:
+        case ast.Call(func=ast.Attribute(attr="clone")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="contiguous", value=of)):
+            while isinstance(of, ast.Call) and isinstance(of.func, ast.Attribute):
+                of = of.func.value
+            return isinstance(of, ast.Subscript) and isinstance(of.slice, ast.Tuple)
+    return False
+
+
 def use_behind(site: CallSite) -> Use:
     """Who uses the tensor of an asynchronous call behind it.
 

@@ -5,7 +5,8 @@ Finds launches in shell scripts and READMEs whose script has an `argparse` that 
 that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
 where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
 spawns its ranks, or is given several GPUs, is launched by plain `python`. So do options in front of the
-script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), and options
+script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
+does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
 not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.
 
@@ -18,6 +19,7 @@ find out what is meant now.
 - `error: argument --...: invalid choice: '...'`
 - `error: argument --...: invalid int value: '0,1,2,3'`
 - `error: argument --...: expected one argument`
+- `ValueError: Cannot specify num_nodes/gpus with include/exclude`
 - `ValueError: Some specified arguments are not used by the HfArgumentParser`
 - `ChildFailedError`
 
@@ -51,6 +53,7 @@ Not proven: no rank starts.
 
 ## References
 - CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
+- deepspeed 0.19.8, launcher/runner.py: `main`; accelerate 1.15.0, commands/launch.py: `_validate_launch_command`
 - transformers 5.23.0, hf_argparser.py: `_parse_dataclass_field`, `parse_args_into_dataclasses`
 - Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
 """
@@ -86,6 +89,8 @@ other word of distributed code. Nor has one that spawns processes in which it ma
 
 NEEDS_RANKS = False  # a parser ends one process as well, and a launch of the script is known
 _SHOWN = 4
+_STANDS_FOR = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|N|XX+")
+"""A value on a page that the reader replaces: SeedVR 673b563 readme.md:166, `--seed SEED_NUM --res_h OUTPUT_HEIGHT`."""
 _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
 
@@ -107,6 +112,7 @@ def check(model: Model) -> Iterator[Finding]:
                 for option in launch.arguments.values()
                 if (why := parser.refuses(option)) is not None
                 and not (option.bare and _may_be_filled_in(script, option))
+                and not (script.told and _STANDS_FOR.fullmatch(option.value or ""))
             )
     advice = "Change the launch, or what the script declares"
     for parsing, found in refused.items():
@@ -167,6 +173,13 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
                 "no rank starts"
             )
             yield _in_launch(happens, f"Write `{meant}`", option.place)
+        if (both := launch.contradicting()) is not None and _is_followed(script):
+            first, second = (each.written for each in both)
+            happens = (
+                f"`{launch.launcher.value}` does not take `{second}` with `{first}`: it ends with a `ValueError`, and no rank "
+                "starts"
+            )
+            yield _in_launch(happens, "Leave out one of them", both[1].place)
     for script in files.scripts:
         for name, near, place in unset(files, script):
             happens = f"every rank starts without this value: nothing sets `${name}`, and `{near}` is set and not used"

@@ -47,7 +47,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.launch.kinds import Kind, kind_of
 from distlint.launch.places import Lines
 from distlint.launch.project import LaunchFiles, Script
-from distlint.launch.quotes import command_of_nothing, open_quote
+from distlint.launch.quotes import commands_of_nothing, open_quote
 from distlint.rule import Status
 
 CODE = "DL814"
@@ -68,12 +68,13 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if script.launches and (start := open_quote(script.text)) is not None:
             happens = "nothing closes this quote: the shell ends with an error, and starts nothing"
             yield _finding(script, start, start + 1, happens, "Close it, or take it out")
-        elif _starts_ranks(script) and (span := command_of_nothing(script.text)) is not None:
+            continue
+        for start, end in commands_of_nothing(script.text) if _starts_ranks(script) else ():
             happens = (
                 "this shell is given no command, as the quote in front of it is missing: it ends with an error, and nothing "
                 "starts"
             )
-            yield _finding(script, *span, happens, "Open the quote")
+            yield _finding(script, start, end, happens, "Open the quote")
 
 
 def _starts_ranks(script: Script) -> bool:

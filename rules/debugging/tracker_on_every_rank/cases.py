@@ -8,6 +8,7 @@ import wandb
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.tensorboard import SummaryWriter
+from transformers import Trainer
 
 
 def for_everybody(model, config):
@@ -226,3 +227,49 @@ def logs_where_told_to(params):
     params["log_to_wandb"] = (global_rank == 0) and params["log_to_wandb"]
     params["log_to_table"] = bool(params["log_to_table"])
     LogsWhereToldTo(params).train()
+
+
+def main_of_arguments(training_args, trainer):
+    # Video-R1 59d65c3 src/r1-v/src/open_r1/sft_video.py:242: a list since `__post_init__`
+    dist.init_process_group("nccl")
+    if training_args.report_to == "wandb":
+        wandb.init(project="llm")
+    if "wandb" in training_args.report_to:
+        wandb.init(project="llm")  # expect: DL704
+    Trainer(args=training_args).train()
+
+
+class BarWithRun:
+    def __init__(self, steps, project):
+        self.steps = steps
+        # fairseq 0.12.2 fairseq/logging/progress_bar.py:403
+        wandb.init(project=project)
+
+
+class BarWithTable:
+    def __init__(self, steps, project):
+        self.steps = steps
+        wandb.init(project=project)  # expect: DL704
+
+
+def bar_of(steps, project=None, table=None):
+    if project:
+        steps = BarWithRun(steps, project)
+    if table:
+        steps = BarWithTable(steps, table)
+    return steps
+
+
+def bars(model, config, steps):
+    dist.init_process_group("nccl")
+    model = DDP(model)
+    for step in bar_of(steps, config.project if is_master(config) else None, config.table):
+        model(step)
+
+
+def bar_without(steps):
+    return bar_of(steps)
+
+
+def is_master(config):
+    return config.number == 0

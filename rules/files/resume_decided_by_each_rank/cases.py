@@ -747,3 +747,23 @@ def weights_that_may_be_missing(args, model, optimizer, folder):
     if os.path.exists(beside):  # expect: DL309
         optimizer.load_state_dict(torch.load(beside)["optimizer"])
     return network
+
+
+def last_of_an_empty_listing(args, folder, state, model, optimizer):
+    # Samba ed3ed54 pretrain.py:167
+    model = DistributedDataParallel(model)
+    resume = args.resume
+    if resume is True:
+        resume = sorted(folder.glob("*.pth"))[-1]
+    if resume:
+        load_into(state, model, optimizer, resume)
+
+
+def last_where_there_is_one(args, folder, state, model, optimizer):
+    model = DistributedDataParallel(model)
+    resume = args.resume
+    if resume is True:
+        paths = sorted(folder.glob("*.pth"))  # expect: DL309
+        resume = paths[-1] if paths else None
+    if resume:
+        load_into(state, model, optimizer, resume)

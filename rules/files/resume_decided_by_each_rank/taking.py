@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.environment import blocks_of
-from distlint.analysis.program.syntax import own_nodes, own_parts, statements
+from distlint.analysis.program.syntax import assignments, own_nodes, own_parts, statements
 from distlint.analysis.questions.paths import parts_of
 from distlint.nodes import walk
 
@@ -33,12 +33,17 @@ def fails_when_empty(model: Model, function: Function, asked: ast.expr) -> bool:
     call = model.call_at(asked)
     if call is not None and call.site.callee is not None:
         function = call.site.callee
-        found = (n for n in own_nodes(function) if isinstance(n, ast.Call) and _lists(n))
+        found = (n for n in own_nodes(function) if _lists(n))
         return any(_takes_unasked(function, listing) for listing in found)
+    if isinstance(asked, ast.Name):
+        # Samba ed3ed54 pretrain.py:167: `resume = sorted(folder.glob(…))[-1]`, `if resume:`
+        values = assignments(function).get(asked.id, ())
+        taken = [part for value in values for part in walk(value) if _lists(part)]
+        return bool(taken) and all(_takes_unasked(function, each) for each in taken)
     return _lists(asked) and _takes_unasked(function, asked)
 
 
-def _lists(node: ast.expr) -> bool:
+def _lists(node: ast.AST) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and last_name(node.func) in LISTINGS
 
 

@@ -205,6 +205,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or not files.same_path(model, found)
             or is_there(model, found, joint_entry)
             or model.starts_one(found.site.module, joint_entry)
+            or _several_ask(model, found)
             or is_for_one_gpu(joint_entry.call or found.site)
             or leaves_all_to_main(found.site)
             or (
@@ -290,6 +291,20 @@ def _by_all(found: FileCall) -> bool:
         and not (found.effect is Effect.DOWNLOAD and found.row.atomic)
         and found.by_several
         and not files.marks(found.site)
+    )
+
+
+def _several_ask(model: Model, found: FileCall) -> bool:
+    """Whether all callers of a helper ask for the rank but those that an option leaves with one process.
+
+    OpenLTM 0b30050 utils/tools.py:64: `if self.ddp: if self.local_rank == 0: self.save_checkpoint(…)`, and without the test
+    in the `else`; run.py makes the process group under `elif args.ddp`.
+    """
+    together = model.callers.get(found.function, ())
+    return (
+        bool(together)
+        and all(model.is_of_one_process(site.module.path, site.node.lineno) for site in together)
+        and bool(ranked_callers(model, found.function))
     )
 
 

@@ -1862,3 +1862,19 @@ def second_alone(model, folder):
     dist.barrier()
     if dist.get_rank() == 1:
         keep_on_the_second(model, folder)
+
+
+def copies_by_command(folder, epoch):
+    # polygon-transformer 69fc728 train.py:334: rank 0 alone has written what all copy
+    dist.barrier()
+    command = f"cp {folder}/checkpoint_last.pt {folder}/checkpoint_{epoch}.pt"
+    os.system(command)  # expect: DL301
+    dist.barrier()
+
+
+def copies_by_command_on_one(folder, epoch):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        os.system(f"cp {folder}/checkpoint_last.pt {folder}/checkpoint_{epoch}.pt")
+    os.system(f"cp {folder}/last.pt {folder}/checkpoint_{dist.get_rank()}.pt")
+    os.system(f"cp --help {folder}")

@@ -76,7 +76,9 @@ def train(width, rank, loader):
     leftover = DDP(Leftover(width), device_ids=[rank], find_unused_parameters=True)
     model = OfBlocks(width)
     model = model.to(rank)
-    model = nn.parallel.DistributedDataParallel(model, device_ids=[rank], find_unused_parameters=True)
+    model = nn.parallel.DistributedDataParallel(
+        model, device_ids=[rank], find_unused_parameters=True
+    )
     chance = DDP(ByChance(width).cuda(), find_unused_parameters=True)
     for batch in loader:
         (leftover(batch) + model(batch) + chance(batch)).sum().backward()

@@ -110,6 +110,9 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
     from distlint.knowledge.wrappers import Wrapper
 
+_DEPTH = 3
+"""So many methods call one another above the wrap: LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:514."""
+
 CODE = "DL201"
 NAME = "wrapped-model-attribute"
 SEVERITY = Severity.ERROR
@@ -295,20 +298,33 @@ def _lost(site: AttributeSite) -> Finding:
 
 
 def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[CallSite]]) -> bool:
-    """Whether the method is called only by the one that wraps, and above the wrap."""
-    wrap, cls = site.receiver.wraps[-1], site.function.cls
-    if cls is None:
+    """Whether the method is called only by the one that wraps, and above the wrap, or by others of which that is so."""
+    return _is_above(model, site.function, site.receiver.wraps[-1], by_name, _DEPTH)
+
+
+def _is_above(
+    model: Model,
+    function: Function,
+    wrap: Wrap,
+    by_name: dict[str, list[CallSite]],
+    depth: int,
+) -> bool:
+    cls = function.cls
+    if cls is None or not depth:
         return False
     family = model.program.mro(cls)[0]
     callers = [
         caller
-        for caller in by_name.get(site.function.name, ())
+        for caller in by_name.get(function.name, ())
         if caller.callee is not None and caller.callee.cls in family
     ]
     # A method that overrides another calls it, which says nothing of when either is called.
-    callers = [c for c in callers if c.function.name != site.function.name]
+    callers = [c for c in callers if c.function.name != function.name]
     return bool(callers) and all(
-        caller.node.lineno < _line_of_wrap(caller.function, wrap, by_name) for caller in callers
+        caller.node.lineno < line
+        if (line := _line_of_wrap(caller.function, wrap, by_name))
+        else _is_above(model, caller.function, wrap, by_name, depth - 1)
+        for caller in callers
     )
 
 

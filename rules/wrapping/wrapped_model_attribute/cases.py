@@ -2241,3 +2241,64 @@ def hands_over_settings_and_a_model():
     net = accelerator.prepare(Sized())
     words_of_either(accelerator, args)
     words_of_either(accelerator, net)
+
+
+class PreparesInSteps:
+    def __init__(self, mode):
+        self.mode = mode
+        self.start()
+        self.net = Sized()
+        self.collect()
+        self.prepare()
+
+    def start(self):
+        self.accelerator = Accelerator()
+
+    def collect(self):
+        # LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:489
+        if self.mode == "words":
+            self.count()
+
+    def count(self):
+        return self.net.words_at_once
+
+    def prepare(self):
+        prepare = self.accelerator.prepare
+        self.net = prepare(self.net)
+        print(self.net.words_at_once)  # expect: DL201
+
+
+def prepares_in_steps():
+    PreparesInSteps("words")
+
+
+def frozen_one_by_one(encoders, flags):
+    # Step1X-Edit 570eba6 library/kohya_trainer.py:857
+    accelerator = Accelerator()
+    for number, encoder in enumerate(encoders):
+        encoder.requires_grad_(False)
+        print(number, encoder)
+    encoders = [
+        (accelerator.prepare(encoder) if flag else encoder)
+        for encoder, flag in zip(encoders, flags)
+    ]
+    words_of_encoder(accelerator, encoders[0])
+
+
+def words_of_encoder(accelerator, encoder):
+    accelerator.wait_for_everyone()
+    return encoder.words_at_once
+
+
+def thawed_one_by_one(encoders):
+    accelerator = Accelerator()
+    for encoder in encoders:
+        encoder.requires_grad_(False)
+        encoder.head.requires_grad_(True)
+    encoders = [accelerator.prepare(encoder) for encoder in encoders]
+    words_of_thawed(accelerator, encoders[0])
+
+
+def words_of_thawed(accelerator, encoder):
+    accelerator.wait_for_everyone()
+    return encoder.words_at_once  # expect: DL201

@@ -11,7 +11,9 @@ from torch import nn
 def average(model, smoothed, fetch):
     for param, other in zip(model.parameters(), smoothed.parameters()):
         params = fetch([param, other])
-        with deepspeed.zero.GatheredParameters(params, enabled=len(params) > 0, modifier_rank=0):
+        with deepspeed.zero.GatheredParameters(
+            params, enabled=len(params) > 0, modifier_rank=0
+        ):
             data = param.data
             other.data.copy_(0.1 * data + 0.9 * other.data)  # expect: DL210
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _EMBEDDINGS: Final = frozenset({"get_input_embeddings", "get_output_embeddings"})
 _ASKS: Final = ("GatheredParameters", "zero3_enabled", "maybe_zero_3")
 """Words of code that knows of ZeRO-3."""
-_WHOLE_FROM: Final = (4, 34)
-_WHOLE_TO: Final = (4, 40)
+_PIECES_FROM: Final = (4, 32)
+_PIECES_TO: Final = (4, 34)
 _TRANSFORMERS: Final = "transformers"
 _TRAINS: Final = ("TrainingArguments", "deepspeed")
 """Words of code that a configuration of DeepSpeed is meant for."""
@@ -33,7 +33,7 @@ def written_pieces(model: Model, module: Module) -> Iterator[tuple[ast.AST, Conf
         return
     if any(word in text for word in _ASKS) or not any(word in text for word in _TRAINS):
         return
-    whole = _resizes_whole(model, module)
+    whole = not _resizes_into_pieces(model, module)
     writes = [
         node
         for function in module.all_functions
@@ -63,15 +63,16 @@ def _project_of(model: Model, path: str) -> str:
     return max((folder for folder in folders if path.startswith(folder)), key=len, default="")
 
 
-def _resizes_whole(model: Model, module: Module) -> bool:
-    """Whether the project pins a transformers whose `resize_token_embeddings` gives back a layer that is in no pieces.
+def _resizes_into_pieces(model: Model, module: Module) -> bool:
+    """Whether the project pins a transformers whose `resize_token_embeddings` makes the new layer under `zero.Init`.
 
-    It makes the layer outside of `zero.Init`, and returns it as it is (read in transformers 4.34.0, 4.38.2 and 4.39.0
-    modeling_utils.py, `_get_resized_embeddings`; 4.33.0 makes it under `zero.Init`). LongLoRA d4eb344 fine-tune.py:90.
+    Older and newer ones make a whole layer, which the engine cuts up only when it starts, with what has been written (read
+    in transformers 4.29.2, 4.34.0, 4.38.2, 4.40.2, 4.45.2 and 5.23.0 modeling_utils.py, `_get_resized_embeddings`; under
+    `zero.Init` in 4.32.1 and 4.33.0). LongLoRA d4eb344 fine-tune.py:90, WizardLM cd4b4cc WizardLM/src/train_freeform.py:91.
     """
     launch, path = model.launch, module.path
-    return launch.asks_for(_TRANSFORMERS, _WHOLE_FROM, path) and launch.older_than(
-        _TRANSFORMERS, _WHOLE_TO, path
+    return launch.asks_for(_TRANSFORMERS, _PIECES_FROM, path) and launch.older_than(
+        _TRANSFORMERS, _PIECES_TO, path
     )
 
 

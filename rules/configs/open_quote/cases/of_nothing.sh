@@ -1,4 +1,2 @@
 # OpenLLaMA2 f5c137f examples/scripts/train_ppo_llama_ray_slurm.sh:35: the quotes that are left are an even number
 srun --nodes=1 -w "$first" --container-image="$IMAGE" bash -c && ray start --head --block" &>> log &  # expect: DL814
-srun --nodes=1 -w "$second" bash -c \
-&& ray start --address "$head" --block" &>> log &
