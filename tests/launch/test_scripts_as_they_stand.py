@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from distlint.cli import main
 from distlint.launch.kinds import Kind, is_of_launch, kind_of, may_be_of_launch
 from distlint.launch.project import LaunchFiles, TextFile, read_files
-from distlint.launch.quotes import open_quote
+from distlint.launch.quotes import commands_of_nothing, open_quote
 
 OLD = "python3 -m torch.distributed.launch --use_env --nproc_per_node=8 train.py\n"
 
@@ -440,3 +440,15 @@ def test_a_bare_name_in_a_page_is_the_one_file_of_that_name_below(
     assert told() == []
     (tmp_path / "other" / "main_train.py").unlink()
     assert told() == ["code/main_train.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shells"),
+    [
+        ('srun bash -c \\\n&& ray start --block" &> "log &\n', ["bash -c"]),
+        ("srun /bin/bash -lc || true\nsrun sh -c | tee log\n", ["bash -lc", "sh -c"]),
+        ('srun bash -c \\\n  "ray start" && true\necho "bash -c && run"\n# bash -c && run\n', []),
+    ],
+)
+def test_shells_that_are_given_no_command(text: str, shells: list[str]) -> None:
+    assert [text[start:end] for start, end in commands_of_nothing(text)] == shells
