@@ -615,7 +615,7 @@ def _findings_of_rules(
     if request.progress:
         request.progress("analysing", 0, 0)
     # 50 ms that a run without such files saves.
-    from distlint.analysis import Source, build_models, deep_recursion
+    from distlint.analysis import Source, as_asked, build_models, deep_recursion
     from distlint.analysis.questions.reached import reached
     from distlint.knowledge.facts import Knowledge
 
@@ -638,7 +638,8 @@ def _findings_of_rules(
     findings: dict[Finding, None] = {}
     outcome = Outcome()
     style = style_of(request.settings)
-    models = build_models(sources, knowledge, tops=tops, kept=_kept(request))
+    kept = _kept(request)
+    models = build_models(sources, knowledge, tops=tops, kept=kept)
     with deep_recursion():
         while True:
             try:
@@ -651,6 +652,7 @@ def _findings_of_rules(
             model.read_launch = launch
             paths = (module.path for module in model.program.modules.values())
             outcome.groups.append(frozenset(paths))
+            model = as_asked(model, kept)
             found = _of_model(request, model, sources, style, launch)
             problems += found.failures
             findings.update(dict.fromkeys(found.findings))
@@ -698,10 +700,8 @@ class _Asked:
     asked: bool = False
 
     def __call__(self) -> LaunchFiles:
-        from distlint.launch.project import LaunchFiles
-
         self.asked = True
-        return LaunchFiles() if self.read is None else self.read()
+        return _no_launch() if self.read is None else self.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -712,6 +712,14 @@ class _Launch:
     digests: str = ""
 
 
+@functools.cache
+def _no_launch() -> LaunchFiles:
+    from distlint.launch.project import LaunchFiles
+
+    return LaunchFiles()
+
+
+@functools.cache
 def _only_pages() -> LaunchFiles:
     """What pages without a launch, and without a version, have to say: that they are there."""
     from distlint.launch.project import LaunchFiles
@@ -755,10 +763,21 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
+        told = (
+            texts,
+            frozenset(found.names),
+            *(any_rank, clips, several, wrapped, hyphen, pages, opening),
+        )
+        known = run.request.trees.launch if run.request.trees is not None else None
+        if known is not None and known[0] == told:
+            return known[1]
         files = read_files(texts, frozenset(found.names), any_rank, clips, several)
-        return replace(
+        files = replace(
             files, loads_wrapped=wrapped, hyphen=hyphen, pages=pages, opening_configs=opening
         )
+        if run.request.trees is not None:
+            run.request.trees.launch = told, files
+        return files
 
     def find(request: Request) -> _Found:
         found = _Found(texts={entry.file.shown: entry.text for entry in entries()})

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
+from distlint.analysis.asked import AskedModel
+from distlint.analysis.ledger import Ledger
 from distlint.analysis.model import Model
 from distlint.analysis.program.kept import Kept
 from distlint.analysis.program.linked import components
@@ -66,6 +68,19 @@ def build_models(
                 part.forget()
 
 
+def as_asked(model: Model, kept: Kept | None) -> Model:
+    """The model as rules ask it: of what they were told in the last check, they take over what is still so."""
+    if kept is None or not kept.runs:
+        return model
+    paths = [module.path for module in model.program.modules.values()]
+    known = (ledger for path in paths if (ledger := kept.ledgers.get(path)) is not None)
+    ledger = next((each for each in known if each.knowledge is model.knowledge), None)
+    if ledger is None:
+        ledger = Ledger(model.knowledge)
+    kept.ledgers.update(dict.fromkeys(paths, ledger))
+    return AskedModel(model, ledger)
+
+
 def _model_of(program: Program, knowledge: Knowledge | None) -> Model:
     with deep_recursion():
         return Model(program, knowledge or Knowledge.default())
@@ -82,4 +97,4 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-__all__ = ["Kept", "Model", "Source", "build_model", "build_models", "deep_recursion"]
+__all__ = ["Kept", "Model", "Source", "as_asked", "build_model", "build_models", "deep_recursion"]

@@ -301,12 +301,12 @@ class Model(LiveProgram):
         outside = self.program.mro(function.cls)[1]
         return any((base, function.name) in AFTER_FAILURE for base in outside)
 
-    @cached_property
+    @property
     def file_calls(self) -> list[FileCall]:
         """Every call of the reported modules that touches a file, in source order."""
         return self.answer(file_calls)
 
-    @cached_property
+    @property
     def first_blocks(self) -> list[tuple[Function, ast.With | ast.AsyncWith]]:
         """The `with` blocks of the reported modules that one rank runs before the others."""
         return self.answer(first_blocks)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from distlint.launch.project import LaunchFiles
 
 TEXT_KEPT: Final = 5_000_000
 """Characters whose trees stay: about 130,000 lines, 250 MiB. Of what is more, the rest is parsed each time."""
@@ -20,6 +23,8 @@ class Trees:
         self._size = 0
         self.analysed: object = None
         """What the analysis has left for its next check of these trees; `checking` knows what it is."""
+        self.launch: tuple[object, LaunchFiles] | None = None
+        """The scripts and configurations beside the code, with all that they were made of."""
 
     def __contains__(self, path: object) -> bool:
         return path in self._kept

@@ -103,6 +103,7 @@ class Session:
     def tidy(self) -> None:
         """Free what the last check has left behind: best when nobody waits."""
         if self._litter:
+            gc.unfreeze()
             let_go()
         self._litter = False
 
@@ -157,11 +158,14 @@ def absolute(place: Place) -> str:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """A check makes a million nodes that live to its end: to look for cycles among them costs a third of it."""
+    """A check makes a million nodes that live to its end, and most of them to the next: to look for cycles among them
+    costs a third of it. `tidy` does so.
+    """
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
         gc.enable()
 
 

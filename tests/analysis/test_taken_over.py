@@ -1,12 +1,16 @@
-"""Runs of an earlier check are taken over where they would come out the same, and nowhere else."""
+"""Runs of an earlier check, and what rules were told in it, are taken over where they would come out the same, and
+nowhere else."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
 
-from distlint.analysis import Kept, Model, Source, build_models
+from distlint.analysis import Kept, Model, Source, as_asked, build_models
 from distlint.analysis.interpreter.ir import Summary
+from distlint.analysis.program.definitions import Module
+from distlint.analysis.program.linked import importers
+from distlint.analysis.program.memory import remembered
 
 FILES: Mapping[str, str] = {
     "ranks": "import torch.distributed as dist\n\n\ndef first():\n    return dist.get_rank() == 0\n",
@@ -96,3 +100,59 @@ def test_a_new_file_may_change_what_a_name_means() -> None:
 def test_each_project_has_its_own() -> None:
     one, other = Project(), Project()
     assert runs(one.check(FILES), "train").isdisjoint(runs(other.check(FILES), "train"))
+
+
+# What rules ask
+
+SAME: Mapping[str, str] = {**FILES, "other": FILES["other"] + "\n\nprint(1)\n"}
+"""After a key in `other`, which nothing imports."""
+
+answered: list[str] = []
+
+
+@remembered
+def calls_in(model: Model, module: Module) -> list[str]:
+    answered.append(module.name)
+    return [call.site.name for call in model.calls(module=module)]
+
+
+@remembered
+def users(model: Model, module: Module) -> int:
+    answered.append(module.name)
+    return len(importers(model.program, module))
+
+
+def said(model: Model) -> dict[str, tuple[list[str], int]]:
+    """What two questions find of each file; `answered` tells of which they were answered anew."""
+    answered.clear()
+    modules = model.program.modules.items()
+    return {name: (calls_in(model, module), users(model, module)) for name, module in modules}
+
+
+def test_a_key_concerns_the_files_of_which_something_else_is_said() -> None:
+    project = Project()
+    first = said(as_asked(project.check(FILES), project.kept))
+    assert answered == [name for name in FILES for _ in range(2)]
+    assert first == said(project.check(FILES))
+    assert said(as_asked(project.check(FILES), project.kept)) == first
+    assert not answered
+    model = as_asked(project.check(SAME), project.kept)
+    assert said(model)["ranks"] == first["ranks"]
+    assert "other" in answered
+    assert "ranks" not in answered
+
+
+def test_whole_tables_say_what_those_of_the_model_say() -> None:
+    project = Project()
+    solved = project.check(FILES)
+    model = as_asked(solved, project.kept)
+    assert dict(model.joint_entries).keys() == solved.joint_entries.keys()
+    assert set(model.alone) == solved.alone
+    assert dict(model.callers) == solved.callers
+    assert [each.function for each in model.functions()] == [
+        each.function for each in solved.functions()
+    ]
+    assert list(model.modules) == list(solved.modules)
+    functions = list(solved.program.functions())
+    assert [f in model.alone for f in functions] == [f in solved.alone for f in functions]
+    assert [model.callers.get(f) for f in functions] == [solved.callers.get(f) for f in functions]

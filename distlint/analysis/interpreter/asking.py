@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from distlint.analysis.interpreter.frame import SummarySource
-from distlint.analysis.interpreter.ir import Summary
+from distlint.analysis.interpreter.ir import Asker, Summary
 from distlint.analysis.interpreter.ranks import RankClass
 from distlint.analysis.interpreter.signals import SignalWrites
 from distlint.analysis.interpreter.values import (
@@ -93,7 +93,7 @@ class Asking:
         self.knowledge = source.knowledge
         self.signals = source.signals
         self.asked: list[Asked] = []
-        self.program: Program = _AskedProgram(self)
+        self.program: Program = AskedProgram(self)
         self.classes: dict[str, Class] = _AskedTable(self, False, _class_named)
         self._source = source
         self._body = summary if summary.function.is_module_body else None
@@ -151,10 +151,10 @@ class Asking:
         found: str | None = self.ask_once(False, _annotation_type, module, annotation)
         return found
 
-    def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
+    def global_value(self, module: Module, name: str, asker: Asker) -> Value | None:
         """What a name means at the top level of a module."""
         value: Value | None
-        value, depends_on = self.ask(_global_value, module, name, asker.function, asker.rank)
+        value, depends_on = self.ask(_global_value, module, name, asker.rank)
         asker.depends_on |= depends_on
         return value
 
@@ -163,10 +163,10 @@ class Asking:
         found: Value | None = self.ask_once(False, _class_attribute, cls, attr)
         return found
 
-    def instance_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
+    def instance_attribute(self, cls: Class, attr: str, asker: Asker) -> Value | None:
         """What the methods of a class assign to `self.attr`."""
         value: Value | None
-        value, depends_on = self.ask(_instance_attribute, cls, attr, asker.function, asker.rank)
+        value, depends_on = self.ask(_instance_attribute, cls, attr, asker.rank)
         asker.depends_on |= depends_on
         return value
 
@@ -177,6 +177,14 @@ class Asking:
 
 
 # The questions. Each is asked again as it stands.
+
+
+@dataclass(slots=True)
+class _Asker:
+    """A run that asks for a value: the predicates of the rank on which that depends are noted with it."""
+
+    rank: RankClass
+    depends_on: set[str] = field(default_factory=set)
 
 
 def _summary(source: SummarySource, *about: Any) -> Summary:
@@ -212,17 +220,17 @@ def _flag(source: SummarySource, cls: Class, attr: str, value: Value | None) -> 
 
 
 def _global_value(
-    source: SummarySource, module: Module, name: str, function: Function, rank: RankClass
+    source: SummarySource, module: Module, name: str, rank: RankClass
 ) -> tuple[Value | None, frozenset[str]]:
-    asker = Summary(function, rank, None)
+    asker = _Asker(rank)
     value = source.global_value(module, name, asker)
     return value, frozenset(asker.depends_on)
 
 
 def _instance_attribute(
-    source: SummarySource, cls: Class, attr: str, function: Function, rank: RankClass
+    source: SummarySource, cls: Class, attr: str, rank: RankClass
 ) -> tuple[Value | None, frozenset[str]]:
-    asker = Summary(function, rank, None)
+    asker = _Asker(rank)
     value = source.instance_attribute(cls, attr, asker)
     return value, frozenset(asker.depends_on)
 
@@ -235,7 +243,7 @@ def _all_modules(program: Program) -> tuple[tuple[str, Module], ...]:
     return tuple(program.modules.items())
 
 
-class _AskedProgram(Program):
+class AskedProgram(Program):
     """The program as a run asks it."""
 
     def __init__(self, asking: Asking) -> None:
@@ -383,15 +391,25 @@ def _alike(one: Any, other: Any, seen: set[tuple[int, int]]) -> bool:
         if pair in seen:
             return True
         seen.add(pair)
-        return all(_alike(getattr(one, part), getattr(other, part), seen) for part in _PARTS[kind])
+        for part in _PARTS[kind]:
+            mine, theirs = getattr(one, part), getattr(other, part)
+            if mine is not theirs and not _alike(mine, theirs, seen):
+                return False
+        return True
     if kind is tuple or kind is list:
-        return len(one) == len(other) and all(
-            _alike(mine, theirs, seen) for mine, theirs in zip(one, other, strict=True)
-        )
+        if len(one) != len(other):
+            return False
+        for mine, theirs in zip(one, other, strict=True):
+            if mine is not theirs and not _alike(mine, theirs, seen):
+                return False
+        return True
     if kind is dict:
-        return list(one) == list(other) and all(
-            _alike(value, other[name], seen) for name, value in one.items()
-        )
+        if list(one) != list(other):
+            return False
+        for name, mine in one.items():
+            if mine is not (theirs := other[name]) and not _alike(mine, theirs, seen):
+                return False
+        return True
     if kind is Summary:
         return _is_cut(one) and _is_cut(other) and one.function is other.function
     return bool(one == other)

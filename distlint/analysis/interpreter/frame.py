@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from distlint.analysis.interpreter.ir import (
+    Asker,
     AttributeSite,
     CallSite,
     Cut,
@@ -97,7 +98,7 @@ class SummarySource(Protocol):
         """The class that an annotation names, or None."""
         ...
 
-    def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
+    def global_value(self, module: Module, name: str, asker: Asker) -> Value | None:
         """What a name means at the top level of a module."""
         ...
 
@@ -105,7 +106,7 @@ class SummarySource(Protocol):
         """The value of a class variable."""
         ...
 
-    def instance_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
+    def instance_attribute(self, cls: Class, attr: str, asker: Asker) -> Value | None:
         """What the methods of a class assign to `self.attr`."""
         ...
 

@@ -10,7 +10,7 @@ import ast
 import enum
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from distlint.analysis.interpreter.values import Value
 from distlint.knowledge.schema import CallRow, Effect
@@ -327,6 +327,13 @@ class UnknownCall:
 
 
 Step = Event | Branch | Loop | Jump | Try | MayRaise | CallStep | InlineBody | Yield | UnknownCall
+
+
+class Asker(Protocol):
+    """Who asks for a value that is held outside functions: on which class of ranks, with what that depends on."""
+
+    rank: RankClass
+    depends_on: set[str]
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Protocol
 
-from distlint.analysis.interpreter.ir import Summary
+from distlint.analysis.interpreter.ir import Asker, Summary
 from distlint.analysis.interpreter.ranks import RankClass
 from distlint.analysis.interpreter.signals import SignalWrites, set_by_signal
 from distlint.analysis.interpreter.underway import AttributeKey, UnderWay
@@ -61,7 +61,7 @@ class Outside:
         """Nothing is under way any more."""
         self._computing.clear()
 
-    def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
+    def global_value(self, module: Module, name: str, asker: Asker) -> Value | None:
         """What a name means at the top level of a module, on the asking run's class of ranks."""
         defined = self._defined.get((module, name))
         if defined is not None:
@@ -98,7 +98,7 @@ class Outside:
             else value.replace(key=("global", module.name, name))
         )
 
-    def _variable(self, body: Function, name: str, asker: Summary) -> Value | None:
+    def _variable(self, body: Function, name: str, asker: Asker) -> Value | None:
         """What the body of a module leaves in a variable; what it has come to while it is under way."""
         under_way = self._runs.under_way
         depth = under_way.depth_of((body, asker.rank, None))
@@ -137,7 +137,7 @@ class Outside:
                 return Value(("attr", owner.full_name, attr))
         return None
 
-    def instance_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
+    def instance_attribute(self, cls: Class, attr: str, asker: Asker) -> Value | None:
         """What the methods of a class assign to `self.attr`: the join over all of them."""
         key = (cls, attr, asker.rank)
         known = self._instance.get(key)

@@ -20,7 +20,7 @@ from distlint.analysis.interpreter.arguments import (
 from distlint.analysis.interpreter.asking import Asking, Given, Recorded
 from distlint.analysis.interpreter.frame import SummarySource
 from distlint.analysis.interpreter.interpreter import follow
-from distlint.analysis.interpreter.ir import Summary
+from distlint.analysis.interpreter.ir import Asker, Summary
 from distlint.analysis.interpreter.outside import Outside
 from distlint.analysis.interpreter.ranks import MAIN, RANK_CLASSES, RANK_KINDS, RankClass
 from distlint.analysis.interpreter.signals import signal_writes
@@ -259,7 +259,7 @@ class Summaries:
 
     # -- values that live outside functions ------------------------------------------------------------
 
-    def global_value(self, module: Module, name: str, asker: Summary) -> Value | None:
+    def global_value(self, module: Module, name: str, asker: Asker) -> Value | None:
         """What a name means at the top level of a module, on the asking run's class of ranks."""
         return self._outside.global_value(module, name, asker)
 
@@ -267,7 +267,7 @@ class Summaries:
         """The value of a class variable."""
         return self._outside.class_attribute(cls, attr)
 
-    def instance_attribute(self, cls: Class, attr: str, asker: Summary) -> Value | None:
+    def instance_attribute(self, cls: Class, attr: str, asker: Asker) -> Value | None:
         """What the methods of a class assign to `self.attr`: the join over all of them."""
         return self._outside.instance_attribute(cls, attr, asker)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from distlint.analysis.program.chosen import registries_of, tables_of, takers
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.knowledge import facts
@@ -112,14 +112,18 @@ def _makers(program: Program, cls: Class) -> Iterator[tuple[Function, ast.expr, 
 @remembered
 def _by_name(program: Program) -> tuple[tuple[Function, ast.expr, str, ast.expr | None], ...]:
     """The places that take what has the name that they are told, how, and out of which module: None for the own one."""
-    return tuple(
-        (function, node, *taken)
-        for module in program.modules.values()
-        if any(word in module.source.text for word in ("eval(", "getattr(", "globals()", "vars("))
-        for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call | ast.Subscript) and (taken := _taken(node)) is not None
-    )
+    return tuple(place for module in program.modules.values() for place in _by_name_in(module))
+
+
+@all_remembered
+def _by_name_in(module: Module) -> Iterator[tuple[Function, ast.expr, str, ast.expr | None]]:
+    if any(word in module.source.text for word in ("eval(", "getattr(", "globals()", "vars(")):
+        for function in module.all_functions:
+            for node in own_nodes(function):
+                if isinstance(node, ast.Call | ast.Subscript):
+                    taken = _taken(node)
+                    if taken is not None:
+                        yield function, node, *taken
 
 
 def _taken(node: ast.expr) -> tuple[str, ast.expr | None] | None:

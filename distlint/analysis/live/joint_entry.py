@@ -34,7 +34,7 @@ from distlint.analysis.live.summaries import FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.handed import is_told_rank
 from distlint.analysis.program.linked import importers
-from distlint.analysis.program.memory import Memory, remembered, remembered_of_nodes
+from distlint.analysis.program.memory import Memory, all_remembered, remembered, remembered_of_nodes
 from distlint.analysis.program.places import related
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
@@ -438,24 +438,28 @@ def _callers(groups: Mapping[Group, Together]) -> dict[Group, list[Group]]:
     """What always calls each function, on every rank."""
     callers: dict[Group, list[Group]] = {}
     for group, summaries in groups.items():
-        if all(rank is MAIN for rank, _ in summaries):
-            continue
-        calls = {
-            id(site.node)
-            for site in together(summaries)
-            if site.callee
-            and (not _open(site) or _sets_up_for_several(site))
-            and not _is_as_one_rank(site, site.callee)
-            and not _is_the_only_process(site)
-        }
-        if not calls:
-            continue
+        for callee in _always_called(summaries):
+            callers.setdefault(callee, []).append(group)
+    return callers
+
+
+@all_remembered
+def _always_called(summaries: Together) -> Iterator[Group]:
+    if all(rank is MAIN for rank, _ in summaries):
+        return
+    calls = {
+        id(site.node)
+        for site in together(summaries)
+        if site.callee
+        and (not _open(site) or _sets_up_for_several(site))
+        and not _is_as_one_rank(site, site.callee)
+        and not _is_the_only_process(site)
+    }
+    if calls:
         for _, summary in summaries:
             for site, child in called(summary):
                 if id(site.node) in calls:
-                    callee = (child.function, family_of(child.context))
-                    callers.setdefault(callee, []).append(group)
-    return callers
+                    yield child.function, family_of(child.context)
 
 
 def _performed_inside(
@@ -1012,6 +1016,7 @@ def _asks_for_engine(test: ast.expr) -> bool:
     return _ENGINES.search(str(named).lower()) is not None
 
 
+@all_remembered
 def _reasons(
     program: Program, function: Function, summaries: Together
 ) -> Iterator[tuple[Function, JointEntry]]:
@@ -1066,6 +1071,7 @@ def _of_start(function: Function, start: CallSite) -> JointEntry:
     return JointEntry(text, start.module, start.node, True, starts=True, begun=start)
 
 
+@remembered
 def _start(summaries: Together, makes: Callable[[CallSite], object]) -> CallSite | None:
     """The call that makes the process group, under whatever test that rank 0 and others pass."""
     of_main: list[CallSite] = []

@@ -23,7 +23,7 @@ from distlint.analysis.live.written_sizes import (
 )
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.linked import imported, imported_below
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     asks_if_missing,
@@ -115,18 +115,8 @@ _GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|d
 
 def alone(program: Program) -> frozenset[Function]:
     """The functions, and bodies of scripts, that only programs of one process run."""
-    launching = {
-        f
-        for m in program.modules.values()
-        if _STARTS_LAUNCHER.search(m.source.text)
-        for f in m.all_functions
-        if _launches_ranks(f)
-    }
-    modules = [
-        m
-        for m in program.modules.values()
-        if any(words.search(m.source.text) for words in _MAY_BE_ALONE)
-    ]
+    launching = {f for m in program.modules.values() for f in _launching(m)}
+    modules = [m for m in program.modules.values() if _may_be_alone(m)]
     # What one file writes down may be what another makes its process group of.
     written = {m for m in modules if _SAYS_ONE.search(m.source.text)}
     modules += [
@@ -149,6 +139,18 @@ def alone(program: Program) -> frozenset[Function]:
                 found.add(function)
                 work.append(function)
     return frozenset(found)
+
+
+@all_remembered
+def _launching(module: Module) -> Iterator[Function]:
+    if _STARTS_LAUNCHER.search(module.source.text):
+        yield from filter(_launches_ranks, module.all_functions)
+
+
+@remembered
+def _may_be_alone(module: Module) -> bool:
+    """Whether a file may say that one process runs it."""
+    return any(words.search(module.source.text) for words in _MAY_BE_ALONE)
 
 
 def _launches_ranks(function: Function) -> bool:
@@ -287,6 +289,7 @@ def _drives(function: Function) -> bool:
     )
 
 
+@all_remembered
 def _roots(program: Program, module: Module) -> Iterator[Function]:
     body = module.source.tree
     if _is_launched_alone(ast.get_docstring(body) or "") and not _SHARES.search(module.source.text):
@@ -366,6 +369,7 @@ def _is_launched_alone(docstring: str) -> bool:
     )
 
 
+@remembered
 def _insists_on_one(function: Function) -> bool:
     """Whether a function ends at its start where there are several processes.
 

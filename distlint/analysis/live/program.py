@@ -30,7 +30,7 @@ from distlint.analysis.live.processes import alone
 from distlint.analysis.live.summaries import CallGroup, FunctionSummaries, Problem
 from distlint.analysis.program.definitions import Definition, Function, Module, dotted_name
 from distlint.analysis.program.linked import imported
-from distlint.analysis.program.memory import Memory
+from distlint.analysis.program.memory import Memory, all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.findings import Place
 from distlint.knowledge import facts
@@ -159,47 +159,22 @@ class LiveProgram:
     def functions(self) -> Iterator[FunctionSummaries]:
         """The live runs of every function of the reported modules, in source order."""
         for module in self.modules:
-            for function in module.all_functions:
-                summaries = self._summaries.get(function)
-                if summaries is not None:
-                    yield summaries
+            yield from self.functions_of(module)
+
+    def functions_of(self, module: Module) -> Iterator[FunctionSummaries]:
+        """The live runs of every function of a module, in source order."""
+        for function in module.all_functions:
+            summaries = self._summaries.get(function)
+            if summaries is not None:
+                yield summaries
 
     def summaries_of(self, function: Function) -> FunctionSummaries | None:
         """The live runs of a function."""
         return self._summaries.get(function)
 
     @cached_property
-    def _calls(self) -> dict[Module, list[CallGroup]]:
-        found: dict[Module, list[CallGroup]] = {}
-        for summaries in self.functions():
-            by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
-            for rank, summary in summaries.summaries():
-                for site in summary.calls:
-                    by_node.setdefault(id(site.node), []).append((rank, site))
-            entered = summaries.classes
-            calls = found.setdefault(summaries.function.module, [])
-            for sites in by_node.values():
-                sites.sort(key=lambda pair: pair[0].rank)
-                calls.append(CallGroup(sites[0][1], tuple(sites), entered))
-        for calls in found.values():
-            calls.sort(key=_position)
-        return found
-
-    @cached_property
     def _calls_by_node(self) -> dict[int, CallGroup]:
-        return {id(c.site.node): c for calls in self._calls.values() for c in calls}
-
-    @cached_property
-    def _calls_by_name(self) -> dict[Module, dict[str, list[CallGroup]]]:
-        found: dict[Module, dict[str, list[CallGroup]]] = {}
-        for module, calls in self._calls.items():
-            by_name = found[module] = {}
-            for call in calls:
-                by_name.setdefault(call.site.name, []).append(call)
-                method = f".{call.site.method}"
-                if method != call.site.name:
-                    by_name.setdefault(method, []).append(call)
-        return found
+        return {id(c.site.node): c for m in self.modules for c in _calls_of(self, m)}
 
     def call_at(self, node: ast.AST) -> CallGroup | None:
         """The call that a syntax node of a reported module makes; None where no rank makes it."""
@@ -212,9 +187,9 @@ class LiveProgram:
         """
         for m in [module] if module is not None else list(self.modules):
             if not names:
-                yield from self._calls.get(m, ())
+                yield from _calls_of(self, m)
                 continue
-            by_name = self._calls_by_name.get(m, {})
+            by_name = _calls_by_name(self, m)
             found = {id(call): call for name in names for call in by_name.get(name, ())}
             yield from sorted(found.values(), key=_position)
 
@@ -231,19 +206,8 @@ class LiveProgram:
 
         trl 0.11.4 trl/trainer/ppo_trainer.py: one method is handed the model of `prepare()` and an engine.
         """
-        for summaries in self.functions():
-            by_node: dict[Hashable, tuple[AttributeSite, set[RankClass]]] = {}
-            for rank, summary in summaries.summaries():
-                for site in summary.attributes:
-                    if isinstance(site.node.ctx, ast.Store):
-                        continue
-                    layers = tuple((w.kind, id(w.node)) for w in site.receiver.wraps)
-                    key = (id(site.node), layers if each_wrap else ())
-                    by_node.setdefault(key, (site, set()))[1].add(rank)
-            for site, ranks in sorted(
-                by_node.values(), key=lambda p: (p[0].node.lineno, p[0].node.col_offset)
-            ):
-                yield site, frozenset(ranks)
+        for module in self.modules:
+            yield from _attributes_of(self, module, each_wrap)
 
     @cached_property
     def alone(self) -> frozenset[Function]:
@@ -353,3 +317,50 @@ class LiveProgram:
                 if any(site.rows and waits(site.rows) for site in summary.calls):
                     return True
         return any(facts.is_training_class(self.program.mro(cls)[1]) for cls in module.all_classes)
+
+
+@remembered
+def _calls_of(live: LiveProgram, module: Module) -> list[CallGroup]:
+    """The calls in a reported module, in source order."""
+    found: list[CallGroup] = []
+    for summaries in live.functions_of(module) if module.source.reported else ():
+        by_node: dict[int, list[tuple[RankClass, CallSite]]] = {}
+        for rank, summary in summaries.summaries():
+            for site in summary.calls:
+                by_node.setdefault(id(site.node), []).append((rank, site))
+        entered = summaries.classes
+        for sites in by_node.values():
+            sites.sort(key=lambda pair: pair[0].rank)
+            found.append(CallGroup(sites[0][1], tuple(sites), entered))
+    found.sort(key=_position)
+    return found
+
+
+@remembered
+def _calls_by_name(live: LiveProgram, module: Module) -> dict[str, list[CallGroup]]:
+    found: dict[str, list[CallGroup]] = {}
+    for call in _calls_of(live, module):
+        found.setdefault(call.site.name, []).append(call)
+        method = f".{call.site.method}"
+        if method != call.site.name:
+            found.setdefault(method, []).append(call)
+    return found
+
+
+@all_remembered
+def _attributes_of(
+    live: LiveProgram, module: Module, each_wrap: bool
+) -> Iterator[tuple[AttributeSite, frozenset[RankClass]]]:
+    for summaries in live.functions_of(module):
+        by_node: dict[Hashable, tuple[AttributeSite, set[RankClass]]] = {}
+        for rank, summary in summaries.summaries():
+            for site in summary.attributes:
+                if isinstance(site.node.ctx, ast.Store):
+                    continue
+                layers = tuple((w.kind, id(w.node)) for w in site.receiver.wraps)
+                key = (id(site.node), layers if each_wrap else ())
+                by_node.setdefault(key, (site, set()))[1].add(rank)
+        for site, ranks in sorted(
+            by_node.values(), key=lambda p: (p[0].node.lineno, p[0].node.col_offset)
+        ):
+            yield site, frozenset(ranks)

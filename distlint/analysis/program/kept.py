@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Any
 
 from distlint.analysis.program.definitions import Module
 from distlint.analysis.program.scanning import scan
@@ -20,6 +21,8 @@ class Kept:
         self.runs = runs
         """Whether the runs of a check are kept, too: to note what they ask costs up to three tenths of a check."""
         self._modules: dict[str, Module] = {}
+        self.ledgers: dict[str, Any] = {}
+        """What the rules have asked, by the files of a group; who asks knows what it is."""
 
     def module_of(self, source: Source) -> Module:
         """The module that a file makes."""
@@ -31,6 +34,7 @@ class Kept:
     def keep_only(self, paths: Container[str]) -> None:
         """Let go of the files whose trees are gone."""
         self._modules = {path: m for path, m in self._modules.items() if path in paths}
+        self.ledgers = {path: each for path, each in self.ledgers.items() if path in paths}
 
 
 def _alike(known: Source, source: Source) -> bool:

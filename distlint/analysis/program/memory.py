@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
@@ -56,13 +56,32 @@ def remembered(
     return lookup
 
 
+def all_remembered(
+    function: Callable[Concatenate[Whose, Others], Iterator[Result]],
+) -> Callable[Concatenate[Whose, Others], tuple[Result, ...]]:
+    """All that a generator yields, as `remembered` computes it."""
+
+    @wraps(function)
+    def gathered(
+        owner: Whose, /, *args: Others.args, **kwargs: Others.kwargs
+    ) -> tuple[Result, ...]:
+        return tuple(function(owner, *args, **kwargs))
+
+    return remembered(gathered)
+
+
 def recall(owner: Owner, function: Callable[..., Any], key: tuple[Any, ...]) -> Any:
     """What a remembered function finds of its first argument, by the key under which that is kept."""
     table = owner.memory.setdefault(function, {})
     if key not in table:
-        args, kwargs = key if isinstance(key, _Named) else (key, ())
-        table[key] = function(owner, *args, **dict(kwargs))
+        table[key] = called(function, owner, key)
     return table[key]
+
+
+def called(function: Callable[..., Any], owner: Owner, key: tuple[Any, ...]) -> Any:
+    """What a remembered function finds now of its first argument, by the key under which that is kept."""
+    args, kwargs = key if isinstance(key, _Named) else (key, ())
+    return function(owner, *args, **dict(kwargs))
 
 
 def remembered_of_nodes(function: Callable[[Node], Result]) -> Callable[[Node], Result]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.environment import blocks_of, evaluated_here
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import walk
 
@@ -47,6 +48,7 @@ class _Event:
     counted: ast.AST | None
 
 
+@all_remembered
 def accumulations(function: Function) -> Iterator[Accumulation]:
     """Each backward that a function makes more often than a step of the optimizer."""
     events = list(_events(function, function.body, (), (), None))
@@ -61,6 +63,7 @@ def accumulations(function: Function) -> Iterator[Accumulation]:
                 yield Accumulation(event.call, every)
 
 
+@all_remembered
 def clipped_early(function: Function) -> Iterator[tuple[ast.Call, Accumulation]]:
     """The first clipping of the gradients behind each backward of an accumulation, rather than in front of the step.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.handed import argument_of
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.built import parts
 from distlint.knowledge import facts
@@ -59,6 +59,7 @@ def kept_answers(live: LiveProgram) -> tuple[Kept, ...]:
     )
 
 
+@all_remembered
 def _kept_in(live: LiveProgram, function: Function) -> Iterator[Kept]:
     in_constructor = function.name == "__init__" and function.cls is not None
     for node in own_nodes(function):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.nodes import walk
 
@@ -26,33 +26,39 @@ def possible(
 
     What stands under a condition of the rank or of debugging is left out, and so is what is called under one.
     """
-    ends = {name.rpartition(".")[2] for name in names}
-    words = [{name.partition(".")[0], name.rpartition(".")[2]} - {"builtins"} for name in names]
+    wanted = frozenset(names)
     for module in live.modules:
-        text = module.source.text
-        if not any(all(w in text for w in each) for each in words) or not live.is_distributed(
-            module
-        ):
+        yield from _in_file(live, module, wanted)
+
+
+@all_remembered
+def _in_file(
+    live: LiveProgram, module: Module, names: frozenset[str]
+) -> Iterator[tuple[Function, ast.Call, str, Around]]:
+    text = module.source.text
+    words = ({name.partition(".")[0], name.rpartition(".")[2]} - {"builtins"} for name in names)
+    if not any(all(w in text for w in each) for each in words) or not live.is_distributed(module):
+        return
+    ends = {name.rpartition(".")[2] for name in names}
+    for function in module.all_functions:
+        if function in live.alone:
             continue
-        for function in module.all_functions:
-            if function in live.alone:
-                continue
-            called = {
-                id(n): name
-                for n in own_nodes(function)
-                if isinstance(n, ast.Call)
-                and last_name(n.func) in ends
-                and (name := _name(live, function, n)) in names
-            }
-            if not called:
-                continue
-            for statement, around in own_statements(function.body):
-                for node in evaluated_here(statement):
-                    chain = (*around, statement)
-                    if not (isinstance(node, ast.Call) and id(node) in called):
-                        continue
-                    if not _is_kept_apart(live, function, node, chain):
-                        yield function, node, called[id(node)], chain
+        called = {
+            id(n): name
+            for n in own_nodes(function)
+            if isinstance(n, ast.Call)
+            and last_name(n.func) in ends
+            and (name := _name(live, function, n)) in names
+        }
+        if not called:
+            continue
+        for statement, around in own_statements(function.body):
+            for node in evaluated_here(statement):
+                chain = (*around, statement)
+                if not (isinstance(node, ast.Call) and id(node) in called):
+                    continue
+                if not _is_kept_apart(live, function, node, chain):
+                    yield function, node, called[id(node)], chain
 
 
 def _name(live: LiveProgram, function: Function, node: ast.Call) -> str:

@@ -11,7 +11,7 @@ from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.live.joint_entry import BARRIERS, groups_of
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.knowledge import facts
 
@@ -56,7 +56,8 @@ def first_sections(live: LiveProgram) -> list[Section]:
     found = [_body(function, block) for function, block in live.answer(first_blocks)]
     managers: dict[Function, bool] = {}
     for call in live.calls():
-        block, opened = _block_of(call.site), _opened(live, call.site)
+        block = _block_of(call.site)
+        opened = _opened(live, call.site) if block is not None else None
         if block is not None and opened is not None:
             enters, leaves = opened
             if enters not in managers:
@@ -180,6 +181,7 @@ def _lets_one_first(live: LiveProgram, enters: Function, leaves: Function) -> bo
     )
 
 
+@all_remembered
 def _turnstiles(live: LiveProgram, function: Function) -> Iterator[Section]:
     """`if rank != 0: barrier()` … `if rank == 0: barrier()`: what lies between the two.
 

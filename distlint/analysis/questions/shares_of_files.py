@@ -249,37 +249,36 @@ def _held(act: Act) -> Iterator[tuple[Function, str, bool]]:
                 yield site.function, ast.unparse(node), taken
 
 
-def _acts(_: LiveProgram) -> _Acts:
+def _acts(live: LiveProgram) -> _Acts:
     """What runs do to folders, kept for both questions."""
-    return _Acts()
+    return _Acts(live)
+
+
+@remembered
+def _own_of(_: LiveProgram, summary: Summary) -> dict[CallSite, tuple[Act, ...]]:
+    """What the calls of a run do themselves, as far as they do anything."""
+    return {site: acts for site in summary.calls if (acts := tuple(_own(site)))}
 
 
 class _Acts:
     """What runs do to folders in order, with the calls that they make followed."""
 
-    def __init__(self) -> None:
+    def __init__(self, live: LiveProgram) -> None:
+        self._live = live
         self._known: dict[tuple[Summary, int], list[Act]] = {}
         self._under_way: set[Summary] = set()
         self._cuts = 0
-        self._own: dict[CallSite, tuple[Act, ...]] = {}
         self._leading = ComingTo(self._has_acts)
         self.removing = ComingTo(self._removes_again)
         """The runs that come to a removal which takes it that another rank was there before."""
 
     def _has_acts(self, summary: Summary) -> bool:
-        return any(
-            self._own_of(site) or (site.callee is not None and _plain(site.callee))
-            for site in summary.calls
+        return bool(_own_of(self._live, summary)) or any(
+            site.callee is not None and _plain(site.callee) for site in summary.calls
         )
 
     def _removes_again(self, summary: Summary) -> bool:
-        return any(act.again for site in summary.calls for act in self._own_of(site))
-
-    def _own_of(self, site: CallSite) -> tuple[Act, ...]:
-        found = self._own.get(site)
-        if found is None:
-            found = self._own[site] = tuple(_own(site))
-        return found
+        return any(act.again for acts in _own_of(self._live, summary).values() for act in acts)
 
     def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Act]:
         """The acts of a run, in terms of its function."""
@@ -301,6 +300,7 @@ class _Acts:
 
     def _in_order(self, summary: Summary, depth: int) -> list[Act]:
         acts: list[Act] = []
+        own = _own_of(self._live, summary)
         children: dict[int, Summary] = {}
         if depth:
             for site, child in called(summary):
@@ -313,7 +313,7 @@ class _Acts:
                 acts += _seen_from(site, inner.function, self.of(inner, depth - 1))
             elif site.callee is not None:
                 acts += _seen_from(site, site.callee, _plain(site.callee))
-            acts += self._own_of(site)
+            acts += own.get(site, ())
         return acts
 
 

@@ -43,6 +43,8 @@ import re
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.definitions import Module
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Place, Severity
 from distlint.knowledge.configuration.launchers import PORT_VARIABLES, PORTS
@@ -94,16 +96,21 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if not any(word in module.source.text for word in _WORDS):
             continue
-        for function in module.all_functions:
-            for node in own_nodes(function):
-                for value in _ports(node):
-                    if isinstance(value.value, str) and (url := _URL.search(value.value)):
-                        port = url[1]
-                    else:
-                        port = str(value.value)
-                    if not _is_port(port):
-                        wraps = model.launch.older_than("torch", _REFUSED_SINCE, module.path)
-                        yield _finding(port, place_of(module, value), wraps=wraps)
+        for value in _ports_in(module):
+            if isinstance(value.value, str) and (url := _URL.search(value.value)):
+                port = url[1]
+            else:
+                port = str(value.value)
+            if not _is_port(port):
+                wraps = model.launch.older_than("torch", _REFUSED_SINCE, module.path)
+                yield _finding(port, place_of(module, value), wraps=wraps)
+
+
+@all_remembered
+def _ports_in(module: Module) -> Iterator[ast.Constant]:
+    for function in module.all_functions:
+        for node in own_nodes(function):
+            yield from _ports(node)
 
 
 def _ports(node: ast.AST) -> Iterator[ast.Constant]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.entered import is_named_nowhere
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
@@ -69,6 +70,7 @@ class Mixed:
     """Whether the rank is the one of the machine and the number of parts that of all ranks."""
 
 
+@all_remembered
 def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
     """Each part that a rank takes by a number which does not go with the number of parts."""
     if on_one_machine(model, module):

@@ -59,6 +59,7 @@ from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks_of, evaluated_here
 from distlint.analysis.program.linked import importers, read_with
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.kept_answers import (
     Kept,
@@ -140,6 +141,7 @@ def _kept(kept: Kept, maker: Module, made: ast.Call) -> Finding:
     )
 
 
+@all_remembered
 def _at_import(model: Model, module: Module) -> Iterator[Finding]:
     """Values of the module's and its classes' variables, and defaults of its functions."""
     body = list(_executed(module.source.tree.body))

@@ -69,6 +69,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.keywords import keyword_values
 from distlint.analysis.questions.never import contradicts, never_run
@@ -110,20 +111,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield from _behind_prepare(model, module)
         yield from _behind_pipeline(model, module)
         yield from _behind_trainer(model, module)
-        made = [
-            (function, call, row)
-            for function in module.all_functions
-            for call in own_nodes(function)
-            if isinstance(call, ast.Call)
-            and (row := _shuffle_of(model, module, call, function)) is not None
-            and not _for_evaluation(function, call)
-            and not _by_framework(model, function)
-            and not _kept_elsewhere(model, function, call)
-            and not _told_by_callee(model, function, call)
-            and not _gives_way(function, call)
-            and not shuffled_anew(model, function, call)
-            and all(node is not call for _, node in never_run(model.program, function))
-        ]
+        made = _made(model, module)
         if not made or tells_epochs(model.program, module):
             continue
         around = frozenset(linked(model.program, module))
@@ -133,6 +121,28 @@ def check(model: Model) -> Iterator[Finding]:
                 yield from _untold(model, loops, module, function, call, done)
 
 
+@all_remembered
+def _made(
+    model: Model, module: Module
+) -> Iterator[tuple[Function, ast.Call, tuple[str, int | None]]]:
+    """The samplers of a file that shuffle, and that nothing but the loop would tell the epoch."""
+    for function in module.all_functions:
+        for call in own_nodes(function):
+            if (
+                isinstance(call, ast.Call)
+                and (row := _shuffle_of(model, module, call, function)) is not None
+                and not _for_evaluation(function, call)
+                and not _by_framework(model, function)
+                and not _kept_elsewhere(model, function, call)
+                and not _told_by_callee(model, function, call)
+                and not _gives_way(function, call)
+                and not shuffled_anew(model, function, call)
+                and all(node is not call for _, node in never_run(model.program, function))
+            ):
+                yield function, call, row
+
+
+@all_remembered
 def _behind_prepare(model: Model, module: Module) -> Iterator[Finding]:
     def is_sampler(call: ast.Call) -> bool:
         meaning = model.resolve(module, call.func)
@@ -153,6 +163,7 @@ def _behind_prepare(model: Model, module: Module) -> Iterator[Finding]:
         )
 
 
+@all_remembered
 def _behind_pipeline(model: Model, module: Module) -> Iterator[Finding]:
     def is_sampler(function: Function, call: ast.Call) -> bool:
         row = _shuffle_of(model, module, call)
@@ -173,6 +184,7 @@ def _behind_pipeline(model: Model, module: Module) -> Iterator[Finding]:
         )
 
 
+@all_remembered
 def _behind_trainer(model: Model, module: Module) -> Iterator[Finding]:
     def is_sampler(method: Function, call: ast.Call) -> bool:
         row = _shuffle_of(model, module, call, method)

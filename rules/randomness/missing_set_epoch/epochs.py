@@ -11,7 +11,7 @@ from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.handed import argument_of, callers_by_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, target_names
 from distlint.analysis.questions.evaluating import evaluates
 from distlint.analysis.questions.loaders import may_be_loader
@@ -90,7 +90,7 @@ class Loops:
         self._handed_over: set[Function] = set()
         self._leading: dict[Function, list[tuple[ast.Call, set[Function]]]] = {}
         for function in self._functions:
-            for callee in self._called(function, own_nodes(function), surely=True):
+            for callee in self._called(function, _calls_in(function), surely=True):
                 self._callers.setdefault(callee, set()).add(function)
             for callee in self._handed_in(function):
                 self._callers.setdefault(callee, set()).add(function)
@@ -498,38 +498,22 @@ class Loops:
 
     def _handed_in(self, function: Function) -> Iterator[Function]:
         """The functions that a function hands to whoever calls them: `mp.spawn(worker, args=…)`, `launch(main)`."""
-        for node in own_nodes(function):
-            if isinstance(node, ast.Call):
-                for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-                    if (
-                        isinstance(argument, ast.Name | ast.Attribute)
-                        and last_name(argument) in self._by_name
-                        and isinstance(
-                            found := self.model.resolve(function.module, argument), Function
-                        )
-                    ):
-                        yield found
+        for node in _calls_in(function):
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if (
+                    isinstance(argument, ast.Name | ast.Attribute)
+                    and last_name(argument) in self._by_name
+                    and isinstance(found := self.model.resolve(function.module, argument), Function)
+                ):
+                    yield found
 
     def _meant(self, function: Function, func: ast.expr, *, surely: bool) -> Iterator[Function]:
-        program = self.model.program
-        match self.model.resolve(function.module, func):
-            case Function() as found:
-                yield found
-                return
-            case Class() as cls:
-                made = (program.find_method(cls, name) for name in ("__init__", *_ITERATES))
-                yield from (method for method in made if method is not None)
-                return
-        name = func.attr if isinstance(func, ast.Attribute) else dotted_name(func)
-        owner = self._class_of(function, func.value) if isinstance(func, ast.Attribute) else None
-        method = program.find_method(owner, name) if owner is not None else None
-        if method is not None and owner is not None:
-            yield method
-            # yolov10 453c6e3 ultralytics/engine/trainer.py:279: `self.get_dataloader(…)`, which each task overrides
-            yield from (
-                cls.methods[name] for cls in program.subclasses(owner) if name in cls.methods
-            )
+        known = _meanings(self.model, function)
+        found = known[func] if func in known else _meaning(self.model, function, func)
+        if found is not None:
+            yield from found
             return
+        name = func.attr if isinstance(func, ast.Attribute) else dotted_name(func)
         named = self._by_name.get(name, [])
         if isinstance(func, ast.Attribute):
             named = [found for found in named if found.cls is not None]
@@ -547,23 +531,55 @@ class Loops:
             all(first in family for family in families) for first in owners
         )
 
-    def _class_of(self, function: Function, receiver: ast.expr) -> Class | None:
-        """The class of what a method is called on: `self`, or a variable that is made of one class."""
-        match receiver:
-            case ast.Name(id="self"):
-                return function.cls
-            case ast.Call():
-                made = [receiver]
-            case _:
-                made = [
-                    v
-                    for v in assignments(function).get(dotted_name(receiver), ())
-                    if isinstance(v, ast.Call)
-                ]
-        if len(made) != 1:
-            return None
-        meaning = self.model.resolve(function.module, made[0].func)
-        return meaning if isinstance(meaning, Class) else None
+
+@remembered
+def _meanings(model: Model, function: Function) -> dict[ast.expr, tuple[Function, ...] | None]:
+    """What a function calls, as far as it is known."""
+    return {call.func: _meaning(model, function, call.func) for call in _calls_in(function)}
+
+
+@all_remembered
+def _calls_in(function: Function) -> Iterator[ast.Call]:
+    yield from (node for node in own_nodes(function) if isinstance(node, ast.Call))
+
+
+def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function, ...] | None:
+    """The functions that a call may go to; None where only its name says."""
+    program = model.program
+    match model.resolve(function.module, func):
+        case Function() as found:
+            return (found,)
+        case Class() as cls:
+            made = (program.find_method(cls, name) for name in ("__init__", *_ITERATES))
+            return tuple(method for method in made if method is not None)
+    if not isinstance(func, ast.Attribute):
+        return None
+    owner = _class_of(model, function, func.value)
+    method = program.find_method(owner, func.attr) if owner is not None else None
+    if method is None or owner is None:
+        return None
+    # yolov10 453c6e3 ultralytics/engine/trainer.py:279: `self.get_dataloader(…)`, which each task overrides
+    below = program.subclasses(owner)
+    return (method, *(cls.methods[func.attr] for cls in below if func.attr in cls.methods))
+
+
+def _class_of(model: Model, function: Function, receiver: ast.expr) -> Class | None:
+    """The class of what a method is called on: `self`, or a variable that is made of one class."""
+    match receiver:
+        case ast.Name(id="self"):
+            return function.cls
+        case ast.Call():
+            made = [receiver]
+        case _:
+            made = [
+                v
+                for v in assignments(function).get(dotted_name(receiver), ())
+                if isinstance(v, ast.Call)
+            ]
+    if len(made) != 1:
+        return None
+    meaning = model.resolve(function.module, made[0].func)
+    return meaning if isinstance(meaning, Class) else None
 
 
 def _elements_of(value: ast.expr) -> list[ast.expr]:

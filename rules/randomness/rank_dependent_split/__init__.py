@@ -54,6 +54,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.several import has_no_ranks
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.seeding import Seed, seeds, without_rank
 from distlint.edits import Replace
@@ -101,64 +102,70 @@ _LEAK = "the ranks split differently, so that what one trains on is in the test 
 def check(model: Model) -> Iterator[Finding]:
     """Each split or shuffle that the ranks make with different seeds."""
     for module in model.modules:
-        if has_no_ranks(module):
-            continue
-        earlier = [s for s in seeds(model, module) if s.per_rank and "torch" in s.streams]
-        for call in model.calls(module=module):
-            if not call.guarded_by_rank:
-                finding = _sampler(model, module, call) or _split(module, call, earlier)
-                finding = finding or _method(model, module, call)
-                if finding is not None:
-                    yield finding
-        of_trainers = list(unseeded_shuffles(model, module))
-        for where, node, trainer in of_trainers:
-            yield Finding(
-                CODE,
-                NAME,
-                Severity.WARNING,
-                f"nothing is seeded before `{source_of(where, node)}`: every rank has the samples in an "
-                "order of its own, and the trainer gives each its part by index, so that samples are seen "
-                "twice and others never. Seed before the data set is made, or shuffle with "
-                "`random.Random(seed)`.",
-                place_of(where, node),
-                (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
-            )
-        told = {id(node) for _, node, _ in of_trainers}
-        for node in (n for n in shuffles_by_hand(model, module) if id(n) not in told):
-            yield Finding(
-                CODE,
-                NAME,
-                Severity.WARNING,
-                f"nothing seeds what `{source_of(module, node)}` draws from: every rank has the samples in an order of "
-                "its own, and the sampler gives each its part by index, so that samples are seen twice and others "
-                "never. Shuffle with `random.Random(seed)`.",
-                place_of(module, node),
-            )
-        for split in unseeded_splits(model, module):
-            how = _LEAK if last_name(split.func).endswith(_PARTING) else _OVERLAP
-            yield Finding(
-                CODE,
-                NAME,
-                Severity.WARNING,
-                f"nothing is seeded: {how}. Give it a seed.",
-                place_of(module, split),
-            )
-        if mixtures := drawn_mixtures(model, module):
-            yield _mixed(module, *mixtures)
-        for shuffle, divides in shuffled_shards(model, module):
-            yield Finding(
-                CODE,
-                NAME,
-                Severity.WARNING,
-                f"`{source_of(module, shuffle)}` draws from the number of the process and the clock: {_OVERLAP}. Use "
-                "`webdataset.detshuffle()`, or shuffle behind the division.",
-                place_of(module, shuffle),
-                (related(module, divides, "gives each rank its part of the shards"),),
-            )
-        yield from (_unordered(module, use) for use in unordered_lists(model, module))
-        for made, used in numbered_sets(model, module):
-            yield _numbered(module, made, used)
-        yield from map(_listed, listed_samples(model, module))
+        yield from _in_file(model, module)
+
+
+@all_remembered
+def _in_file(model: Model, module: Module) -> Iterator[Finding]:
+    """What is split or shuffled so in a file."""
+    if has_no_ranks(module):
+        return
+    earlier = [s for s in seeds(model, module) if s.per_rank and "torch" in s.streams]
+    for call in model.calls(module=module):
+        if not call.guarded_by_rank:
+            finding = _sampler(model, module, call) or _split(module, call, earlier)
+            finding = finding or _method(model, module, call)
+            if finding is not None:
+                yield finding
+    of_trainers = list(unseeded_shuffles(model, module))
+    for where, node, trainer in of_trainers:
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.WARNING,
+            f"nothing is seeded before `{source_of(where, node)}`: every rank has the samples in an "
+            "order of its own, and the trainer gives each its part by index, so that samples are seen "
+            "twice and others never. Seed before the data set is made, or shuffle with "
+            "`random.Random(seed)`.",
+            place_of(where, node),
+            (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
+        )
+    told = {id(node) for _, node, _ in of_trainers}
+    for node in (n for n in shuffles_by_hand(model, module) if id(n) not in told):
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.WARNING,
+            f"nothing seeds what `{source_of(module, node)}` draws from: every rank has the samples in an order of "
+            "its own, and the sampler gives each its part by index, so that samples are seen twice and others "
+            "never. Shuffle with `random.Random(seed)`.",
+            place_of(module, node),
+        )
+    for split in unseeded_splits(model, module):
+        how = _LEAK if last_name(split.func).endswith(_PARTING) else _OVERLAP
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.WARNING,
+            f"nothing is seeded: {how}. Give it a seed.",
+            place_of(module, split),
+        )
+    if mixtures := drawn_mixtures(model, module):
+        yield _mixed(module, *mixtures)
+    for shuffle, divides in shuffled_shards(model, module):
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.WARNING,
+            f"`{source_of(module, shuffle)}` draws from the number of the process and the clock: {_OVERLAP}. Use "
+            "`webdataset.detshuffle()`, or shuffle behind the division.",
+            place_of(module, shuffle),
+            (related(module, divides, "gives each rank its part of the shards"),),
+        )
+    yield from (_unordered(module, use) for use in unordered_lists(model, module))
+    for made, used in numbered_sets(model, module):
+        yield _numbered(module, made, used)
+    yield from map(_listed, listed_samples(model, module))
 
 
 def _mixed(module: Module, first: ast.Call, *more: ast.Call) -> Finding:

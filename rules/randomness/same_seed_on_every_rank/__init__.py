@@ -69,6 +69,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
@@ -101,28 +102,34 @@ LITERALS = (b"RandomResizedCrop", b"RandomHorizontalFlip", b"create_transform(")
 def check(model: Model) -> Iterator[Finding]:
     """Common seeds in front of training loops that draw; the last seed of each function speaks."""
     for module in model.modules:
-        common: dict[Function, Seed] = {}
-        for seed in seeds(model, module):
-            if (
-                not (seed.per_rank or names_rank(seed))
-                and "torch" in seed.streams
-                and not depends_on_rank(seed.site)
-            ):
-                common[seed.site.function] = seed
-        if not common or makes_torch_differ(model, module):
+        yield from _in_file(model, module)
+
+
+@all_remembered
+def _in_file(model: Model, module: Module) -> Iterator[Finding]:
+    """What is drawn alike after the seeds of a file."""
+    common: dict[Function, Seed] = {}
+    for seed in seeds(model, module):
+        if (
+            not (seed.per_rank or names_rank(seed))
+            and "torch" in seed.streams
+            and not depends_on_rank(seed.site)
+        ):
+            common[seed.site.function] = seed
+    if not common or makes_torch_differ(model, module):
+        return
+    for function, seed in common.items():
+        trained = drawn_in_training(model, function, seed)
+        if trained is not None:
+            yield _finding(model, module, seed, *trained, Harm.STEP)
             continue
-        for function, seed in common.items():
-            trained = drawn_in_training(model, function, seed)
-            if trained is not None:
-                yield _finding(model, module, seed, *trained, Harm.STEP)
-                continue
-            found = drawn_by_objects(model, function, seed)
-            if found is not None:
-                yield _finding(model, module, seed, *found)
-                continue
-            sampled = drawn_in_sampling(model, function, seed)
-            if sampled is not None:
-                yield _repeated(model, module, seed, *sampled)
+        found = drawn_by_objects(model, function, seed)
+        if found is not None:
+            yield _finding(model, module, seed, *found)
+            continue
+        sampled = drawn_in_sampling(model, function, seed)
+        if sampled is not None:
+            yield _repeated(model, module, seed, *sampled)
 
 
 def _repeated(

@@ -13,6 +13,7 @@ from distlint.analysis.live.summaries import CallGroup
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.nodes import walk
 
@@ -130,6 +131,7 @@ def _by_rank(live: LiveProgram) -> dict[Class, dict[str, Attribute]]:
     return found
 
 
+@remembered
 def _made(live: LiveProgram, cls: Class, name: str) -> Attribute | None:
     """The attribute, where the constructor alone makes it, and not on every rank."""
     (method,) = cls.self_assigned[name]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.knowledge import conventions, facts
 from distlint.nodes import walk
@@ -33,6 +34,7 @@ class Processed:
     used: ast.Call
 
 
+@all_remembered
 def processed_by_rank(model: Model, module: Module) -> Iterator[Processed]:
     """Each such variable of a file, in source order."""
     calls = list(model.calls(module=module))

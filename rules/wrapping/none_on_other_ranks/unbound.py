@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name, walk
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _ERRORS: Final = frozenset({"NameError", "UnboundLocalError", "Exception", "BaseException"})
 
 
+@all_remembered
 def unbound_by_rank(
     program: Program, summaries: FunctionSummaries
 ) -> Iterator[tuple[ast.Name, ast.stmt]]:

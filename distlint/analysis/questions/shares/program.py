@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import (
     asked_for_text,
@@ -647,8 +648,7 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
     """The functions in which a share begins, the methods beside them, and those that call them."""
     begin: set[Function] = set()
     for module in live.program.modules.values():
-        if _begins(module.source.text):
-            begin.update(_in_module(module))
+        begin.update(_in_module(module))
     data_sets = {
         f.cls
         for f in begin
@@ -791,7 +791,10 @@ def _names(functions: set[Function]) -> set[str]:
     }
 
 
+@all_remembered
 def _in_module(module: Module) -> Iterator[Function]:
+    if not _begins(module.source.text):
+        return
     lines = module.source.text.splitlines()
     for function in module.all_functions:
         if not function.is_module_body:
@@ -812,7 +815,12 @@ def _begins(text: str) -> bool:
 
 
 def _calls(function: Function, names: set[str]) -> bool:
-    return any(isinstance(n, ast.Call) and last_name(n) in names for n in own_nodes(function))
+    return not names.isdisjoint(_called(function))
+
+
+@remembered
+def _called(function: Function) -> frozenset[str]:
+    return frozenset(last_name(n) for n in own_nodes(function) if isinstance(n, ast.Call))
 
 
 def _roots(live: LiveProgram, wanted: Container[Function]) -> list[Function]:
