@@ -42,7 +42,7 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 ## Known limits
 An error where one function, or one file, wraps by DDP's or DataParallel's own name and reads; a warning where the launch
 chooses the wrapper, where another file wraps, or where the wrap stands under a condition that the read does not.
-Information where nothing shows that the model inside has the attribute: no module of the program has that name, nor
+Information where all launches that lead to the read, and all configurations of accelerate, ask for FSDP or DeepSpeed. Information where nothing shows that the model inside has the attribute: no module of the program has that name, nor
 have the models of transformers, diffusers, peft, timm or torchvision, and what makes the model is a class of the program
 or not seen at all (an argument; what is no model, like a tokenizer). Information also where nothing shows that the
 wrapped model comes to the read: another class wraps, or a condition that does not ask for several processes or GPUs, and
@@ -222,6 +222,8 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if not shown_inside(model, wrap, site):
         return Severity.INFO
     by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
+    if by_launch and _is_in_engine(model, site):
+        return Severity.INFO
     if wrap is None or wrap.function is site.function:
         return Severity.WARNING if by_launch else SEVERITY
     elsewhere, conditional = wrap.module is not site.module, under_condition(wrap, site)
@@ -234,6 +236,15 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if may_miss and not _handed_on(model, wrap, site):
         return Severity.INFO
     return Severity.WARNING if by_launch or elsewhere or conditional else SEVERITY
+
+
+def _is_in_engine(model: Model, site: AttributeSite) -> bool:
+    """Whether all launches that lead to a read, and all configurations of accelerate, ask for FSDP or DeepSpeed, which pass attributes on.
+
+    EasyContext 6b0d310 README.md:110: `accelerate launch --config_file accelerate_configs/deepspeed_inference.yaml
+    eval_needle.py`, and no configuration of another type.
+    """
+    return model.launch.configured_in_engines and model.starts_in_engine(site.module)
 
 
 def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
