@@ -143,17 +143,17 @@ def makers_of(program: Program, entry: Module) -> tuple[tuple[Function, ast.Call
     """The calls that make the process group in what an entry point leads to, each with its function."""
     parts: dict[Module, list[ast.AST]] = {}
     for module, part in led_to(program, entry):
-        if _makers_in(program, module):
+        if makers_in(program, module):
             parts.setdefault(module, []).append(part)
     found: list[tuple[Function, ast.Call]] = []
     for module, led in parts.items():
         nodes = {node for part in led for node in walk(part)}
-        found += (maker for maker in _makers_in(program, module) if maker[1] in nodes)
+        found += (maker for maker in makers_in(program, module) if maker[1] in nodes)
     return tuple(found)
 
 
 @remembered
-def _makers_in(program: Program, module: Module) -> tuple[tuple[Function, ast.Call], ...]:
+def makers_in(program: Program, module: Module) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls of a file that make the process group, each with its function."""
     return tuple(
         (function, node)

@@ -48,8 +48,10 @@ def reads_an_option(model: Model, module: Module, node: ast.AST) -> bool:
     """
     match node:
         case ast.Call(func=func, args=[ast.Attribute(value=owner, attr=option)], keywords=[]):
+            meaning = model.resolve(module, func)
             return (
-                FAILURES.get(model.resolve(module, func) or "") == "data"
+                isinstance(meaning, str)
+                and FAILURES.get(meaning) == "data"
                 and last_name(owner) in ARGUMENT_NAMES
                 and not is_set_from_outside(model.program, option)
             )

@@ -101,10 +101,10 @@ def _of_argparse(model: Model, module: Module) -> ast.expr | None:
     if len(parsing) != 1:
         return None
     ((function, call),) = parsing
-    parser = call.func.value
-    if not isinstance(parser, ast.Name) or is_shared(model, function, parser.id):
-        return None
-    return call
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=parser)) if not is_shared(model, function, parser):
+            return call
+    return None
 
 
 def is_shared(model: Model, function: Function, parser: str) -> bool:
