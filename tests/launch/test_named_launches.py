@@ -286,6 +286,14 @@ def test_the_launch_that_wraps_it_in_ddp(
             "warning",
         ),
         ({"a.yaml": ZERO}, "warning"),
+        (
+            {
+                "run.sh": f"{LAUNCH} a.yaml train.py\n",
+                "a.yaml": ZERO,
+                "train.py": f"{READING}print(accelerator.distributed_type)\n",
+            },
+            "warning",
+        ),
     ],
 )
 def test_an_attribute_where_no_launch_asks_for_ddp(
