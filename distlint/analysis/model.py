@@ -24,6 +24,7 @@ from distlint.analysis.live.several import asks_for_several
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.linked import importers
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
@@ -74,7 +75,6 @@ class Model(LiveProgram):
     def __init__(self, program: Program, knowledge: Knowledge) -> None:
         super().__init__(program, knowledge)
         self.graphs = Graphs(self.summaries.final)
-        self._launched_files: dict[str, bool] = {}
 
     def ask_ahead(self) -> None:
         """Find what rules of most families ask for: processes that are forked then have it in common."""
@@ -158,6 +158,7 @@ class Model(LiveProgram):
         """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
         return starts_several(self.launch, entry.source.path, self._paths)
 
+    @remembered
     def is_launched(self, path: str) -> bool:
         """Whether a script, a page or a configuration beside the code starts a file, or what imports it, on several
         processes, or a number in one of these does: `Trainer(devices=2)`. Or whether no script and no page is there to tell.
@@ -165,16 +166,14 @@ class Model(LiveProgram):
         Of 95 findings on files that all ranks write whose evidence was code that works on one process, too (a barrier, a
         wrap, a hook), and whose scripts no launch names, 27 were true; of 76 with a launch 57 (docs/precision.md).
         """
-        if path not in self._launched_files:
-            self._launched_files[path] = not self.launch.pages or any(
-                asks_for_several(each)
-                or self._is_launched(each)
-                or self.launch.on_several(each.source.path)
-                for module in self.modules
-                if module.path == path
-                for each in importers(self.program, module)
-            )
-        return self._launched_files[path]
+        return not self.launch.pages or any(
+            asks_for_several(each)
+            or self._is_launched(each)
+            or self.launch.on_several(each.source.path)
+            for module in self.modules
+            if module.path == path
+            for each in importers(self.program, module)
+        )
 
     def launched(self, module: Module) -> Place | None:
         """Where a script or page beside the code surely starts a file on several processes."""
