@@ -43,6 +43,7 @@ from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_proc
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
 from distlint.analysis.questions.starting import is_before_ranks
+from distlint.analysis.questions.switched_off import makes_no_group
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.questions.without_group import is_never_led_to, is_without_group
@@ -130,7 +131,8 @@ class Model(LiveProgram):
         several = [
             each
             for each in sorted(entries, key=lambda each: each.path)
-            if self._shows_several(each) or self._is_launched(each)
+            if (self._shows_several(each) or self._is_launched(each))
+            and not makes_no_group(self.program, each)
         ]
         return all(
             is_never_led_to(self.program, each, module, line) for each in several

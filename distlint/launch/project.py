@@ -530,6 +530,16 @@ class LaunchFiles:
             for each in closest(installed, path)
         )
 
+    def listed_before(self, name: str, version: tuple[int, ...], path: str) -> bool:
+        """Whether an environment of conda in the folder of `path`, or above, pins a package below a version, and nothing beside it lets in a newer one.
+
+        TorchSemiSeg 5e0c29c semiseg.yaml:297: `torch==1.0.0`.
+        """
+        return self.older_than(name, version, path) and any(
+            each.environment and each.newest and not each.implied
+            for each in near(self.requirements, name, path)
+        )
+
     @property
     def on_one_machine(self) -> bool:
         """Whether the configurations that say where the processes meet all name this machine."""

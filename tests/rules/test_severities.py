@@ -1403,3 +1403,20 @@ def test_a_writer_that_is_silenced_on_other_ranks(
     # SAQ 594e9c7 core/utils.py:240
     files = {"train.py": SILENCED.format(asked=asked, told=told)}
     assert severities_in("DL704", tmp_path, files, capsys) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("rest", "severity"),
+    [
+        ("from engines import Engine\nEngine()\n", "info"),
+        ("dist.init_process_group('nccl')\n", "error"),
+    ],
+)
+def test_a_port_in_files_that_make_no_group(
+    rest: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TorchSemiSeg 5e0c29c exp.voc/voc8.res50v3+.CPS/train.py:42."""
+    text = (
+        f'import os\nimport torch.distributed as dist\nos.environ["MASTER_PORT"] = "169711"\n{rest}'
+    )
+    assert severities_in("DL806", tmp_path, {"train.py": text}, capsys) == [severity]

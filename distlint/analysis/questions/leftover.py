@@ -103,9 +103,12 @@ def _imports(statement: ast.stmt) -> Iterator[Written]:
 @remembered
 def started_by_scripts(live: LiveProgram, module: Module) -> bool:
     """Whether scripts alone lead to a file, and all who call its functions name them in code."""
-    return led_to_by_scripts(live, module) and not any(
-        _looks_up(live, user, module) for user in importers(live.program, module)
-    )
+    return led_to_by_scripts(live, module) and not is_looked_up(live, module)
+
+
+def is_looked_up(live: LiveProgram, module: Module) -> bool:
+    """Whether what leads to a file may find its functions by names that are no code."""
+    return any(_looks_up(live, user, module) for user in importers(live.program, module))
 
 
 def led_to_by_scripts(live: LiveProgram, module: Module) -> bool:

@@ -15,6 +15,7 @@ from distlint.analysis.program.places import functions_at
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.constant_flags import NO_CONSTANT, constant_flag
 from distlint.analysis.questions.leftover import (
+    is_looked_up,
     is_plain,
     led_to_by_scripts,
     started_by_scripts,
@@ -51,6 +52,20 @@ def is_for_unset_option(live: LiveProgram, module: Module, line: int) -> bool:
         _holds(_never_run(live.program, function, depth), line)
         or is_for_refused(live.program, function)
         for function in around
+    )
+
+
+def is_unset_in_program(live: LiveProgram, module: Module, line: int) -> bool:
+    """Whether the program's own calls never come to a line, by what they leave at its default.
+
+    Asked of what runs below a script: whoever takes the file from elsewhere does not run it.
+
+    OmniTokenizer 701b619 OmniTokenizer/lm_transformer.py:149: `if self.training and self.pkeep < 1.0`, 1.0 in the
+    constructor, to which transformer_train.py hands no other.
+    """
+    return not is_looked_up(live, module) and any(
+        _holds(_never_run(live.program, function, _MAX_CALLERS), line)
+        for function in functions_at(module, line)
     )
 
 

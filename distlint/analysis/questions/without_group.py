@@ -60,7 +60,7 @@ def is_without_group(
     text_extend/eval_text_ppl.py:165 writes with `--save-tokenized` and returns, above `Accelerator()`.
     """
     function = innermost_at(module, line)
-    makers = [(entry, *maker) for entry in entries for maker in _makers(program, entry)]
+    makers = [(entry, *maker) for entry in entries for maker in makers_of(program, entry)]
     if not makers:
         return False
     if is_of_other_command(program, function, [(made, node) for _, made, node in makers], entries):
@@ -139,21 +139,21 @@ def _holds(function: Function, test: ast.expr, given: frozenset[str]) -> bool | 
 
 
 @remembered
-def _makers(program: Program, entry: Module) -> tuple[tuple[Function, ast.Call], ...]:
+def makers_of(program: Program, entry: Module) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls that make the process group in what an entry point leads to, each with its function."""
     parts: dict[Module, list[ast.AST]] = {}
     for module, part in led_to(program, entry):
-        if _makers_in(program, module):
+        if makers_in(program, module):
             parts.setdefault(module, []).append(part)
     found: list[tuple[Function, ast.Call]] = []
     for module, led in parts.items():
         nodes = {node for part in led for node in walk(part)}
-        found += (maker for maker in _makers_in(program, module) if maker[1] in nodes)
+        found += (maker for maker in makers_in(program, module) if maker[1] in nodes)
     return tuple(found)
 
 
 @remembered
-def _makers_in(program: Program, module: Module) -> tuple[tuple[Function, ast.Call], ...]:
+def makers_in(program: Program, module: Module) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls of a file that make the process group, each with its function."""
     return tuple(
         (function, node)

@@ -52,7 +52,8 @@ behind the `try`. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
 sharded model counts where the program or its launch files speak of FSDP or DeepSpeed. Information where the call only looks
 into a folder (`os.listdir`), which is there for all ranks of a machine or for none. Silent where it reads bytes in memory
-(`Image.open(BytesIO(data))`) that are neither a rank's own nor those of a turn over data: it fails on all ranks or on none.
+(`Image.open(BytesIO(data))`) that are neither a rank's own nor those of a turn over data, or the text of an option (`json.loads(args.extra)`) that the
+program does not set: it fails on all ranks or on none.
 
 ## References
 - deepspeed 0.19.8 deepspeed/compile/profilers/comm_profile.py:109: a rank out of memory leaves the loop
@@ -83,7 +84,7 @@ from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
 
 from .catching_up import catches_up
-from .in_memory import in_memory_of_all
+from .in_memory import in_memory_of_all, reads_an_option
 from .making_good import makes_good
 from .repeating import fails_again, is_installed_or_raised
 
@@ -112,6 +113,8 @@ def check(model: Model) -> Iterator[Finding]:
         if fails_again(model.program, divergence.function, node):
             continue
         if is_installed_or_raised(divergence.function, node) or in_memory_of_all(model, node):
+            continue
+        if reads_an_option(model, divergence.module, node):
             continue
         if makes_good(model, divergence.function, node) or catches_up(model, divergence):
             continue

@@ -1,6 +1,7 @@
 """Cases of DL105: failures of one rank that are caught, with and without a collective that is missed."""
 
 import base64
+import json
 import logging
 import os
 import shutil
@@ -594,3 +595,24 @@ def adds_up(net, batch):
 def adds_up_all(net, loader):
     for batch in loader:
         adds_up(net, batch)
+
+
+def reads_the_text_of_an_option(args, extra):
+    # Vision-R1 c061681 evaluation/evalscope/vlmeval/run.py:322: all ranks have one command line
+    try:
+        extra.update(json.loads(args.extra))
+        dist.barrier()
+    except Exception:
+        print("no extra settings")
+
+
+def reads_the_text_of_an_option_that_is_set(args, path, extra):
+    args.found = path.read_text()
+    failed = False
+    try:
+        extra.update(json.loads(args.found))  # expect: DL105
+    except Exception:
+        failed = True
+        print("no extra settings")
+    if not any_rank(failed):
+        dist.barrier()

@@ -1,6 +1,7 @@
 """Cases of DL105: failures of one rank that are caught, with and without a collective that is missed."""
 
 import base64
+import json
 import logging
 import os
 import shutil
@@ -558,3 +559,21 @@ def adds_up(net, batch):
 def adds_up_all(net, loader):
     for batch in loader:
         adds_up(net, batch)
+
+
+def reads_the_text_of_an_option(args, extra):
+    # Vision-R1 c061681 evaluation/evalscope/vlmeval/run.py:322: all ranks have one command line
+    try:
+        extra.update(json.loads(args.extra))
+        dist.barrier()
+    except Exception:
+        print("no extra settings")
+
+
+def reads_the_text_of_an_option_that_is_set(args, path, extra):
+    args.found = path.read_text()
+    try:
+        extra.update(json.loads(args.found))  # expect: DL105
+        dist.barrier()
+    except Exception:
+        print("no extra settings")

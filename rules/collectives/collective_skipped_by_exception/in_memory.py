@@ -1,4 +1,4 @@
-"""Reads of bytes in memory that all ranks have alike: they fail on all of them, or on none."""
+"""Reads of what all ranks have alike, bytes in memory and options: they fail on all of them, or on none."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.syntax import target_names
-from distlint.knowledge.failures import IN_MEMORY
-from distlint.nodes import walk
+from distlint.analysis.questions.unset_options import is_set_from_outside
+from distlint.knowledge.failures import FAILURES, IN_MEMORY
+from distlint.knowledge.ranks import ARGUMENT_NAMES
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 
 def in_memory_of_all(model: Model, node: ast.AST) -> bool:
@@ -37,6 +39,23 @@ def in_memory_of_all(model: Model, node: ast.AST) -> bool:
         )
         and not _of_a_turn(model, function)
     )
+
+
+def reads_an_option(model: Model, module: Module, node: ast.AST) -> bool:
+    """Whether what fails is a call that reads the text of an option, which the program does not set.
+
+    Vision-R1 c061681 evaluation/evalscope/vlmeval/run.py:322: `json.loads(args.judge_args)`.
+    """
+    match node:
+        case ast.Call(func=func, args=[ast.Attribute(value=owner, attr=option)], keywords=[]):
+            meaning = model.resolve(module, func)
+            return (
+                isinstance(meaning, str)
+                and FAILURES.get(meaning) == "data"
+                and last_name(owner) in ARGUMENT_NAMES
+                and not is_set_from_outside(model.program, option)
+            )
+    return False
 
 
 def _of_a_turn(model: Model, function: Function) -> bool:

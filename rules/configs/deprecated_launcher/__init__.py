@@ -44,7 +44,7 @@ README that has one, where no script of the project has. Without a known launch,
 `LOCAL_RANK` from the environment (unless the option, which nothing assigns, gives `device_ids` or the current device
 all the same, or the process group is made behind a test of it alone), where the script assigns the option before anything reads it, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
 meets other processes or divides devices or data among them: the argument is left over. Silent where the parser gets
-words of the program instead of a command line. So is one that nothing reads
+words of the program instead of a command line, and, of an option that a script does not declare, where it hands its parser to what is not known. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
 found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
@@ -52,7 +52,7 @@ requirements.txt, conda's environment, a Dockerfile or what a page installs lets
 of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
 version passes (it declares both spellings, or the hyphen beside a torch 2 that is required, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
 which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
-and one beside whose requirements pin a torch without `torchrun`.
+and one beside whose requirements pin a torch without `torchrun`, or whose environment of conda one without `torch.distributed.run`.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -89,7 +89,7 @@ from distlint.rule import Status
 
 from .filled import is_overwritten, numbers_itself
 from .leaving import leaves_the_rest, parses_what_is_written
-from .refusing import refused_by
+from .refusing import is_shared, refused_by
 from .unfilled import is_unfilled
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not any(each.path in helpers for each in imported_below(model.program, module))
             and (sure := [each for each in launched if _is_of_it(module, each)])
         ):
-            yield from _undeclared(module, sure[0])
+            yield from _undeclared(model, module, sure[0])
 
 
 def _wanted(
@@ -595,6 +595,7 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
         or _needs_torch_1(model, module)
         or (old and (of_torch_1 or _calls_into_torch_1(model, module)))
         or model.launch.pinned_before("torch", _INSTEAD[0].since, module.path)
+        or model.launch.listed_before("torch", _INSTEAD[-1].since, module.path)
     ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
@@ -656,12 +657,16 @@ def _reading(module: Module, call: ast.Call, code: str) -> str | None:
     return None
 
 
-def _undeclared(module: Module, launch: Launch) -> Iterator[Finding]:
+def _undeclared(model: Model, module: Module, launch: Launch) -> Iterator[Finding]:
     """The first `parse_args()` of a script that gets an argument which it does not know."""
     for function in module.all_functions:
         for node in own_nodes(function):
             match node:
-                case ast.Call(func=ast.Attribute(attr="parse_args"), args=[], keywords=[]):
+                case ast.Call(
+                    func=ast.Attribute(value=parser, attr="parse_args"), args=[], keywords=[]
+                ):
+                    if isinstance(parser, ast.Name) and is_shared(model, function, parser.id):
+                        return
                     text = (
                         "Every rank ends with `unrecognized arguments: --local-rank`: the launcher passes "
                         "it, and nobody declares it. Start with `torchrun`, or pass `--use_env`."

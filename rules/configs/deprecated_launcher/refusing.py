@@ -98,20 +98,25 @@ def _of_argparse(model: Model, module: Module) -> ast.expr | None:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "parse_args"
     ]
-    if len(parsing) != 1 or _is_shared(model, *parsing[0]):
+    if len(parsing) != 1:
         return None
-    return parsing[0][1]
+    ((function, call),) = parsing
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=parser)) if not is_shared(model, function, parser):
+            return call
+    return None
 
 
-def _is_shared(model: Model, function: Function, parsing: ast.Call) -> bool:
-    """Whether another library gets the parser, and may add arguments: all but `deepspeed.add_config_arguments`."""
-    assert isinstance(parsing.func, ast.Attribute)
-    parser = parsing.func.value
-    if not isinstance(parser, ast.Name):
-        return True
+def is_shared(model: Model, function: Function, parser: str) -> bool:
+    """Whether a function hands a parser to what is not known, which may add arguments: all but `deepspeed.add_config_arguments`.
+
+    TorchSemiSeg 5e0c29c exp.voc/voc8.res50v3+.CPS/train.py:49: `Engine(custom_parser=parser)`, whose constructor keeps it and
+    adds `--local_rank`.
+    """
     for node in own_nodes(function):
         if isinstance(node, ast.Call) and any(
-            isinstance(each, ast.Name) and each.id == parser.id for each in node.args
+            isinstance(each, ast.Name) and each.id == parser
+            for each in (*node.args, *(keyword.value for keyword in node.keywords))
         ):
             meaning = model.program.resolve_dotted(function.module, dotted_name(node.func))
             if meaning is None or (

@@ -27,7 +27,7 @@ os.environ["MASTER_PORT"] = "12345"
 No fix: any free port will do, and which is free a person knows. `torchrun --standalone` takes one by itself.
 
 ## Known limits
-Ports that come from variables are not followed. A number that is too large is a warning where the project asks for a
+Ports that come from variables are not followed. Information in code where none of the files that belong together makes a process group. A number that is too large is a warning where the project asks for a
 torch before 1.10 alone, which drops what is above 16 bits. Whether a port is taken, `distlint doctor` looks up.
 
 Not proven: the socket refuses the number on one process as well.
@@ -41,11 +41,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.without_group import makers_in
 from distlint.findings import Finding, Place, Severity
 from distlint.knowledge.configuration.launchers import PORT_VARIABLES, PORTS
 from distlint.launch.project import Format, LaunchFiles
@@ -103,7 +106,17 @@ def check(model: Model) -> Iterator[Finding]:
                 port = str(value.value)
             if not _is_port(port):
                 wraps = model.launch.older_than("torch", _REFUSED_SINCE, module.path)
-                yield _finding(port, place_of(module, value), wraps=wraps)
+                found = _finding(port, place_of(module, value), wraps=wraps)
+                yield found if _meets(model, module) else replace(found, severity=Severity.INFO)
+
+
+def _meets(model: Model, module: Module) -> bool:
+    """Whether something in the files that belong to one makes the group: else what does may have a port of its own.
+
+    TorchSemiSeg 5e0c29c exp.voc/voc8.res50v3+.CPS/train.py:42, whose `Engine`, of a folder that is put on the path, sets
+    the variable anew in front of `init_process_group()`.
+    """
+    return any(makers_in(model.program, each) for each in linked(model.program, module))
 
 
 @all_remembered

@@ -50,7 +50,7 @@ constant shape, or on the GPU; information where it is drawn for each part of a 
 sample of the rank's own batch. Silent on draws in functions that generate, infer or evaluate, on draws up to the size of a sample, on the sample that a data
 set draws in place of one which it could not read, on what is added to parameters (all ranks have to move alike), on the first
 value of an attribute that is asked for in front of it, on what is broadcast, on what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
-them have to draw. Dropout is not looked for, nor what a class draws that is made only with a number above 0 (`Masking(rate) if rate > 0`), where
+them have to draw. Dropout is not looked for, nor what stands behind a parameter that every call leaves at its default, nor what a class draws that is made only with a number above 0 (`Masking(rate) if rate > 0`), where
 the code gives it none: a configuration may; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that give the ranks streams of torch or `random` of their own
 anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left

@@ -1282,3 +1282,45 @@ def filled_in_each_step(args, loader, optimizer):
     for batch in loader:
         model(batch).sum().backward()
         optimizer.step()
+
+
+class Replaces(torch.nn.Module):
+    # OmniTokenizer 701b619 OmniTokenizer/lm_transformer.py:149: nobody keeps less than all
+    def __init__(self, width, keep=1.0):
+        super().__init__()
+        self.layer = torch.nn.Linear(width, width)
+        self.keep = keep
+
+    def forward(self, batch):
+        if self.training and self.keep < 1.0:
+            batch = torch.randn_like(batch)
+        return self.layer(batch)
+
+
+class ReplacesSome(torch.nn.Module):
+    def __init__(self, width, kept=1.0):
+        super().__init__()
+        self.layer = torch.nn.Linear(width, width)
+        self.kept = kept
+
+    def forward(self, batch):
+        if self.training and self.kept < 1.0:
+            batch = torch.randn_like(batch)
+        return self.layer(batch)
+
+
+def keeps_all(args, loader, optimizer):
+    torch.manual_seed(args.seed)
+    model = DDP(Replaces(args.width))
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+def keeps_some(args, loader, optimizer):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(ReplacesSome(args.width, kept=args.kept))
+    decorrelate(args.seed)
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()

@@ -24,6 +24,7 @@ from distlint.analysis.questions.seeding import (
     seeds_workers,
     sets_state,
 )
+from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
@@ -260,6 +261,7 @@ def _drawn(
             and not samples_alone(function, node)
             and not sets_state(function, node)
             and not is_sent_to_all(model, function, node)
+            and not is_unset_in_program(model, function.module, node.lineno)
         ):
             if not of_data and draw.stream == "torch" and keeps_in_step(function, node):
                 yield node, Harm.STEP, harm_of(draw)

@@ -23,6 +23,7 @@ from distlint.analysis.questions.seeding import (
     sets_state,
 )
 from distlint.analysis.questions.training import training_loops
+from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.knowledge import facts
 from distlint.knowledge.conventions import BACKWARD
 
@@ -94,6 +95,7 @@ def _drawn_below(
                     and not samples_alone(drawing, node)
                     and not sets_state(drawing, node)
                     and not is_sent_to_all(model, drawing, node)
+                    and not is_unset_in_program(model, drawing.module, node.lineno)
                 ):
                     found.append((node, draw))
             if found:
