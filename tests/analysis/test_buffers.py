@@ -57,23 +57,3 @@ def test_a_forward_by_rank_0_alone(part: str, made: str, severity: str) -> None:
     text = TEXT.format(part=part, made=made)
     model = build_model([Source("m.py", "m", text, ast.parse(text))])
     assert [finding.severity.value for finding in load_rules()["DL106"].check(model)] == [severity]
-
-
-@pytest.mark.parametrize(
-    ("made", "within", "severity"),
-    [
-        ("net", "torch.no_grad()", "info"),
-        ("net", "torch.enable_grad()", "warning"),
-        ("Net()", "torch.no_grad()", "warning"),
-    ],
-)
-def test_without_gradients_a_model_that_is_not_seen_may_broadcast_nothing(
-    made: str, within: str, severity: str
-) -> None:
-    """hallo2 58a9aa6 basicsr/models/sr_model.py:128."""
-    text = TEXT.format(part="self.net = timm.create_model('vit')", made=made).replace(
-        "        print(model(samples))",
-        f"        with {within}:\n            print(model(samples))",
-    )
-    model = build_model([Source("m.py", "m", text, ast.parse(text))])
-    assert [finding.severity.value for finding in load_rules()["DL106"].check(model)] == [severity]

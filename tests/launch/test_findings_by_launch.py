@@ -377,9 +377,6 @@ dist.init_process_group("nccl")
         ({"requirements.txt": "torch==1.11.0\n"}, "warning"),
         # Newer ones may do as well as that of a page, or of those who wrote it.
         ({"README.md": "- Pytorch == 1.1.0\n"}, "warning"),
-        # TorchSemiSeg 5e0c29c semiseg.yaml:297: no `torch.distributed.run` either.
-        ({"seg.yaml": "name: seg\ndependencies:\n  - pip:\n    - torch==1.0.0\n"}, "info"),
-        ({"seg.yaml": "name: seg\ndependencies:\n  - pytorch=1.9.0\n"}, "warning"),
         # CodeRL ec3c526: the copy of a library asks for what it needs itself.
         (
             {"requirements.txt": "torch==1.9.1\n", "net/requirements.txt": "transformers\n"},

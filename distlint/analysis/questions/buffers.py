@@ -62,11 +62,6 @@ def has_no_buffers(live: LiveProgram, model: Value) -> bool:
     return bool(classes) and all(cls is not None and _is_bare(live, cls) for cls in classes)
 
 
-def is_seen(live: LiveProgram, model: Value) -> bool:
-    """Whether each class that a wrapped model may be of is one of the program's."""
-    return None not in _classes(live, model)
-
-
 def _is_bare(live: LiveProgram, cls: Class) -> bool:
     """Whether a class and all that it is built from come from the program and from torch's layers without buffers."""
     classes, functions = parts(live, cls)

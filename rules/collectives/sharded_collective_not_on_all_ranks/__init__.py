@@ -48,8 +48,7 @@ is prepared together with its optimizer: no sharded mode runs with these. Silent
 function wraps below, on a copy of the model from before `prepare`, and on an evaluation of DDP without gradients behind
 which the next that ranks come to is a training step of the same model: it makes the one broadcast that stands between
 two steps, and the step leaves its own out (not so behind the first step of all).
-Information where rank 0 alone calls a model in DDP whose whole class is seen and keeps no buffer, or without gradients one
-whose class is not seen: nothing else is broadcast.
+Information where rank 0 alone calls a model in DDP whose whole class is seen and keeps no buffer: nothing is broadcast.
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
 
@@ -69,7 +68,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import place_of, related
-from distlint.analysis.questions.buffers import buffer_of, has_no_buffers, is_seen
+from distlint.analysis.questions.buffers import buffer_of, has_no_buffers
 from distlint.analysis.questions.evaluation_forwards import meets_next_step
 from distlint.analysis.questions.sharding import BARE_MODEL, is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
@@ -191,8 +190,6 @@ def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
     if divergence.event.op == "forward" and not _shards_as_started(model, divergence):
         alone = divergence.left or divergence.waiters is MAIN
         in_ddp = divergence.layer is Layer.WRAPPED and divergence.in_one_file
-        if divergence.event.first_only and not _is_seen(model, divergence):
-            return Severity.INFO
         if not alone or not (buffered or in_ddp) or _has_no_buffers(model, divergence):
             return Severity.INFO
         return Severity.ERROR if buffered else Severity.WARNING
@@ -211,15 +208,6 @@ def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
 def _has_no_buffers(model: Model, divergence: Divergence) -> bool:
     site = divergence.event.site
     return site is not None and site.receiver is not None and has_no_buffers(model, site.receiver)
-
-
-def _is_seen(model: Model, divergence: Divergence) -> bool:
-    """Whether it is known of which classes the model may be: one that is not seen may have no buffer to broadcast.
-
-    hallo2 58a9aa6 basicsr/models/sr_model.py:128: `build_network(opt["network_g"])`, and networks without buffers.
-    """
-    site = divergence.event.site
-    return site is not None and site.receiver is not None and is_seen(model, site.receiver)
 
 
 def _shards_as_started(model: Model, divergence: Divergence) -> bool:
