@@ -701,7 +701,7 @@ class _Asked:
 
     def __call__(self) -> LaunchFiles:
         self.asked = True
-        return _no_launch() if self.read is None else self.read()
+        return _no_launch(pages=False) if self.read is None else self.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -713,18 +713,11 @@ class _Launch:
 
 
 @functools.cache
-def _no_launch() -> LaunchFiles:
+def _no_launch(*, pages: bool) -> LaunchFiles:
+    """No scripts and configurations, and whether there are pages: all that those without a launch and a version say."""
     from distlint.launch.project import LaunchFiles
 
-    return LaunchFiles()
-
-
-@functools.cache
-def _only_pages() -> LaunchFiles:
-    """What pages without a launch, and without a version, have to say: that they are there."""
-    from distlint.launch.project import LaunchFiles
-
-    return LaunchFiles(pages=True)
+    return LaunchFiles(pages=pages)
 
 
 def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
@@ -739,7 +732,9 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     wrapped = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.loads_wrapped)
     pages = any(kind_of(name) in TELLS for name in found.names)
     if not named and not wrapped:
-        return Outcome(), _Launch(_only_pages if pages else None, f"{pages}")
+        return Outcome(), _Launch(
+            functools.partial(_no_launch, pages=True) if pages else None, f"{pages}"
+        )
     notes: list[str] = []
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)

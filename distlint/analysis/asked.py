@@ -132,22 +132,25 @@ def _launch(model: AskedModel) -> LaunchFiles:
     return model.solved.launch
 
 
+def _knowing_alone(model: AskedModel) -> Model:
+    """The model of this check, with what is known of its functions of one process."""
+    model.solved.__dict__["alone"] = model.ledger.ask(_whole, Model.alone)
+    return model.solved
+
+
 @asked_always
 def _graphs(model: AskedModel) -> Any:
-    model.solved.__dict__["alone"] = model.ledger.ask(_whole, Model.alone)
-    return model.solved.graphs
+    return _knowing_alone(model).graphs
 
 
 @asked_always
 def _divergences(model: AskedModel) -> Any:
-    model.solved.__dict__["alone"] = model.ledger.ask(_whole, Model.alone)
-    return model.solved._divergences
+    return _knowing_alone(model)._divergences
 
 
 @asked_always
 def _of_several(model: AskedModel) -> Any:
-    model.solved.__dict__["alone"] = model.ledger.ask(_whole, Model.alone)
-    return model.solved.of_several
+    return _knowing_alone(model).of_several
 
 
 def _whole(model: AskedModel, found: cached_property[Any]) -> Any:
@@ -236,17 +239,20 @@ class _AskedTable(Mapping[Any, Any]):
         self._table = table
 
     def get(self, key: Any, default: Any = None) -> Any:
-        found = self._ledger.ask(_entry, self._table, key)
+        found = self._entry(key)
         return default if found is None else found
 
     def __contains__(self, key: object) -> bool:
-        return self._ledger.ask(_entry, self._table, key) is not None
+        return self._entry(key) is not None
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._ledger.ask(_entry, self._table, key)
+        found = self._entry(key)
         if found is None:
             raise KeyError(key)
         return found
+
+    def _entry(self, key: Any) -> Any:
+        return self._ledger.ask(_entry, self._table, key)
 
     def _all(self) -> Any:
         return self._ledger.ask(_whole, self._table)
@@ -267,18 +273,8 @@ class _AskedTable(Mapping[Any, Any]):
 class _AskedLive(_AskedTable):
     """The live runs, by function."""
 
-    def get(self, key: Any, default: Any = None) -> Any:
-        found = self._ledger.ask(_runs_of, key)
-        return default if found is None else found
-
-    def __contains__(self, key: object) -> bool:
-        return self._ledger.ask(_runs_of, key) is not None
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self._ledger.ask(_runs_of, key)
-        if found is None:
-            raise KeyError(key)
-        return found
+    def _entry(self, key: Any) -> Any:
+        return self._ledger.ask(_runs_of, key)
 
     def _all(self) -> Any:
         return self._ledger.ask(_runs)

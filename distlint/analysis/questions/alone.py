@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.program.handed import argument_of, namings
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.syntax import default_of, mentions_rank, own_nodes
 from distlint.nodes import last_name, walk
 
@@ -76,7 +76,7 @@ def is_given_to_main(live: LiveProgram, function: Function, node: ast.AST, depth
         for test in tests
     ):
         return True
-    calls = _calls_of(live, function) if depth else ()
+    calls = calls_of(live.program, function) if depth else ()
     return bool(calls) and all(
         is_given_to_main(live, user, call, depth - 1) for user, call in calls
     )
@@ -85,7 +85,7 @@ def is_given_to_main(live: LiveProgram, function: Function, node: ast.AST, depth
 def _is_none_on_others(live: LiveProgram, function: Function, name: str) -> bool:
     default = default_of(function, name)
     left_out = isinstance(default, ast.Constant) and default.value is None
-    given = [argument_of(call, function, name) for _, call in _calls_of(live, function)]
+    given = [argument_of(call, function, name) for _, call in calls_of(live.program, function)]
     return any(each is not None for each in given) and all(
         left_out if each is None else _is_of_main(each) for each in given
     )
@@ -96,13 +96,6 @@ def _is_of_main(given: ast.expr) -> bool:
         case ast.IfExp(test=test, orelse=ast.Constant(value=None)):
             return mentions_rank(test) or _OF_MAIN.search(ast.unparse(test)) is not None
     return False
-
-
-def _calls_of(live: LiveProgram, function: Function) -> list[tuple[Function, ast.Call]]:
-    """The calls by the name of a function, or of its class where it makes the object."""
-    made = function.cls is not None and function.name == "__init__"
-    name = function.cls.name if made and function.cls is not None else function.name
-    return list(namings(live.program, name).calls)
 
 
 def _asks_for_others(test: ast.expr) -> bool:
