@@ -129,6 +129,9 @@ _FROM_ENVIRONMENT: Final = re.compile(
 )
 """How code asks the launcher for a rank (torch 2.13.0 distributed/run.py, "Environment Variables")."""
 
+_OR_NONE: Final = re.compile(r"""int\(os\.(?:environ\.get|getenv)\('LOCAL_RANK', '?-1'?\)\)""")
+"""A local rank that is -1 where no launcher set the variable."""
+
 _ASKS_FOR_GROUP: Final = re.compile(
     r"is_(?:torchelastic_)?initialized|is_available\(|environ|getenv"
 )
@@ -193,6 +196,8 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
             _add(found, {"barrier": _GROUP["barrier"].format(name), "barrier_if": under})
     if "local_rank" not in found:
         _add(found, {"local_rank": _local_rank_by_name(function, line)})
+    if with_group:
+        _add(found, {"local_rank": _local_rank_behind_group(model, function, line)})
     read = ""
     if with_group and "local_rank" not in found:
         read = _set_by_launcher(model, function, line) or _read_elsewhere(model, function, line)
@@ -551,10 +556,22 @@ def _local_rank_read(module: Module) -> str:
     return ""
 
 
+def _local_rank_behind_group(model: Model, function: Function, line: int) -> str:
+    """A variable for the local rank that is -1 without a launcher: behind the group, which that launcher's variables made, it is none.
+
+    D-FINE 4a1f73a src/misc/dist_utils.py:43: `LOCAL_RANK = int(os.getenv("LOCAL_RANK", -1))`.
+    """
+    for name, values in assignments(function).items():
+        texts = {ast.unparse(value) for value in values}
+        if len(texts) == 1 and _OR_NONE.fullmatch(*texts) and _is_bound(function, name, line):
+            return name if _is_made(model, function, line) else ""
+    return ""
+
+
 def _set_by_launcher(model: Model, function: Function, line: int) -> str:
     """A read of the local rank, where all launches that lead to a file set the variable, and nothing spawns ranks.
 
-    Without a launcher it reads 0. Sa2VA 9832e1a projects/sa2va/evaluation/utils/dist.py: under Slurm the program sets it.
+    Without a launcher it reads 0, behind a group that there is no other way to make it raises. Sa2VA 9832e1a projects/sa2va/evaluation/utils/dist.py: under Slurm the program sets it.
     """
     if visible_imports(function, line).get("os") != "os":
         return ""
@@ -565,7 +582,21 @@ def _set_by_launcher(model: Model, function: Function, line: int) -> str:
         launch for path in started_by(model, module) for _, launch in model.launch.starting(path)
     ]
     known = bool(launches) and all("LOCAL_RANK" in SET_BY[each.launcher] for each in launches)
+    if known and (_needs_launcher(function) or _is_made(model, function, line)):
+        return 'int(os.environ["LOCAL_RANK"])'
     return 'int(os.environ.get("LOCAL_RANK", 0))' if known else ""
+
+
+def _needs_launcher(function: Function) -> bool:
+    """Whether a function takes a launcher's variable without a default, and raises where there is none.
+
+    ThinkSound 4e2cfd5 data_utils/extract_training_audio.py:33: `rank = int(os.environ["RANK"])`.
+    """
+    return any(
+        _plain_read(value) in ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+        for values in assignments(function).values()
+        for value in values
+    )
 
 
 def _read_elsewhere(model: Model, function: Function, line: int) -> str:
@@ -586,11 +617,7 @@ def _read_elsewhere(model: Model, function: Function, line: int) -> str:
 def _plain_local_rank_read(module: Module) -> str:
     """The first read of the local rank that raises where the launcher sets none."""
     for node in walk(module.source.tree):
-        if (
-            isinstance(node, ast.Call)
-            and _variable_read(node) == "LOCAL_RANK"
-            and isinstance(node.args[0], ast.Subscript)
-        ):
+        if isinstance(node, ast.Call) and _plain_read(node) == "LOCAL_RANK":
             return source_of(module, node)
     return ""
 
@@ -669,6 +696,12 @@ def _variable_read(node: ast.expr) -> str:
     """The launcher's variable that an expression reads as a number, and no other; else empty."""
     match = _FROM_ENVIRONMENT.fullmatch(ast.unparse(node)) if isinstance(node, ast.Call) else None
     return (match[1] or match[2]) if match else ""
+
+
+def _plain_read(node: ast.expr) -> str:
+    """The launcher's variable that an expression reads as a number without a default; else empty."""
+    plain = isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Subscript)
+    return _variable_read(node) if plain else ""
 
 
 def _is_bound(function: Function, name: str, line: int) -> bool:

@@ -253,10 +253,51 @@ def test_the_local_rank_of_the_launcher(
         fixed(distlint, tmp_path, body, *NATIVE)
         == [
             "-    torch.cuda.set_device(dist.get_rank())",
-            '+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))',
+            '+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))',
         ]
         * wanted
     )
+
+
+WITH_NONE = """\
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def start():
+    local = int(os.getenv("LOCAL_RANK", -1))
+{made}
+    torch.cuda.set_device(dist.get_rank())
+    print(local)
+
+
+start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "written"),
+    [
+        ("    dist.init_process_group('nccl')", "local"),
+        (
+            "    if local != -1:\n        dist.init_process_group('nccl')",
+            'int(os.environ.get("LOCAL_RANK", 0))',
+        ),
+        ("    world = os.environ['WORLD_SIZE']", 'int(os.environ.get("LOCAL_RANK", 0))'),
+        ("    world = int(os.environ['WORLD_SIZE'])", 'int(os.environ["LOCAL_RANK"])'),
+    ],
+)
+def test_a_local_rank_without_a_launcher_is_none(
+    distlint: Program, tmp_path: Path, made: str, written: str
+) -> None:
+    (tmp_path / "run.sh").write_text("torchrun --nnodes 2 --nproc_per_node 8 train.py\n")
+    (tmp_path / "train.py").write_text(WITH_NONE.format(made=made))
+    assert lines(distlint("fix", *NATIVE, "--unsafe-fixes", "--select", "DL504").out) == [
+        "-    torch.cuda.set_device(dist.get_rank())",
+        f"+    torch.cuda.set_device({written})",
+    ]
 
 
 WITH_OPTION = """\

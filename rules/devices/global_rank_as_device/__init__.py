@@ -389,18 +389,25 @@ def _variables(places: list[Chosen]) -> Iterator[str]:
 
 
 def _of_a_variable_for_devices(function: Function, places: list[Chosen]) -> Replace | None:
-    """The value of a variable that is read for devices alone, and more than once: it becomes the local rank.
+    """The value of a variable that is read for devices alone: it becomes the local rank.
 
     RT-DETR rtdetr_pytorch/src/misc/dist.py:100: `rank = get_rank()`, for `device_ids` and `output_device`.
     """
-    names = [n for place in places for n in walk(place.node) if isinstance(n, ast.Name)]
+    names = [
+        n
+        for place in places
+        for n in walk(place.node)
+        if isinstance(n, ast.Name) and _is_global_rank(n)
+    ]
+    if len(names) != len(places):
+        return None
     assigned = [
         node
         for node in own_nodes(function)
         if isinstance(node, ast.Assign)
         and [ast.unparse(target) for target in node.targets] == [n.id for n in names[:1]]
     ]
-    if len(names) < 2 or len({name.id for name in names}) != 1 or len(assigned) != 1:
+    if len({name.id for name in names}) != 1 or len(assigned) != 1:
         return None
     reads = [n for n in walk(function.node) if isinstance(n, ast.Name) and n.id == names[0].id]
     bound = assigned[0].targets[0]

@@ -45,8 +45,8 @@ def moves_to_the_current_device(model, batch):
 
 
 def wrapped(model):
-    rank = dist.get_rank()
-    return DDP(model, device_ids=[rank_info().local_rank])  # expect: DL504
+    rank = rank_info().local_rank
+    return DDP(model, device_ids=[rank])  # expect: DL504
 
 
 def for_devices_alone(model):
@@ -133,8 +133,8 @@ def among_the_gpus_of_a_setting(configs):
 
 
 def among_the_gpus_of_an_option(net, args):
-    rank = dist.get_rank()
-    return net.to(torch.device("cuda", args.gpu_ids[rank_info().local_rank]))  # expect: DL504
+    rank = rank_info().local_rank
+    return net.to(torch.device("cuda", args.gpu_ids[rank]))  # expect: DL504
 
 
 def written_over(net, args):
@@ -166,20 +166,20 @@ def by_text(model):
 
 
 def by_environment(model):
-    rank = int(os.environ["RANK"])
+    rank = rank_info().local_rank
     # one GPU each
-    device = torch.device("cuda", rank_info().local_rank)  # expect: DL504
+    device = torch.device("cuda", rank)  # expect: DL504
     return model.to(device)
 
 
 def by_rank_text(model):
-    rank = dist.get_rank()
-    return model.to(f"cuda:{rank_info().local_rank}")  # expect: DL504
+    rank = rank_info().local_rank
+    return model.to(f"cuda:{rank}")  # expect: DL504
 
 
 def loaded(path):
-    rank = dist.get_rank()
-    return torch.load(path, map_location="cuda:" + str(rank_info().local_rank))  # expect: DL504
+    rank = rank_info().local_rank
+    return torch.load(path, map_location="cuda:" + str(rank))  # expect: DL504
 
 
 def in_both_arms(net):

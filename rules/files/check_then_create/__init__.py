@@ -56,6 +56,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -278,6 +279,9 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
             return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
     if guard is None:
         return None
+    if (edit := _made_with_parents(model, found)) is not None:
+        advice = "Take what another rank did: `os.makedirs(..., exist_ok=True)`"
+        return Fix(Applicability.SAFE, advice, (edit,))
     if (moved := on_import(joint_entry)) is not None:
         return moved
     block = statement_with_test(found.function, guard.node)
@@ -304,6 +308,21 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
     )
+
+
+def _made_with_parents(model: Model, found: FileCall) -> Replace | None:
+    """`os.mkdir(p)` as the call that takes what is there; None where it is no such call.
+
+    ChatLM-mini-Chinese 2696eb8 pre_train.py:127: the folder of a log, behind its test.
+    """
+    site = found.site
+    if site.name != "os.mkdir" or site.node.keywords or _made_again(model, found):
+        return None
+    edit = with_keyword(site.module.source.text, site.node, "exist_ok=True")
+    before, called, behind = edit.code.partition(".mkdir(") if edit is not None else ("", "", "")
+    if edit is None or not called or "(" in before:
+        return None
+    return replace(edit, code=f"{before}.makedirs({behind}")
 
 
 def _is_numbered(found: FileCall) -> bool:

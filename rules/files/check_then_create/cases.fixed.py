@@ -490,9 +490,8 @@ def a_folder_for_each_of_the_ranks_own(args, evaluate):
 def one_kind_of_several(kind, path):
     if kind == "several":
         dist.init_process_group("nccl")
-        with main_process_first():
-            if not os.path.exists(path):
-                os.mkdir(path)  # expect: DL305
+        if not os.path.exists(path):
+            os.makedirs(path, exist_ok=True)  # expect: DL305
     return kind
 
 

@@ -158,6 +158,21 @@ def counted_beside_steps(model, data, steps):
         epoch += 1
 
 
+def all_under_one_option(model, data, args):
+    # ERNIE 514cbe4 code/run_typing.py:523: the outer branch holds the loop as well, and chooses nothing for it
+    if args.do_train:
+        if args.local_rank == -1:
+            sampler = RandomSampler(data)
+        else:
+            sampler = DistributedSampler(data)  # expect: DL403
+        loader = DataLoader(data, sampler=sampler)
+        for _epoch in range(args.epochs):
+            if args.local_rank != -1:
+                sampler.set_epoch(_epoch)
+            for batch in loader:
+                model(batch).sum().backward()
+
+
 def by_a_helper(data, shuffle, distributed):
     if distributed:
         return DistributedSampler(data, shuffle=shuffle)  # expect: DL403

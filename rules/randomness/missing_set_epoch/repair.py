@@ -67,7 +67,7 @@ def repaired(
         None,
     )
     named = Search(model, function, call).in_loop(user, loop)
-    asked = _test_of_the_choice(function, call)
+    asked = _test_of_the_choice(function, call, loop)
     if target is None or user is not function:
         return _told(named, epoch, loop, advice, asked if _is_global(function, user, asked) else "")
     inline = _in_loader(function, call)
@@ -147,15 +147,17 @@ _NEGATED: Final[dict[type[ast.cmpop], str]] = {
 }
 
 
-def _test_of_the_choice(function: Function, call: ast.Call) -> str:
+def _test_of_the_choice(function: Function, call: ast.Call, loop: EpochLoop) -> str:
     """The author's own test by which the sampler is the distributed one; empty where it may come out otherwise later.
 
-    waveglow 8afb643 train.py:95: `DistributedSampler(trainset) if num_gpus > 1 else None`.
+    waveglow 8afb643 train.py:95: `DistributedSampler(trainset) if num_gpus > 1 else None`. A branch that holds the
+    loop as well chooses nothing for it (ERNIE 514cbe4 code/run_typing.py:523: all of it under `if args.do_train`).
     """
     choices = [
         node
         for node in own_nodes(function)
-        if isinstance(node, ast.If | ast.IfExp) and any(part is call for part in walk(node))
+        if isinstance(node, ast.If | ast.IfExp)
+        if {call, loop} & set(walk(node)) == {call}
         if not any(isinstance(part, ast.Name) and part.id == "__name__" for part in walk(node.test))
     ]
     if len(choices) != 1 or any(isinstance(part, ast.Call) for part in walk(choices[0].test)):
