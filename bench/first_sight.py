@@ -4,6 +4,8 @@
     python bench/first_sight.py --by-record 0.7 [bench/judged.jsonl]
     python bench/first_sight.py --by-launch [bench/judged.jsonl]
 
+With `--edits` it prints what judges said of the edits, where the finding was true and where it was not.
+
 With `--by-record` it prints what each wave would have shown if a rule had been hidden whose share of true findings was
 below the number in all waves before it (one rule in one repository counts once; from the third repository on): whether the
 record of a rule says how it will do in code that nobody has read.
@@ -21,10 +23,11 @@ A defect counts as reported where `reported_before` is true; only families that 
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+import click
 
 EDITS = ("right", "ugly", "needless", "wrong")
 Row = dict[str, Any]
@@ -109,20 +112,41 @@ def true_of(rows: list[Row]) -> str:
     return f"{true} of {len(rows)} ({true / len(rows):.0%})" if rows else "–"
 
 
-def main() -> None:
+def edits_offered(rows: list[Row]) -> None:
+    """Print what judges said of the edits of each wave, where the finding was true and where it was not."""
+    print("| wave | edits where the finding was true | where it was not |")
+    edits = [r for r in rows if r.get("edit") in EDITS]
+    waves = sorted({r["wave"] for r in edits})
+    for name, inside in (*((str(w), {w}) for w in waves), ("all", set(waves))):
+        counts = Counter((r["truth"] == "bug", r["edit"]) for r in edits if r["wave"] in inside)
+        told = (", ".join(f"{counts[true, e]} {e}" for e in EDITS) for true in (True, False))
+        print("|", name, "|", " | ".join(told), "|")
+
+
+@click.command(help=__doc__, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument(
+    "judged",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=Path(__file__).with_name("judged.jsonl"),
+)
+@click.option("--by-record", "least", type=click.FloatRange(0, 1), metavar="SHARE")
+@click.option("--by-launch", "launches", is_flag=True)
+@click.option("--edits", "edits_alone", is_flag=True)
+def main(judged: Path, *, least: float | None, launches: bool, edits_alone: bool) -> None:
     """Print a row for each wave, then findings by rule."""
-    words = sys.argv[1:]
-    least = float(words.pop(words.index("--by-record") + 1)) if "--by-record" in words else None
-    launches = "--by-launch" in words
-    words = [word for word in words if word not in ("--by-record", "--by-launch")]
-    path = Path(words[0] if words else Path(__file__).with_name("judged.jsonl"))
-    rows: list[Row] = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    rows: list[Row] = [json.loads(line) for line in judged.read_text().splitlines() if line.strip()]
     if least is not None:
         by_record(rows, least)
-        return
-    if launches:
+    elif launches:
         by_launch(rows)
-        return
+    elif edits_alone:
+        edits_offered(rows)
+    else:
+        by_wave(rows)
+
+
+def by_wave(rows: list[Row]) -> None:
+    """Print a row for each wave, then findings by rule."""
     waves = sorted({r["wave"] for r in rows})
     print(
         "| wave | findings | true | false | unclear | errors true | warnings true | "

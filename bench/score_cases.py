@@ -20,6 +20,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+import click
+
 TOLERANCE = 3
 
 FAMILIES = {
@@ -74,9 +76,17 @@ def near(finding: dict[str, Any], path: str, line: int) -> bool:
     return any(p["path"] == path and abs(p["line"] - line) <= TOLERANCE for p in places)
 
 
-def main() -> None:
+@click.command(help=__doc__, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("cases", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "packages",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    nargs=-1,
+    required=True,
+    metavar="DIR...",
+)
+def main(cases: Path, packages: tuple[Path, ...]) -> None:
     """Print a line for each case, then the counts by class."""
-    cases, packages = Path(sys.argv[1]), [Path(p) for p in sys.argv[2:]]
     rows = [json.loads(line) for line in cases.read_text().splitlines() if line.strip()]
     by_package: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
