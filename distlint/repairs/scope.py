@@ -562,10 +562,13 @@ def _local_rank_behind_group(model: Model, function: Function, line: int) -> str
     D-FINE 4a1f73a src/misc/dist_utils.py:43: `LOCAL_RANK = int(os.getenv("LOCAL_RANK", -1))`.
     """
     for name, values in assignments(function).items():
-        texts = {ast.unparse(value) for value in values}
-        if len(texts) == 1 and _OR_NONE.fullmatch(*texts) and _is_bound(function, name, line):
+        if len(values) == 1 and _is_none_or_local(values[0]) and _is_bound(function, name, line):
             return name if _is_made(model, function, line) else ""
     return ""
+
+
+def _is_none_or_local(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and _OR_NONE.fullmatch(ast.unparse(value)) is not None
 
 
 def _set_by_launcher(model: Model, function: Function, line: int) -> str:

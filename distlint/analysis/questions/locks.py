@@ -14,7 +14,7 @@ from distlint.analysis.questions.filesystem import asked_paths
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
@@ -39,6 +39,14 @@ def under_a_lock(site: CallSite) -> bool:
     nemo-toolkit 3.0.0 nemo/collections/speechlm2/modules/ear_tts_model.py:347: `with FileLock(path):`.
     """
     return any(_name(held).endswith(_LOCKS) for _, held in _entered(site))
+
+
+def locks_around(sites: Iterable[CallSite]) -> set[int]:
+    """The `with` statements, by their nodes, that hold the lock of a file over a chain of calls.
+
+    verl 0.9.1 verl/utils/fs.py:251: what is copied and what is listed, under one `FileLock`.
+    """
+    return {id(block) for site in sites for block, held in _entered(site) if _keeps_out(held, site)}
 
 
 def in_turn_by_lock(live: LiveProgram, site: CallSite, *, once: bool = False) -> bool:

@@ -35,6 +35,7 @@ from distlint.analysis.questions.filesystem import (
     path_value,
     tolerated,
 )
+from distlint.analysis.questions.locks import locks_around
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge import facts, sinks
@@ -72,6 +73,8 @@ _DIVIDES: Final = frozenset(
     }
 )
 """Calls that give each rank its part of what is looped over."""
+_OWN_FOLDER: Final = re.compile(r"'(?:mkdtemp|TemporaryDirectory)'")
+"""What makes a folder under a name that nobody else has (python 3.11 tempfile)."""
 _POOLS: Final = ("concurrent.futures", "multiprocessing", "threading", "joblib")
 """Libraries whose workers one process starts, and waits for."""
 _MAX_ACTS: Final = 400
@@ -190,6 +193,8 @@ def _early(acts: list[Act], theirs: dict[int, Act]) -> Iterator[Early]:
                 if (
                     _in(act, written)
                     and not _exclude(act, written)
+                    and not any(map(_is_of_process, act.path))
+                    and locks_around(act.sites).isdisjoint(locks_around(written.sites))
                     and _of_one(act).isdisjoint(_of_one(written))
                 ):
                     yield Early(written, act)
@@ -218,6 +223,17 @@ def _exclude(one: Act, other: Act) -> bool:
     """Whether a condition lets only one of the two happen."""
     held = set(_held(one))
     return any((function, text, not taken) in held for function, text, taken in _held(other))
+
+
+def _is_of_process(part: Hashable) -> bool:
+    """Whether a component of a path is a folder that each process makes for itself.
+
+    accelerate 1.15.0 accelerate/utils/modeling.py:1950: `state_dict_folder = tempfile.mkdtemp()`.
+    """
+    match part:
+        case ("expression", _, str(dump)):
+            return _OWN_FOLDER.search(dump) is not None
+    return False
 
 
 def _of_one(act: Act) -> set[int]:

@@ -5,12 +5,14 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from cleanfid import fid
+from filelock import FileLock
 from pytorch_fid.fid_score import calculate_fid_given_paths
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 from torchvision.utils import save_image
@@ -148,6 +150,16 @@ def scored_as_a_list(model, count, folder, real):
     for index in range(count):
         save_image(model(index), f"{folder}/{rank}_{index}.png")
     return calculate_fid_given_paths([real, folder], 50, "cuda", 2048)  # expect: DL311
+
+
+def fetched(source, folder):
+    shutil.copyfile(source, os.path.join(folder, f"{dist.get_rank()}.json"))
+
+
+def locked_too_late(source, folder):
+    fetched(source, folder)
+    with FileLock(f"{folder}.lock"):
+        return os.listdir(folder)  # expect: DL311
 
 
 # Correct
@@ -296,3 +308,19 @@ def a_program_for_its_own_folder(samples, folder):
 def scores_something_else(model, folder, real):
     save_image(model(0), f"{folder}/{dist.get_rank()}.png")
     return fid.compute_fid(real, "reference")
+
+
+def in_a_folder_of_its_own(state):
+    # accelerate 1.15.0 accelerate/utils/modeling.py:2073
+    folder = tempfile.mkdtemp()
+    torch.save(state, os.path.join(folder, f"{dist.get_rank()}.pt"))
+    names = os.listdir(folder)
+    shutil.rmtree(folder)
+    return names
+
+
+def in_turn(source, folder):
+    # verl 0.9.1 verl/utils/fs.py:251
+    with FileLock(f"{folder}.lock"):
+        fetched(source, folder)
+        return os.listdir(folder)
