@@ -28,7 +28,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
-from distlint.analysis.questions.entry_points import Shown, divides_nothing, entries_to, shown
+from distlint.analysis.questions.entry_points import divides_nothing, entries_to, shown
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -160,9 +160,7 @@ class Model(LiveProgram):
             bool(signs)
             and not self.launch.is_for_one_gpu(path)
             and not (
-                signs == {Shown.ANY_NUMBER}
-                and divides_nothing(self.program, entry)
-                and bool(self.launch.alone(path, told=True))
+                divides_nothing(self.program, entry) and bool(self.launch.alone(path, told=True))
             )
         )
 
