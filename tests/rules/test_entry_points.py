@@ -374,6 +374,50 @@ def test_an_option_that_launches_of_several_leave_out(
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
 
 
+ENCODES = """\
+import os
+
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def main(args):
+    if args.local_rank != -1:
+        dist.init_process_group("nccl")
+    model = DistributedDataParallel(make(args), device_ids=[args.local_rank])
+    rows = model(questions(args))
+    if not os.path.exists(args.folder):
+        os.makedirs(args.folder)
+    write(rows, args.folder)
+    {then}
+
+
+if __name__ == "__main__":
+    main(options())
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "page", "severity"),
+    [
+        ("pass", _page("python run.py --local_rank -1"), "info"),
+        ("pass", "", "warning"),
+        ("pass", _page("torchrun --nproc_per_node=8 run.py"), "warning"),
+        ("dist.barrier()", _page("python run.py"), "warning"),
+        ("print(rows[rank::8])", _page("python run.py"), "warning"),
+    ],
+)
+def test_a_group_whose_processes_divide_nothing(
+    then: str,
+    page: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"run.py": ENCODES.format(then=then), "README.md": page}
+    assert severities_in("DL305", tmp_path, files, capsys) == [severity]
+
+
 REFUSES = """\
 import torch
 import torch.distributed as dist
