@@ -74,6 +74,58 @@ def is_without_group(
     )
 
 
+def never_in_one_run(program: Program, one: tuple[Module, int], other: tuple[Module, int]) -> bool:
+    """Whether an option leads to one of two lines alone, by what holds there and around all calls that lead there.
+
+    Large-Time-Series-Model 1ff8d1a run.py:136 makes `Exp_Imputation` under `args.task_name == "imputation"`, and the loader
+    has a sampler under `"forecast"`. What tells one rank from another chooses no run.
+    """
+    here, there = (
+        {key: holds for key, holds in _chosen_at(program, *place).items() if not _is_rank(key)}
+        for place in (one, other)
+    )
+    return any(_denies(here, key, holds) for key, holds in there.items())
+
+
+def _chosen_at(program: Program, module: Module, line: int) -> Facts:
+    function = innermost_at(module, line)
+    known = _known_at(program, function, line, _MAX_CALLERS)
+    cls = function.cls
+    if cls is None or cls.node.decorator_list:
+        return known
+    made = [
+        set(_known_at(program, user, node.lineno, _MAX_CALLERS - 1).items())
+        for each in program.modules.values()
+        if cls.name in each.source.text
+        for user in each.all_functions
+        if user.cls is not cls
+        for node in own_nodes(user)
+        if isinstance(node, ast.Name | ast.Attribute) and last_name(node) == cls.name
+    ]
+    return {**known, **dict(set.intersection(*made))} if made else known
+
+
+def _is_rank(key: Hashable) -> bool:
+    name = key[1] if isinstance(key, tuple) else key
+    return "rank" in str(name).lower()
+
+
+def _denies(known: Facts, key: Hashable, holds: bool) -> bool:
+    """Whether a condition does not come out so by what is known."""
+    if key in known:
+        return known[key] is not holds
+    match key:
+        case ("==", option, value) if holds:
+            return any(
+                isinstance(each, tuple)
+                and each[:2] == ("==", option)
+                and each[2] != value
+                and is_so
+                for each, is_so in known.items()
+            )
+    return False
+
+
 def options_asked(
     program: Program, entry: Module, module: Module, line: int
 ) -> tuple[tuple[str, Hashable], ...]:
@@ -354,15 +406,9 @@ def _comes_out(test: ast.expr, known: Facts) -> bool | None:
     if asked is None:
         return None
     key, holds = asked
-    if key in known:
-        return known[key] is holds
-    match key:
-        case ("==", option, value) if any(
-            isinstance(each, tuple) and each[:2] == ("==", option) and each[2] != value and is_so
-            for each, is_so in known.items()
-        ):
-            return not holds
-    return None
+    if _denies(known, key, True):
+        return not holds
+    return holds if known.get(key) else None
 
 
 def _asked(test: ast.expr, holds: bool) -> tuple[Hashable, bool] | None:
