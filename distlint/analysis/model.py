@@ -28,7 +28,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
-from distlint.analysis.questions.entry_points import Shown, divides_nothing, entries_to, shown
+from distlint.analysis.questions.entry_points import divides_nothing, entries_to, shown
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
     expects_several,
@@ -46,7 +46,11 @@ from distlint.analysis.questions.starting import is_before_ranks
 from distlint.analysis.questions.switched_off import makes_no_group
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
-from distlint.analysis.questions.without_group import is_never_led_to, is_without_group
+from distlint.analysis.questions.without_group import (
+    is_never_led_to,
+    is_without_group,
+    options_asked,
+)
 from distlint.analysis.traces.divergence import Divergence, divergences_of
 from distlint.analysis.traces.graph import Graphs
 from distlint.findings import Place
@@ -60,6 +64,7 @@ from distlint.launch.engines import (
     order,
     start_of_several,
     starts_several,
+    waits_for_one,
 )
 from distlint.launch.project import LaunchFiles
 
@@ -135,8 +140,15 @@ class Model(LiveProgram):
             and not makes_no_group(self.program, each)
         ]
         return all(
-            is_never_led_to(self.program, each, module, line) for each in several
+            is_never_led_to(self.program, each, module, line)
+            or self._waits_for_one(each, module, line)
+            for each in several
         ) or is_without_group(self.program, module, line, entries)
+
+    def _waits_for_one(self, entry: Module, module: Module, line: int) -> bool:
+        """Whether a line runs only with an option that the launches of an entry point on several processes leave out."""
+        asked = options_asked(self.program, entry, module, line)
+        return bool(asked) and waits_for_one(self.launch, entry.source.path, self._paths, asked)
 
     def _shows_several(self, entry: Module) -> bool:
         """Whether an entry point's code shows several processes, and no page says that it has a single GPU.
@@ -148,9 +160,7 @@ class Model(LiveProgram):
             bool(signs)
             and not self.launch.is_for_one_gpu(path)
             and not (
-                signs == {Shown.ANY_NUMBER}
-                and divides_nothing(self.program, entry)
-                and bool(self.launch.alone(path, told=True))
+                divides_nothing(self.program, entry) and bool(self.launch.alone(path, told=True))
             )
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,9 @@ from distlint.knowledge.configuration.values import section_of
 from distlint.launch.commands import Launch, Option
 from distlint.launch.deepspeed import stage_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+
+_ONLY_SHOWS: Final = re.compile(r"dry_?run")
+"""Options with which a program shows what it would do: cosmos-predict1 4ed35fa cosmos_predict1/tokenizer/training/train.py:73."""
 
 
 class Engine(enum.Enum):
@@ -95,6 +98,40 @@ def starts_several(files: LaunchFiles, path: str, known: Set[str]) -> bool:
         not _starts_one(launch, files.configured(script, launch))
         for script, launch in files.starting(path, known)
     )
+
+
+def waits_for_one(
+    files: LaunchFiles, path: str, known: Set[str], asked: Iterable[tuple[str, Hashable]]
+) -> bool:
+    """Whether no launch of several processes gives one of the options of the Python file `path` that code waits for, and
+    commands that start one process do, or it is that of a dry run.
+
+    Args:
+        files, path, known: as for `only_starts_one`.
+        asked: the options, by name and value; None where it is enough that they are set.
+    """
+    several = [
+        launch
+        for script, launch in files.starting(path, known)
+        if not _starts_one(launch, files.configured(script, launch))
+    ]
+    if not all(launch.complete for launch in several):
+        return False
+    alone = files.alone(path, told=True) if several else []
+    return any(
+        not any(_gives(launch.arguments, name, value) for launch in several)
+        and (
+            _ONLY_SHOWS.fullmatch(name) is not None
+            or any(_gives(command.arguments, name, value) for _, command in alone)
+        )
+        for name, value in asked
+    )
+
+
+def _gives(arguments: Mapping[str, Option], name: str, value: Hashable) -> bool:
+    """Whether a command gives an option; with a value, this one."""
+    option = arguments.get(name)
+    return option is not None and (value is None or option.value == str(value))
 
 
 def start_of_several(files: LaunchFiles, path: str) -> Place | None:

@@ -171,7 +171,8 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
     return (
         says_launch(kind, data)
         or (kind is Kind.YAML and _ENVIRONMENT.search(data) is not None)
-        or (kind is Kind.SHELL and (_PLAIN.search(data) or _STARTS.search(data)) is not None)
+        or (kind is Kind.SHELL and _STARTS.search(data) is not None)
+        or (kind in (Kind.SHELL, Kind.GUIDE) and _PLAIN.search(data) is not None)
         or (kind is Kind.GUIDE and is_for_one_gpu(data))
         or (kind in _SETTINGS and _MEETING.search(data) is not None)
     )

@@ -579,6 +579,14 @@ class LaunchFiles:
             self._asks_for_engine(script, launch) for script, launch in found
         )
 
+    @property
+    def configured_in_engines(self) -> bool:
+        """Whether all of accelerate's configurations that there are ask for FSDP or DeepSpeed."""
+        return all(
+            each.values.get("distributed_type") in _ENGINE_TYPES
+            for each in self.of(Format.ACCELERATE)
+        )
+
     def _asks_for_engine(self, script: Script, launch: Launch) -> bool:
         if launch.launcher is Launcher.DEEPSPEED or not _ENGINES.isdisjoint(
             (*launch.options, *launch.arguments)

@@ -275,6 +275,36 @@ def test_the_launch_that_wraps_it_in_ddp(
     assert places(found) == related
 
 
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"README.md": f"```\n{LAUNCH} a.yaml train.py\n```\n", "a.yaml": ZERO}, "info"),
+        ({"run.sh": f"{LAUNCH} a.yaml train.py\n", "a.yaml": FSDP}, "info"),
+        ({"run.sh": f"{LAUNCH} a.yaml train.py\n", "a.yaml": ZERO, "b.yaml": DDP}, "warning"),
+        (
+            {"run.sh": f"{LAUNCH} a.yaml train.py\naccelerate launch train.py\n", "a.yaml": ZERO},
+            "warning",
+        ),
+        ({"a.yaml": ZERO}, "warning"),
+        (
+            {
+                "run.sh": f"{LAUNCH} a.yaml train.py\n",
+                "a.yaml": ZERO,
+                "train.py": f"{READING}print(accelerator.distributed_type)\n",
+            },
+            "warning",
+        ),
+    ],
+)
+def test_an_attribute_where_no_launch_asks_for_ddp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], severity: str
+) -> None:
+    """EasyContext 6b0d310 eval_needle.py:182."""
+    monkeypatch.chdir(tmp_path)
+    (found,) = findings("DL201", tmp_path, {"train.py": READING, **files})
+    assert found["severity"] == severity
+
+
 DECLARED = (
     "import argparse\n\nimport torch.distributed as dist\n\nparser = argparse.ArgumentParser()\n"
     'parser.add_argument("--local_rank", type=int)\nargs = parser.parse_args()\n'

@@ -271,6 +271,8 @@ if __name__ == "__main__":
         ("args.ddp", "pass", "if args.ddp: dist.init_process_group()", "warning"),
         ("args.rank == -1", "pass", "if args.rank != -1: dist.init_process_group()", "info"),
         ("args.mode == 'a'", "pass", "if args.mode == 'b': dist.init_process_group()", "info"),
+        ("args.ddp is False", "pass", "if args.ddp == True: dist.init_process_group()", "info"),
+        ("args.ddp is True", "pass", "if args.ddp: dist.init_process_group()", "warning"),
         ("args.size > 1", "pass", "if args.size > 1: dist.init_process_group()", "warning"),
         ("dist.is_initialized()", "pass", "dist.init_process_group()", "warning"),
         ("not config.ready", "pass", "if config.started: dist.init_process_group()", "warning"),
@@ -286,6 +288,134 @@ def test_an_option_that_keeps_the_group_away(
 ) -> None:
     text = OPTION.format(option=option, then=then, start=start)
     assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("asserted", "severity"), [("args.mode == 'a'", "info"), ("args.mode == 'b'", "warning")]
+)
+def test_an_assertion_in_front(
+    asserted: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = "if args.mode == 'b': dist.init_process_group()"
+    text = OPTION.format(option="args.path", then="pass", start=start)
+    text = text.replace("        write(", f"        assert {asserted}\n        write(")
+    assert severities_in("DL301", tmp_path, {"run.py": text}, capsys) == [severity]
+
+
+LEFT_OUT = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+
+def write(rows, path):
+    torch.save(rows, path)
+    dist.barrier()
+
+
+def present(args):
+    write(make(), args.path)
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--show", action="store_true")
+parser.add_argument("--plain", action="store_false")
+parser.add_argument("--dry-run", action="store_true")
+parser.add_argument("--mode", default="train")
+args = parser.parse_args()
+dist.init_process_group("nccl")
+if {option}:
+    present(args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "commands", "severity"),
+    [
+        ("args.show", ["torchrun --nproc_per_node=8 run.py", "python run.py --show"], "info"),
+        ("args.show", ["torchrun --nproc_per_node=8 run.py"], "warning"),
+        ("args.show", ["python run.py --show"], "warning"),
+        (
+            "args.show",
+            ["torchrun --nproc_per_node=8 run.py --show", "python run.py --show"],
+            "warning",
+        ),
+        (
+            "args.plain",
+            ["torchrun --nproc_per_node=8 run.py", "python run.py --plain"],
+            "warning",
+        ),
+        (
+            "args.mode == 'show'",
+            ["torchrun --nproc_per_node=8 run.py", "python run.py --mode show"],
+            "info",
+        ),
+        (
+            "args.mode == 'train'",
+            ["torchrun --nproc_per_node=8 run.py", "python run.py --mode train"],
+            "warning",
+        ),
+        ("args.dry_run", ["torchrun --nproc_per_node=8 run.py"], "info"),
+        ("args.dry_run", ["torchrun --nproc_per_node=8 run.py --dry-run"], "warning"),
+    ],
+)
+def test_an_option_that_launches_of_several_leave_out(
+    option: str,
+    commands: list[str],
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {
+        "run.py": LEFT_OUT.format(option=option),
+        "run.sh": "".join(f"{command}\n" for command in commands),
+    }
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+ENCODES = """\
+import os
+
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def main(args):
+    if args.local_rank != -1:
+        dist.init_process_group("nccl")
+    model = DistributedDataParallel(make(args), device_ids=[args.local_rank])
+    rows = model(questions(args))
+    if not os.path.exists(args.folder):
+        os.makedirs(args.folder)
+    write(rows, args.folder)
+    {then}
+
+
+if __name__ == "__main__":
+    main(options())
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "page", "severity"),
+    [
+        ("pass", _page("python run.py --local_rank -1"), "info"),
+        ("pass", "", "warning"),
+        ("pass", _page("torchrun --nproc_per_node=8 run.py"), "warning"),
+        ("dist.barrier()", _page("python run.py"), "warning"),
+        ("print(rows[rank::8])", _page("python run.py"), "warning"),
+    ],
+)
+def test_a_group_whose_processes_divide_nothing(
+    then: str,
+    page: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"run.py": ENCODES.format(then=then), "README.md": page}
+    assert severities_in("DL305", tmp_path, files, capsys) == [severity]
 
 
 REFUSES = """\

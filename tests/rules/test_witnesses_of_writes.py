@@ -42,6 +42,7 @@ NOTHING_SHOWS_HARM = {
     "a processor that was loaded": "image_processor = AutoImageProcessor.from_pretrained(args.base)\n    image_processor.save_pretrained(args.out)",
     "a tokenizer beside the folders of others": "from pathlib import Path\n    last = list(Path(args.out).glob('checkpoint-*'))\n    tokenizer.save_pretrained(args.out)",
     "nothing": "torch.save({}, out)",
+    "what it draws afterwards": "order = [1, 2]\n    with open(out, 'w') as f:\n        f.write(str(order))\n    order = np.random.permutation(order)\n    print(order)",
     "what rank 0 writes behind a model's answers": "drawn = torch.zeros(1, 8)\n    with open(out, 'w') as f:\n        for _ in range(64):\n            drawn = torch.multinomial(model(drawn), 1)\n        if dist.get_rank() == 0:\n            f.write(str(drawn.tolist()))",
     "settings as a checkpoint": "torch.save({'cfg': cfg, 'version': 2}, out)",
     "a card for people": "card = describe(model, data)\n    with open(f'{args.out}/README.md', 'w') as f:\n        f.write(card)",

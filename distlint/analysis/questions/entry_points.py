@@ -91,6 +91,12 @@ _DIVIDES: Final = re.compile(
     r"|\bprepare\((?:[^,()]*,|\s*\w*optim)|\.train\(\)|Trainer\("
 )
 """What is done otherwise on several processes: data divided, gradients or results exchanged, one told from another."""
+_DIVIDES_OF_RANKS: Final = re.compile(
+    r"(?i)Loader\(|Sampler\(|process_ind|main_process|is_(?:main|master)|barrier\(|broadcast|gather\(|reduce\(|split_between|shard"
+    r"|\.train\(\)|Trainer\(|backward\(|get_(?:world_size|rank)\(|(?<!local_)\brank *(?:[!=]=|[<>\]]|%(?![ds])|in\b|not in\b|::)|[\[:] *rank\b"
+    r"|local_rank *(?:[!=]=|[<>]|in\b|not in\b)(?! *-1)|world_size *(?:[!=]=|[<>])|[%/*] *[\w.]*world_size"
+)
+"""The same where a program makes a process group, in which case it keeps the number of its process for its GPU."""
 
 
 def entries_to(program: Program, module: Module, line: int) -> frozenset[Module] | None:
@@ -211,10 +217,12 @@ def divides_nothing(program: Program, entry: Module) -> bool:
     """Whether what an entry point leads to trains nothing, goes through no loader, and tells no process from another.
 
     PoseDiffusion b138198 pose_diffusion/test.py has `accelerator.prepare(model)` left of the training: each of several
-    processes would do all of the test.
+    processes would do all of the test. GC-DPR 79e1fe0 dense_retriever.py comes to `init_process_group()` and DDP in helpers
+    of the training, and would have each process encode all questions.
     """
+    divides = _DIVIDES_OF_RANKS if Shown.RANKS in shown(program, entry) else _DIVIDES
     return not any(
-        _DIVIDES.search(source_of(module, part)) for module, part in led_to(program, entry)
+        divides.search(source_of(module, part)) for module, part in led_to(program, entry)
     )
 
 

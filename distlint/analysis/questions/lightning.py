@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
 
 TRAINER: Final = "lightning.pytorch.Trainer"
 SETUP_LOADERS: Final = "lightning.fabric.Fabric.setup_dataloaders"
@@ -32,6 +33,9 @@ _LOADERS: Final = frozenset({"train_dataloaders", "train_dataloader", "datamodul
 """Arguments of `fit` that hold the loader of the training, or what makes it; the second by position."""
 _OWN_SHARES: Final = ("use_distributed_sampler", "replace_sampler_ddp")
 _SAMPLES: Final = frozenset({"sampler", "batch_sampler"})
+_VALIDATED: Final = "limit_val_batches"
+"""How much of the validation's data a Trainer takes (pytorch-lightning 2.6.6 trainer/trainer.py): with 0, no hook of it runs."""
+_OF_OPTIONS: Final = ".from_argparse_args"
 _DEPTH: Final = 3
 _PASSES_ON: Final = re.compile(r"deepspeed|fsdp|fully_?sharded|single_device|auto$", re.IGNORECASE)
 """Names of strategies whose wrapper hands attributes on to the module, or that has none."""
@@ -169,12 +173,39 @@ def trains_on_one(module: Module) -> bool:
     return bool(made) and all(any(_is_of_one(call, k) for k in call.keywords) for call in made)
 
 
+def never_validates(program: Program, cls: Class) -> bool:
+    """Whether each Trainer of the files that have a LightningModule is told to leave the validation out.
+
+    OmniTokenizer 701b619 vqgan_train.py:150: `Trainer.from_argparse_args(args, limit_val_batches=0, …)`.
+    """
+    kin = {cls, *program.subclasses(cls)}
+    made = [
+        call
+        for module in program.modules.values()
+        for call in _trainers(module)
+        if any(program.resolve_dotted(module, name) in kin for name in module.imports)
+        or module in {each.module for each in kin}
+    ]
+    return bool(made) and all(
+        any(
+            each.arg == _VALIDATED
+            and isinstance(each.value, ast.Constant)
+            and each.value.value in (0, False)
+            for each in call.keywords
+        )
+        for call in made
+    )
+
+
 def _trainers(module: Module) -> list[ast.Call]:
     """The calls of a file that make a Trainer."""
+    if "Trainer" not in module.source.text:
+        return []
     return [
         node
         for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and last_name(node) == "Trainer"
+        if isinstance(node, ast.Call)
+        and dotted_name(node.func).removesuffix(_OF_OPTIONS).rpartition(".")[2] == "Trainer"
     ]
 
 

@@ -293,9 +293,24 @@ def drawn_by_each(live: LiveProgram, function: Function, made: list[ast.expr]) -
     """A draw of a function that goes into an expression, and that no seed makes the same on all ranks."""
     for draw, row in draws_by_syntax(live, function):
         names = _made_of(function, draw) | _shuffled(draw)
-        if any(_holds(each, draw, names) for each in made) and not _seeded_alike(live, row):
+        if any(
+            _comes_before(function, draw, each) and _holds(each, draw, names) for each in made
+        ) and not _seeded_alike(live, row):
             return draw
     return None
+
+
+def _comes_before(function: Function, one: ast.expr, other: ast.expr) -> bool:
+    """Whether an expression is evaluated in front of another one: it stands above, or in one loop with it.
+
+    yolor 3ca250a train.py:279 draws the size of a batch, far below the file with the settings of the run.
+    """
+    return one.lineno <= other.lineno or any(
+        isinstance(loop, ast.For | ast.While)
+        and loop.lineno <= other.lineno
+        and one.lineno <= (loop.end_lineno or loop.lineno)
+        for loop in own_nodes(function)
+    )
 
 
 def _shuffled(draw: ast.Call) -> frozenset[str]:

@@ -109,7 +109,18 @@ def needs_group(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -
         if isinstance(loop, ast.For | ast.While)
         and loop.lineno < site.node.lineno <= (loop.end_lineno or 0)
     }
-    return _meets(live, site.function, _held(site.guards), around, _CALLS)
+    callers = live.callers.get(site.function, ())
+    return _meets(live, site.function, _held(site.guards), around, _CALLS) or (
+        bool(callers) and all(_caller_meets(live, call) for call in callers)
+    )
+
+
+def _caller_meets(live: LiveProgram, call: CallSite) -> bool:
+    """Whether who makes a call meets the others in the same run.
+
+    Pyramid-Flow 3040d71 train/train_video_vae.py:279, `torch.distributed.barrier()` above the loop over the epochs.
+    """
+    return _meets(live, call.function, _held(call.guards), set(map(id, call.loops)), _CALLS)
 
 
 def _compares(guard: Guard) -> bool:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, namings
+from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import Option, options_of
 from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import (
     assignments,
@@ -70,6 +72,106 @@ def is_without_group(
         _is_excluded(program, entry, maker, node.lineno, known, _MAX_CALLERS)
         for entry, maker, node in makers
     )
+
+
+def never_in_one_run(program: Program, one: tuple[Module, int], other: tuple[Module, int]) -> bool:
+    """Whether an option leads to one of two lines alone, by what holds there and around all calls that lead there.
+
+    Large-Time-Series-Model 1ff8d1a run.py:136 makes `Exp_Imputation` under `args.task_name == "imputation"`, and the loader
+    has a sampler under `"forecast"`. What tells one rank from another chooses no run.
+    """
+    here, there = (
+        {key: holds for key, holds in _chosen_at(program, *place).items() if not _is_rank(key)}
+        for place in (one, other)
+    )
+    return any(_denies(here, key, holds) for key, holds in there.items())
+
+
+def _chosen_at(program: Program, module: Module, line: int) -> Facts:
+    function = innermost_at(module, line)
+    known = _known_at(program, function, line, _MAX_CALLERS)
+    cls = function.cls
+    if cls is None or cls.node.decorator_list:
+        return known
+    made = [
+        set(_known_at(program, user, node.lineno, _MAX_CALLERS - 1).items())
+        for each in program.modules.values()
+        if cls.name in each.source.text
+        for user in each.all_functions
+        if user.cls is not cls
+        for node in own_nodes(user)
+        if isinstance(node, ast.Name | ast.Attribute) and last_name(node) == cls.name
+    ]
+    return {**known, **dict(set.intersection(*made))} if made else known
+
+
+def _is_rank(key: Hashable) -> bool:
+    name = key[1] if isinstance(key, tuple) else key
+    return "rank" in str(name).lower()
+
+
+def _denies(known: Facts, key: Hashable, holds: bool) -> bool:
+    """Whether a condition does not come out so by what is known."""
+    if key in known:
+        return known[key] is not holds
+    match key:
+        case ("==", option, value) if holds:
+            return any(
+                isinstance(each, tuple)
+                and each[:2] == ("==", option)
+                and each[2] != value
+                and is_so
+                for each, is_so in known.items()
+            )
+    return False
+
+
+def options_asked(
+    program: Program, entry: Module, module: Module, line: int
+) -> tuple[tuple[str, Hashable], ...]:
+    """The options that the command line of an entry point has to give where a line of a file runs, by name and value.
+
+    The value is None where it is enough that an option is set; those that its default sets are none of them.
+    """
+    known = _known_at(program, innermost_at(module, line), line, _MAX_CALLERS)
+    return tuple(
+        (name, value)
+        for key, holds in known.items()
+        if holds
+        for name, value in _of_fact(key)
+        if _is_left_to_command(program, entry, name, value)
+    )
+
+
+def _of_fact(key: Hashable) -> Iterator[tuple[str, Hashable]]:
+    match key:
+        case str(name):
+            yield name, None
+        case ("==", str(name), value):
+            yield name, value
+
+
+@remembered
+def _is_left_to_command(program: Program, entry: Module, name: str, value: Hashable) -> bool:
+    """Whether an entry point declares an option, and its default is something else than is asked for."""
+    found = [
+        option
+        for below in imported_below(program, entry)
+        for option in options_of(below)
+        if option.name == name and not option.is_positional
+    ]
+    return bool(found) and not any(_is_default(option, value) for option in found)
+
+
+def _is_default(option: Option, value: Hashable) -> bool:
+    """Whether an option has a value, or is set, where the command line does not say; where that is open, too."""
+    match option.default:
+        case ast.Constant(value=default):
+            return bool(default) if value is None else default == value
+        case None:
+            action = option.given.get("action")
+            return isinstance(action, ast.Constant) and action.value == "store_false"
+    return True
 
 
 def is_never_led_to(program: Program, entry: Module, module: Module, line: int) -> bool:
@@ -254,6 +356,8 @@ def _on_the_way(block: list[ast.stmt], line: int) -> Iterator[tuple[ast.expr, bo
         if statement.lineno > line:
             return
         here = _holds_line(statement, line)
+        if isinstance(statement, ast.Assert) and not here:
+            yield statement.test, True
         if isinstance(statement, ast.If):
             if not here:
                 if _leaves(statement.body, {}):
@@ -302,15 +406,9 @@ def _comes_out(test: ast.expr, known: Facts) -> bool | None:
     if asked is None:
         return None
     key, holds = asked
-    if key in known:
-        return known[key] is holds
-    match key:
-        case ("==", option, value) if any(
-            isinstance(each, tuple) and each[:2] == ("==", option) and each[2] != value and is_so
-            for each, is_so in known.items()
-        ):
-            return not holds
-    return None
+    if _denies(known, key, True):
+        return not holds
+    return holds if known.get(key) else None
 
 
 def _asked(test: ast.expr, holds: bool) -> tuple[Hashable, bool] | None:
@@ -324,7 +422,12 @@ def _asked(test: ast.expr, holds: bool) -> tuple[Hashable, bool] | None:
             if name is None or value is None:
                 return None
             if type(op) in _SAME:
-                return ("==", name, value), _SAME[type(op)] is holds
+                same = _SAME[type(op)] is holds
+                return (
+                    (name, value is same)
+                    if isinstance(value, bool)
+                    else (("==", name, value), same)
+                )
             if type(op) in _ORDERED:
                 sign, way = _ORDERED[type(op)]
                 return (sign, name, value), way is holds

@@ -1648,6 +1648,17 @@ def opened_by_all(folder, model, epoch):
                     torch.save(model.state_dict(), file)
 
 
+def settings_and_order(folder, settings, rows):
+    with open(f"{folder}/settings.json", "w") as file:  # expect: DL301
+        json.dump(settings, file)
+    order = torch.randperm(len(rows)).tolist()
+    settings = {**settings, "order": order}
+    if rank_info().rank == 0:
+        with open(f"{folder}/order.json", "w") as file:  # expect: DL301
+            json.dump(settings, file)
+    dist.barrier()
+
+
 def drawn_into_what_main_writes(folder, model, tokens):
     # the draw of the others is in no file; who opens it later empties it all the same
     dist.barrier()

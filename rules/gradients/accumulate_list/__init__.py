@@ -199,7 +199,7 @@ def _listed(call: CallGroup, models: ast.expr, counts_twice: bool) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.WARNING,  # the same gradients, later
         "a list is no model: every batch synchronises its gradients, and accumulation saves nothing. "
         f"{fix.message}.",
         place_of(site.module, site.node),

@@ -89,6 +89,7 @@ from distlint.analysis.questions.reported import (
 )
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
+from distlint.analysis.questions.without_group import never_in_one_run
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_keyword
@@ -129,6 +130,7 @@ def check(model: Model) -> Iterator[Finding]:
             if (
                 held.is_share
                 and not on_main
+                and not _never_meet(model, function, decision.node, held.began)
                 and not stands_without_launcher(function, decision.node)
                 and not made_without_launcher(function, decision.value)
                 and not reduces_argument(model, function, decision.node, decision.value)
@@ -157,6 +159,19 @@ def check(model: Model) -> Iterator[Finding]:
         yield _unsynced(module, call)
     yield from map(_joined, joined_later(model))
     yield from map(_of_first, kept_of_first(model))
+
+
+def _never_meet(
+    model: Model, function: Function, node: ast.AST, began: tuple[Related, ...]
+) -> bool:
+    """Whether what gives each rank its part is of other runs than what looks at the number."""
+    here = (function.module, place_of(function.module, node).line)
+    return any(
+        never_in_one_run(model.program, here, (module, each.place.line))
+        for each in began
+        for module in model.program.modules.values()
+        if module.path == each.place.path
+    )
 
 
 def _stepped(module: Module, step: ast.Call) -> Finding:
@@ -298,6 +313,8 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
     for call, numbers in reports(function):
         for number, held in shares_in(known, numbers):
             mixed = held.kind is Kind.MIXED
+            if _never_meet(model, function, call, held.began):
+                continue
             if goes_to_own_file(model, function, call) or stands_without_launcher(function, call):
                 break
             loud = mixed or is_evaluation(number.name, function)

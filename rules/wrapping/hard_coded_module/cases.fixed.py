@@ -59,6 +59,21 @@ def met_by_some(net, loader, distributed):
     return unwrap(net).config  # expect: DL204
 
 
+def trained_for_an_epoch(model, loader):
+    for batch in loader:
+        model(batch).backward()
+        clip(unwrap(model).parameters())  # expect: DL204
+
+
+def meets_in_some_runs(net, loader, epochs, distributed, timed):
+    if distributed:
+        net = DDP(net)
+    if timed:
+        dist.barrier()
+    for _ in epochs:
+        trained_for_an_epoch(net, loader)
+
+
 def wrapped_for_several(net):
     if dist.get_world_size() > 1:
         net = DDP(net)
@@ -99,6 +114,21 @@ def counted(net, loader, distributed):
         right += model.module(batch).sum()
     dist.all_reduce(right)
     return right
+
+
+def clipped_in_each_step(model, loader):
+    for batch in loader:
+        model(batch).backward()
+        clip(model.module.parameters())
+
+
+def meets_above_the_epochs(net, loader, epochs, distributed):
+    # Pyramid-Flow 3040d71 train/train_video_vae.py:279
+    dist.barrier()
+    if distributed:
+        net = DDP(net)
+    for _ in epochs:
+        clipped_in_each_step(net, loader)
 
 
 def always_wrapped(net):

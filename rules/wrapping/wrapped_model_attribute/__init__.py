@@ -42,7 +42,7 @@ whose name says that they evaluate, sample or save. What freezes parameters is m
 ## Known limits
 An error where one function, or one file, wraps by DDP's or DataParallel's own name and reads; a warning where the launch
 chooses the wrapper, where another file wraps, or where the wrap stands under a condition that the read does not.
-Information where nothing shows that the model inside has the attribute: no module of the program has that name, nor
+Information where all launches that lead to the read, and all configurations of accelerate, ask for FSDP or DeepSpeed, and the program itself tells no types of launches apart. Information where nothing shows that the model inside has the attribute: no module of the program has that name, nor
 have the models of transformers, diffusers, peft, timm or torchvision, and what makes the model is a class of the program
 or not seen at all (an argument; what is no model, like a tokenizer). Information also where nothing shows that the
 wrapped model comes to the read: another class wraps, or a condition that does not ask for several processes or GPUs, and
@@ -67,11 +67,13 @@ itself are never reported: they belong on the wrapper.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
@@ -110,6 +112,8 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
     from distlint.knowledge.wrappers import Wrapper
 
+_OF_TYPES = re.compile(r"DistributedDataParallelKwargs|DistributedType|\.distributed_type")
+"""What a program says of the type of a launch: it is meant for several."""
 _DEPTH = 3
 """So many methods call one another above the wrap: LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:514."""
 
@@ -222,6 +226,8 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if not shown_inside(model, wrap, site):
         return Severity.INFO
     by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
+    if by_launch and _is_in_engine(model, site):
+        return Severity.INFO
     if wrap is None or wrap.function is site.function:
         return Severity.WARNING if by_launch else SEVERITY
     elsewhere, conditional = wrap.module is not site.module, under_condition(wrap, site)
@@ -234,6 +240,22 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if may_miss and not _handed_on(model, wrap, site):
         return Severity.INFO
     return Severity.WARNING if by_launch or elsewhere or conditional else SEVERITY
+
+
+def _is_in_engine(model: Model, site: AttributeSite) -> bool:
+    """Whether all launches that lead to a read, and all configurations of accelerate, ask for FSDP or DeepSpeed, which pass attributes on.
+
+    EasyContext 6b0d310 README.md:110: `accelerate launch --config_file accelerate_configs/deepspeed_inference.yaml
+    eval_needle.py`, and no configuration of another type. Not so of a program that tells the types apart, or DDP how to
+    run: ConsisID 60429e4 train.py:1254, `distributed_type == DistributedType.DEEPSPEED or accelerator.is_main_process`.
+    """
+    return (
+        model.launch.configured_in_engines
+        and model.starts_in_engine(site.module)
+        and not any(
+            _OF_TYPES.search(each.source.text) for each in linked(model.program, site.module)
+        )
+    )
 
 
 def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:

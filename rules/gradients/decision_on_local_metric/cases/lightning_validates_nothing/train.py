@@ -1,0 +1,10 @@
+# OmniTokenizer 701b619 vqgan_train.py:150
+import pytorch_lightning as pl
+from module import Codes as Coder
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+
+def main(args, loader):
+    watch = [ModelCheckpoint(monitor="val_loss")]
+    trainer = pl.Trainer.from_argparse_args(args, devices=4, callbacks=watch, limit_val_batches=0)
+    trainer.fit(Coder(), loader)
