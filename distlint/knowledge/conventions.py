@@ -158,6 +158,11 @@ CLASS_BASES: Final[dict[str, str]] = {
     "transformers.PreTrainedTokenizerFast": "transformers.PreTrainedTokenizerBase",
     "deepspeed.PipelineEngine": "deepspeed.DeepSpeedEngine",
     "lightning.fabric.wrappers._FabricModule": "lightning.LightningModule",
+    # mmengine 0.10.7 mmengine/runner/loops.py:21 to 417.
+    "mmengine.runner.EpochBasedTrainLoop": "mmengine.runner.BaseLoop",
+    "mmengine.runner.IterBasedTrainLoop": "mmengine.runner.BaseLoop",
+    "mmengine.runner.ValLoop": "mmengine.runner.BaseLoop",
+    "mmengine.runner.TestLoop": "mmengine.runner.BaseLoop",
 }
 """The library class that a library class derives from, as far as rows of the base apply to it."""
 

@@ -1132,7 +1132,10 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
         bound = {
             n for c in nodes if isinstance(c, ast.comprehension) for n in target_names(c.target)
         }
+        placed = {id(n) for c in nodes if _says_where(c) for n in walk(c)}
         for child in nodes:
+            if id(child) in placed:
+                continue
             if isinstance(child, ast.Subscript) and dotted_name(child.value) in batches:
                 return set(), True
             name = dotted_name(child)
@@ -1143,6 +1146,14 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
                 if not _is_progress(name):
                     stack.extend(assigned.get(name, ()))
     return names & set(function.parameters), False
+
+
+def _says_where(node: ast.AST) -> bool:
+    """Whether an argument says on which device something lies, and nothing of what it is.
+
+    EfficientDet.Pytorch fbe56e5 train.py:221: `args.network` out of `torch.load(args.resume, map_location=loc)`.
+    """
+    return isinstance(node, ast.keyword) and node.arg == "map_location"
 
 
 def batch_names(function: Function) -> frozenset[str]:
