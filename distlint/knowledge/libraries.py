@@ -202,6 +202,7 @@ CANONICAL: dict[str, str] = {
     "mmcv.image.imwrite": "mmcv.imwrite",
     "imageio.v2.get_writer": "imageio.get_writer",
     "mmcv.runner.dist_utils": "mmcv.runner",
+    "clip.clip.load": "clip.load",
     "mmengine.dump": "mmengine.fileio.dump",
     "mmengine.fileio.io": "mmengine.fileio",
     "mmengine.dist.dist": "mmengine.dist",

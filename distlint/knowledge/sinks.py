@@ -1078,6 +1078,22 @@ _ROWS: tuple[CallRow, ...] = (
         source="torch 2.13.0 torch/hub.py:459",
     ),
     CallRow(
+        "clip.load",
+        DOWNLOAD,
+        path=0,
+        path_keyword="name",
+        source="openai-clip 1.0.1 clip/clip.py:94",
+        # looks for the file, and writes what it fetches straight into it, in ~/.cache/clip
+    ),
+    CallRow(
+        "whisper.load_model",
+        DOWNLOAD,
+        path=0,
+        path_keyword="name",
+        source="openai-whisper 20250625 whisper/__init__.py:103",
+        # as above, in ~/.cache/whisper
+    ),
+    CallRow(
         "huggingface_hub.hf_hub_download",
         DOWNLOAD,
         path=0,
@@ -1423,6 +1439,9 @@ torchvision/datasets/mnist.py:174, cifar.py:136, stl10.py:155, celeba.py:155, ox
 (svhn.py:125)."""
 KEEPS_WHAT_IS_THERE: Final = ONE_ARCHIVE | {"torchvision.datasets.utils.download_url"}
 """Downloads that do nothing where the file is there and whole (torchvision 0.29.2 torchvision/datasets/utils.py:104)."""
+
+BY_NAME: Final = frozenset({"clip.load", "whisper.load_model"})
+"""Downloads of what a name stands for. A path is a file that is read (openai-clip 1.0.1 clip/clip.py:120)."""
 
 TOLERANT: Final[dict[str, dict[str, int]]] = {
     "ignore_errors": {"shutil.rmtree": 1},
