@@ -408,6 +408,7 @@ MADE_BY = {
     "PIL.Image.open": IMAGE,
     "torchvision.transforms.functional.to_pil_image": IMAGE,
     "torchvision.transforms.v2.functional.to_pil_image": IMAGE,
+    "iopath.common.file_io.PathManagerFactory.get": "iopath.common.file_io.PathManager",
     "mmcv.Config.fromfile": "mmcv.Config",
     "mmcv.utils.Config.fromfile": "mmcv.Config",
     "mmengine.Config.fromfile": "mmengine.config.Config",

@@ -32,6 +32,15 @@ class Open(NamedTuple):
     """Whether it maps an array: "r+" changes elements of a file that is there, and only "w+" makes one."""
 
 
+_PATH_MANAGERS: Final = (
+    ("iopath.common.file_io.PathManager", "iopath 0.1.10 iopath/common/file_io.py:914"),
+    ("iopath.common.file_io.g_pathmgr", "iopath 0.1.10 iopath/common/file_io.py:1611"),
+    ("fvcore.common.file_io.PathManager", "fvcore 0.1.5 fvcore/common/file_io.py:49"),
+    ("fvcore.common.file_io.PathManagerBase", "fvcore 0.1.5 fvcore/common/file_io.py:14"),
+    ("detectron2.utils.file_io.PathManager", "detectron2 0.6 utils/file_io.py:35"),
+)
+"""Objects and classes of objects that have `open()`, `rm()` and `exists()` for local paths and addresses alike."""
+
 OPENS: dict[str, Open] = {
     row.name: row
     for row in (
@@ -70,18 +79,8 @@ OPENS: dict[str, Open] = {
         ),
         Open("jsonlines.open", 0, 1, "r", "jsonlines 4.0.0 jsonlines/jsonlines.py:604"),
         *(
-            Open(name, 0, 1, "r", source, path_keyword="path")
-            for name, source in (
-                (
-                    "iopath.common.file_io.g_pathmgr.open",
-                    "iopath 0.1.10 iopath/common/file_io.py:1039",
-                ),
-                (
-                    "fvcore.common.file_io.PathManager.open",
-                    "fvcore 0.1.5 fvcore/common/file_io.py:49",
-                ),
-                ("detectron2.utils.file_io.PathManager.open", "detectron2 0.6 utils/file_io.py:35"),
-            )
+            Open(f"{name}.open", 0, 1, "r", source, path_keyword="path")
+            for name, source in _PATH_MANAGERS
         ),
     )
 }
@@ -1076,6 +1075,10 @@ _ROWS: tuple[CallRow, ...] = (
         path=0,
         path_keyword="github",
         source="torch 2.13.0 torch/hub.py:459",
+    ),
+    *(
+        CallRow(f"{name}.rm", DELETE, path=0, path_keyword="path", source=source)
+        for name, source in _PATH_MANAGERS
     ),
     CallRow(
         "clip.load",
