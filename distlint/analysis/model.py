@@ -23,7 +23,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.several import asks_for_several
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.linked import importers
+from distlint.analysis.program.linked import leading_to
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
@@ -182,7 +182,7 @@ class Model(LiveProgram):
             or self.launch.on_several(each.source.path)
             for module in self.modules
             if module.path == path
-            for each in importers(self.program, module)
+            for each in leading_to(self.program, module)
         )
 
     def launched(self, module: Module) -> Place | None:

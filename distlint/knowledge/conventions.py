@@ -158,6 +158,11 @@ CLASS_BASES: Final[dict[str, str]] = {
     "transformers.PreTrainedTokenizerFast": "transformers.PreTrainedTokenizerBase",
     "deepspeed.PipelineEngine": "deepspeed.DeepSpeedEngine",
     "lightning.fabric.wrappers._FabricModule": "lightning.LightningModule",
+    # mmengine 0.10.7 mmengine/runner/loops.py:21 to 417.
+    "mmengine.runner.EpochBasedTrainLoop": "mmengine.runner.BaseLoop",
+    "mmengine.runner.IterBasedTrainLoop": "mmengine.runner.BaseLoop",
+    "mmengine.runner.ValLoop": "mmengine.runner.BaseLoop",
+    "mmengine.runner.TestLoop": "mmengine.runner.BaseLoop",
 }
 """The library class that a library class derives from, as far as rows of the base apply to it."""
 
@@ -403,6 +408,7 @@ MADE_BY = {
     "PIL.Image.open": IMAGE,
     "torchvision.transforms.functional.to_pil_image": IMAGE,
     "torchvision.transforms.v2.functional.to_pil_image": IMAGE,
+    "iopath.common.file_io.PathManagerFactory.get": "iopath.common.file_io.PathManager",
     "mmcv.Config.fromfile": "mmcv.Config",
     "mmcv.utils.Config.fromfile": "mmcv.Config",
     "mmengine.Config.fromfile": "mmengine.config.Config",

@@ -77,6 +77,10 @@ _TRAINING_CLASSES: Final = frozenset(
         "transformers.TrainerCallback",
         "lightning.pytorch.LightningModule",
         "lightning.pytorch.Callback",
+        "mmengine.hooks.Hook",
+        "mmengine.runner.BaseLoop",
+        "mmengine.evaluator.BaseMetric",
+        "mmcv.runner.Hook",
     }
 )
 

@@ -359,6 +359,37 @@ HOOKS: dict[str, Hooks] = {
             ),
         ),
         Hooks(
+            "mmengine.runner.BaseLoop",
+            "mmengine 0.10.7 mmengine/runner/base_loop.py:8",
+            ("run", "run_epoch", "run_iter"),
+        ),
+        Hooks(
+            "mmengine.evaluator.BaseMetric",
+            "mmengine 0.10.7 mmengine/evaluator/metric.py:16",
+            ("process", "evaluate"),
+            # compute_metrics runs on the main process, with what all have collected
+        ),
+        Hooks(
+            "mmcv.runner.Hook",
+            "mmcv 1.7.2 mmcv/runner/hooks/hook.py:7",
+            (
+                "before_run",
+                "after_run",
+                "before_epoch",
+                "after_epoch",
+                "before_iter",
+                "after_iter",
+                "before_train_epoch",
+                "before_val_epoch",
+                "after_train_epoch",
+                "after_val_epoch",
+                "before_train_iter",
+                "before_val_iter",
+                "after_train_iter",
+                "after_val_iter",
+            ),
+        ),
+        Hooks(
             "torch.nn.Module",
             "torch 2.13.0 torch/nn/modules/module.py:407",
             ("forward", "train", "state_dict", "load_state_dict"),

@@ -37,6 +37,8 @@ PREFILTER: tuple[bytes, ...] = (
     b"from accelerate import debug_launcher",
     b"import dist",
     b"mmcv.runner",
+    # Where a project keeps its path manager for all its files.
+    b"common.file_io",
     # Generated documentation names the classes in back quotes.
     *(
         b"DataParallel" + end

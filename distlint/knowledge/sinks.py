@@ -32,6 +32,15 @@ class Open(NamedTuple):
     """Whether it maps an array: "r+" changes elements of a file that is there, and only "w+" makes one."""
 
 
+_PATH_MANAGERS: Final = (
+    ("iopath.common.file_io.PathManager", "iopath 0.1.10 iopath/common/file_io.py:914"),
+    ("iopath.common.file_io.g_pathmgr", "iopath 0.1.10 iopath/common/file_io.py:1611"),
+    ("fvcore.common.file_io.PathManager", "fvcore 0.1.5 fvcore/common/file_io.py:49"),
+    ("fvcore.common.file_io.PathManagerBase", "fvcore 0.1.5 fvcore/common/file_io.py:14"),
+    ("detectron2.utils.file_io.PathManager", "detectron2 0.6 utils/file_io.py:35"),
+)
+"""Objects and classes of objects that have `open()`, `rm()` and `exists()` for local paths and addresses alike."""
+
 OPENS: dict[str, Open] = {
     row.name: row
     for row in (
@@ -70,18 +79,8 @@ OPENS: dict[str, Open] = {
         ),
         Open("jsonlines.open", 0, 1, "r", "jsonlines 4.0.0 jsonlines/jsonlines.py:604"),
         *(
-            Open(name, 0, 1, "r", source, path_keyword="path")
-            for name, source in (
-                (
-                    "iopath.common.file_io.g_pathmgr.open",
-                    "iopath 0.1.10 iopath/common/file_io.py:1039",
-                ),
-                (
-                    "fvcore.common.file_io.PathManager.open",
-                    "fvcore 0.1.5 fvcore/common/file_io.py:49",
-                ),
-                ("detectron2.utils.file_io.PathManager.open", "detectron2 0.6 utils/file_io.py:35"),
-            )
+            Open(f"{name}.open", 0, 1, "r", source, path_keyword="path")
+            for name, source in _PATH_MANAGERS
         ),
     )
 }
@@ -1077,6 +1076,26 @@ _ROWS: tuple[CallRow, ...] = (
         path_keyword="github",
         source="torch 2.13.0 torch/hub.py:459",
     ),
+    *(
+        CallRow(f"{name}.rm", DELETE, path=0, path_keyword="path", source=source)
+        for name, source in _PATH_MANAGERS
+    ),
+    CallRow(
+        "clip.load",
+        DOWNLOAD,
+        path=0,
+        path_keyword="name",
+        source="openai-clip 1.0.1 clip/clip.py:94",
+        # looks for the file, and writes what it fetches straight into it, in ~/.cache/clip
+    ),
+    CallRow(
+        "whisper.load_model",
+        DOWNLOAD,
+        path=0,
+        path_keyword="name",
+        source="openai-whisper 20250625 whisper/__init__.py:103",
+        # as above, in ~/.cache/whisper
+    ),
     CallRow(
         "huggingface_hub.hf_hub_download",
         DOWNLOAD,
@@ -1423,6 +1442,9 @@ torchvision/datasets/mnist.py:174, cifar.py:136, stl10.py:155, celeba.py:155, ox
 (svhn.py:125)."""
 KEEPS_WHAT_IS_THERE: Final = ONE_ARCHIVE | {"torchvision.datasets.utils.download_url"}
 """Downloads that do nothing where the file is there and whole (torchvision 0.29.2 torchvision/datasets/utils.py:104)."""
+
+BY_NAME: Final = frozenset({"clip.load", "whisper.load_model"})
+"""Downloads of what a name stands for. A path is a file that is read (openai-clip 1.0.1 clip/clip.py:120)."""
 
 TOLERANT: Final[dict[str, dict[str, int]]] = {
     "ignore_errors": {"shutil.rmtree": 1},

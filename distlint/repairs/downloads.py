@@ -12,7 +12,9 @@ from distlint.findings import Applicability, Fix
 from distlint.knowledge.schema import Effect
 from distlint.repairs.blocks import block_with
 
-_SOURCES = frozenset({"url", "repo_or_dir", "github", "repo_id", "path_or_repo_id", "info_or_id"})
+_SOURCES = frozenset(
+    {"url", "repo_or_dir", "github", "repo_id", "path_or_repo_id", "info_or_id", "name"}
+)
 """Keywords of what is fetched, in rows of the tables."""
 
 

@@ -96,7 +96,7 @@ _RANKS_OTHERS: Final = re.compile(r"(?:re)?rank(?:ing|er|ed)s?|rerank")
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
 )
-_TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.")
+_TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.", "mmcv.runner.")
 """Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
 _LIGHTNING_MODULE: Final = "lightning.pytorch.LightningModule"
 _TRAINS: Final = re.compile(r"\bTrainer\b|\.fit\(|\.validate\(|LightningCLI")

@@ -93,13 +93,15 @@ class Module:
     `installed` are the local names whose imports mean nothing of the tree, though a file of the tree may
     have such a name. `folders` are those that its imports name and the modules of the tree do not (`import src.util`,
     where the file is the module `util`), with what it imports from each. `rebound` is what names were imported as before
-    another import took them, in another arm or function.
+    another import took them, in another arm or function. `submodules` are the modules of the tree that an `import a.b` reads
+    beside the name that it binds.
     """
 
     name: str
     source: Source
     imports: dict[str, str] = field(default_factory=dict)
     rebound: list[str] = field(default_factory=list)
+    submodules: list[str] = field(default_factory=list)
     installed: set[str] = field(default_factory=set)
     star_imports: list[str] = field(default_factory=list)
     folders: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.environment import blocks_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 def imported(program: Program, module: Module) -> Iterator[Module]:
     """The files of the program that a file imports from, be it a variable alone: a table of classes.
 
-    Under one name several, too: ClearerVoice-Studio 6b3774d train/target_speaker_extraction/dataloader/dataloader.py:5 has four
+    `import mmrazor.engine` reads that package, not only `mmrazor` (mmrazor 90c7af1 mmrazor/utils/setup_env.py:65). Under one
+    name several, too: ClearerVoice-Studio 6b3774d train/target_speaker_extraction/dataloader/dataloader.py:5 has four
     arms with an `import … as get_dataloader`.
     """
     names = (dotted for name, dotted in module.imports.items() if name not in module.installed)
-    for dotted in (*names, *module.rebound, *module.star_imports, *module.source.chosen):
+    for dotted in (
+        *names,
+        *module.rebound,
+        *module.submodules,
+        *module.star_imports,
+        *module.source.chosen,
+    ):
         other = _module_of(program, dotted)
         if other is not None and other is not module:
             yield other
@@ -47,6 +54,41 @@ def linked(program: Program, module: Module) -> frozenset[Module]:
 def importers(program: Program, module: Module) -> frozenset[Module]:
     """A file, and the files that import it, at any depth."""
     return _closed({module}, _importers(program))
+
+
+@remembered
+def leading_to(program: Program, module: Module) -> frozenset[Module]:
+    """The files that import a file; of one that registers classes, those that import a package which reads it, too.
+
+    mmrazor 90c7af1 mmrazor/engine/runner/iteprune_val_loop.py, which `import mmrazor.engine` puts into LOOPS.
+    """
+    if not _registers(module):
+        return importers(program, module)
+    found, package = {module}, module.package
+    while package:
+        above = program.modules.get(package)
+        if above is None or not _reads_any(program, above, found):
+            break
+        found.add(above)
+        package = package.rpartition(".")[0]
+    return _closed(found, _importers(program))
+
+
+def _registers(module: Module) -> bool:
+    """Whether a file puts classes into a registry by decorators: `@LOOPS.register_module()`."""
+    return any(
+        last_name(each.func if isinstance(each, ast.Call) else each).startswith("register")
+        for cls in module.classes.values()
+        for each in cls.node.decorator_list
+    )
+
+
+def _reads_any(program: Program, package: Module, files: Set[Module]) -> bool:
+    """Whether a package imports from one of some files, or something that they import for it."""
+    below = tuple(f"{each.name}." for each in files)
+    return not files.isdisjoint(imported(program, package)) or any(
+        dotted.startswith(below) for dotted in package.imports.values()
+    )
 
 
 @remembered

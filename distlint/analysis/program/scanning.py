@@ -149,6 +149,7 @@ class _Scanner:
                     continue
                 top, dot, rest = alias.name.partition(".")
                 if rest and meant is not None:
+                    self.module.submodules.append(meant)
                     self._through_folders(top, rest.split("."), meant.split("."))
                 if meant is not None and meant.endswith(dot + rest):
                     meant = meant.removesuffix(dot + rest)

@@ -71,6 +71,9 @@ _NOT_FILES: Final = frozenset(
     {"f", "fp", "fh", "fd", "fout", "file", "buf", "buffer", "stream", "out_file", "file_obj"}
 )
 """Names of parameters that hold an open file or a buffer rather than a path."""
+_WEIGHTS: Final = (".pt", ".pth", ".bin", ".ckpt")
+_FILE_WORDS: Final = re.compile(r"path|file|ckpt|checkpoint|weights", re.IGNORECASE)
+"""Endings of files of weights, and words of what names one."""
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
 _PARTS: Final = (
     "rank",
@@ -351,7 +354,7 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     if command is not None and (target := copied_by_command(command)) is not None:
         yield Effect.WRITE, Row(site.name, Effect.WRITE), target
     for row in site.rows:
-        if row.effect in _FILES and not row.handle:
+        if row.effect in _FILES and not row.handle and not _reads_a_file(site):
             yield row.effect, row, _path_node(site, row.path, row.path_keyword)
             if row.target is not None:
                 target = _path_node(site, row.target, "dst")
@@ -359,6 +362,20 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
                     yield Effect.WRITE, row, target
         elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def _reads_a_file(site: CallSite) -> bool:
+    """Whether a call that fetches what a name stands for is given a file: by its ending, or by what code calls it.
+
+    DIVA d53c668 models/CLIP_bank.py:11: `clip.load("pretrained_weights/CLIP/ViT-L-14.pt")`.
+    """
+    name = site.argument_node(0, "name") if site.name in sinks.BY_NAME else None
+    if name is None:
+        return False
+    value = site.argument(0, "name")
+    if value is not None and isinstance(value.const, str):
+        return value.const.endswith(_WEIGHTS)
+    return _FILE_WORDS.search(ast.unparse(name)) is not None
 
 
 def mode_of(site: CallSite) -> str:
@@ -1132,7 +1149,10 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
         bound = {
             n for c in nodes if isinstance(c, ast.comprehension) for n in target_names(c.target)
         }
+        placed = {id(n) for c in nodes if _says_where(c) for n in walk(c)}
         for child in nodes:
+            if id(child) in placed:
+                continue
             if isinstance(child, ast.Subscript) and dotted_name(child.value) in batches:
                 return set(), True
             name = dotted_name(child)
@@ -1143,6 +1163,14 @@ def sources_of(node: ast.expr, function: Function) -> tuple[set[str], bool]:
                 if not _is_progress(name):
                     stack.extend(assigned.get(name, ()))
     return names & set(function.parameters), False
+
+
+def _says_where(node: ast.AST) -> bool:
+    """Whether an argument says on which device something lies, and nothing of what it is.
+
+    EfficientDet.Pytorch fbe56e5 train.py:221: `args.network` out of `torch.load(args.resume, map_location=loc)`.
+    """
+    return isinstance(node, ast.keyword) and node.arg == "map_location"
 
 
 def batch_names(function: Function) -> frozenset[str]:

@@ -39,8 +39,8 @@ elif "SLURM_PROCID" in os.environ:
 Shown only: which variable holds the number of processes is the scheduler's affair.
 
 ## Known limits
-Silent where the call names this machine as the place to meet, where another place of the program fills the world size in (a launcher of submitit), or a launch
-script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
+Silent where the call names this machine as the place to meet, where another place of the program fills the world size in (a launcher of submitit; not
+a function that nobody calls or that makes a group itself), or a launch script passes it, and in a function that nobody names, of a file that others use. What is passed on the command line
 by hand is not seen. Information where the configurations that name the address of a spawned group all name this
 machine, and where an option does by its default and in each launch that sets it. A local rank that the program raises by those of the machines before is a global one. Of parts, silent where the group
 itself is made with the local rank for its rank (the group is the finding), and in a function that nobody names and whose options no
@@ -64,10 +64,16 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import WORLD_SIZE
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.environment import Use, accesses, statements
-from distlint.analysis.program.syntax import assignments, spawned_index, target_names
-from distlint.analysis.questions.entered import is_never_named
+from distlint.analysis.program.places import functions_at
+from distlint.analysis.program.syntax import (
+    assignments,
+    own_nodes,
+    spawned_index,
+    target_names,
+)
+from distlint.analysis.questions.entered import is_named_nowhere, is_never_named
 from distlint.analysis.questions.launched import starts_one_machine
 from distlint.analysis.questions.machines import defaults_to_this_machine, is_of_this_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -79,7 +85,7 @@ from .parts import Mixed, mixed_pairs, mixed_parts
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.environment import Access
 
 _HERE = ("tcp://localhost", "tcp://127.0.0.1")
@@ -323,12 +329,37 @@ def _filled_in_elsewhere(model: Model, site: CallSite, attr: str) -> bool:
                 and not isinstance(statement.value, ast.Constant)
                 and site.function.node not in above
                 and any(_is_option(n, attr) for t in statement.targets for n in target_names(t))
+                and not _comes_after(statement.value)
+                and not _is_of_another_start(model, module, statement)
             ):
                 return True
     return any(
         name.lstrip("-").replace("-", "_") == attr
         for _, launch in model.launch.launches(told=True)
         for name in launch.arguments
+    )
+
+
+def _comes_after(value: ast.expr) -> bool:
+    """Whether a number is that of the processes of a group: there is none before the group is made.
+
+    Adan 2c65bea CV/timm/train.py:336: `args.world_size = torch.distributed.get_world_size()`, of another script.
+    """
+    return isinstance(value, ast.Call) and last_name(value.func) == "get_world_size"
+
+
+def _is_of_another_start(model: Model, module: Module, statement: ast.stmt) -> bool:
+    """Whether a statement is in a function that nobody names, or that makes the group itself: a start beside this one.
+
+    mae_st c5dec1b main_finetune.py:593: `launch_one_thread()`; Painter cfec845 Painter/util/ddp_utils.py:87.
+    """
+    return any(
+        is_named_nowhere(model.program, function)
+        or any(
+            isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
+            for node in own_nodes(function)
+        )
+        for function in functions_at(module, statement.lineno)
     )
 
 

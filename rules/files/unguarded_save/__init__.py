@@ -42,6 +42,7 @@ A warning where something shows the harm:
 | weights, those that `pickle` writes into an open file among them, arrays, videos, unpacked archives | it takes long; a job that ends meanwhile leaves half of it |
 | `os.symlink`, `shutil.copytree`, `open(path, "x")` | FileExistsError on all ranks but one |
 | `push_to_hub=True` | a commit of each |
+| `save_pretrained(…, is_main_process=…, state_dict=accelerator.get_state_dict(model))` in a launch with ZeRO-3 | the others have no state, and write the empty parameters that they hold over it (an error) |
 
 An error where it is a checkpoint, in a file in which all ranks are seen to come. Information elsewhere: a configuration, the
 options, a list of scores that are the same on all ranks, a picture, a tokenizer, a README, of which nothing shows that ranks write
@@ -135,7 +136,7 @@ from distlint.analysis.questions.sharding import keeps_parts
 from distlint.analysis.questions.terminals import never_answered
 from distlint.analysis.questions.written_by_main import leaves_all_to_main, leaves_to_main
 from distlint.edits import Replace
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import KEEPS_WHAT_IS_THERE
@@ -154,6 +155,7 @@ from distlint.repairs.premises import (
 from distlint.rule import Status
 
 from .either_way import either_way
+from .emptied import emptied
 from .together import is_there, one_of_each_section
 
 if TYPE_CHECKING:
@@ -264,6 +266,21 @@ def _found(model: Model) -> Iterator[Finding]:
             place_of(other.site.module, other.site.node),
             (related(main.site.module, main.site.node, "rank 0 writes it here"),),
             Fix(Applicability.DISPLAY, "Drop this arm"),
+        )
+    for site, start in emptied(model):
+        fix = Fix(
+            Applicability.DISPLAY, "Let rank 0 alone make this call, behind `get_state_dict()`"
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "all ranks write `model.safetensors` at the same time: `is_main_process` asks for the configuration alone, and "
+            "under ZeRO-3 the other ranks have None for a state, so that they write the empty parameters that they hold. "
+            f"{fix.message}.",
+            place_of(site.module, site.node),
+            (Related(start.place, "this launch"),),
+            fix,
         )
 
 

@@ -1,0 +1,12 @@
+# mmrazor 90c7af1 mmrazor/engine/runner/iteprune_val_loop.py:53: `import mmrazor.engine` puts the loops into their registry
+from mmengine.config import Config
+from mmengine.runner import Runner
+
+
+def register_all():
+    import engine.loops
+
+
+if __name__ == "__main__":
+    register_all()
+    Runner.from_cfg(Config.fromfile("config.py")).train()
