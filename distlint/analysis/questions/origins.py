@@ -24,7 +24,7 @@ _DEPTH: Final = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """A call of something that is not followed further: a library's function, or a class of the program."""
+    """A call of something that is not followed further: a library's function, a class or a generator of the program."""
 
     function: Function
     call: ast.Call
@@ -76,7 +76,7 @@ def _of_call(
     match call.func:
         case ast.Attribute(value=ast.Name(id="self"), attr=attr) if function.cls is not None:
             meaning = live.program.find_method(function.cls, attr) or meaning
-    if not isinstance(meaning, Function):
+    if not isinstance(meaning, Function) or meaning.is_generator:
         return [Origin(function, call, meaning)]
     given = [n.value for n in own_nodes(meaning) if isinstance(n, ast.Return)]
     if not given or None in given:

@@ -72,6 +72,7 @@ from distlint.rule import Status
 from .dropped import dropped
 from .left_out import LOADER, SPLIT, left_out, sampler_in
 from .left_whole import LeftWhole, left_whole
+from .trained_whole import WRAPS, TrainedWhole, trained_whole
 from .unprepared import Undivided, undivided
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler",)
 
-_WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
 _DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")
 _DIVIDES = re.compile(r"\.shard\((?=[\s\S]{0,120}rank)|\bsplit_dataset_by_node\(")
 """Calls of `datasets` that give a rank its part."""
@@ -100,6 +100,10 @@ def check(model: Model) -> Iterator[Finding]:
         if left.node not in seen:
             seen.add(left.node)
             yield _whole(left)
+    for trained in trained_whole(model):
+        if trained.loader.call not in seen:
+            seen.add(trained.loader.call)
+            yield _trained(trained)
     for module in model.modules:
         text = module.source.text
         if "DistributedSampler" in text:
@@ -113,6 +117,8 @@ def check(model: Model) -> Iterator[Finding]:
             site = call.site
             if call.guarded_by_rank or any(word in site.keywords for word in SPLIT):
                 continue
+            if site.node in seen:
+                continue
             if _is_split(site) or makes_ranks_differ(model, module):
                 continue
             if _is_handed_in(site) and _divided_above(model, module):
@@ -120,22 +126,37 @@ def check(model: Model) -> Iterator[Finding]:
             wrap = _wrap(model, site.function)
             loop = _loop(site.function, site.node)
             if wrap is not None and loop is not None:
-                advice = "Give each its part with `DistributedSampler`"
-                if _is_stream(site):
-                    advice = "Give each its part with `datasets.distributed.split_dataset_by_node`"
-                yield Finding(
-                    CODE,
-                    NAME,
-                    SEVERITY,
-                    "every rank goes through the whole data set: the ranks repeat one another's "
-                    f"work, and eight take as long for an epoch as one. {advice}.",
-                    place_of(module, site.node),
-                    (
-                        related(module, wrap.node, "several ranks train this model"),
-                        related(module, loop, "each rank sees every sample here"),
-                    ),
-                    Fix(Applicability.DISPLAY, advice),
-                )
+                yield _plain(site.module, site.node, wrap, (site.module, loop), _is_stream(site))
+
+
+def _plain(
+    module: Module,
+    loader: ast.Call,
+    wrap: CallSite,
+    loop: tuple[Module, ast.For | ast.While],
+    stream: bool = False,
+) -> Finding:
+    advice = "Give each its part with `DistributedSampler`"
+    if stream:
+        advice = "Give each its part with `datasets.distributed.split_dataset_by_node`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "every rank goes through the whole data set: the ranks repeat one another's "
+        f"work, and eight take as long for an epoch as one. {advice}.",
+        place_of(module, loader),
+        (
+            related(wrap.module, wrap.node, "several ranks train this model"),
+            related(*loop, "each rank sees every sample here"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _trained(found: TrainedWhole) -> Finding:
+    loop = (found.function.module, found.loop)
+    return _plain(found.loader.function.module, found.loader.call, found.wrap.site, loop)
 
 
 def _unprepared(found: Undivided) -> Finding:
@@ -309,7 +330,7 @@ def _wrap(model: Model, function: Function) -> CallSite | None:
     for _, summary in summaries.summaries() if summaries is not None else ():
         for site in summary.calls:
             fact = facts.wrapper(site.name)
-            if fact is not None and fact.kinds[0] in _WRAPS:
+            if fact is not None and fact.kinds[0] in WRAPS:
                 found = site
             elif fact is not None and fact.kinds[0] != "compile":
                 return None

@@ -148,8 +148,24 @@ class Loops:
         return untold, len(untold) == len(own)
 
     def _over_epochs(self, function: Function) -> Iterator[EpochLoop]:
-        turns = any(isinstance(node, ast.While) for node in own_nodes(function))
-        return epoch_loops(function, self._given_loaders(function) if turns else frozenset())
+        turning = [node for node in own_nodes(function) if isinstance(node, ast.While)]
+        given = self._given_loaders(function) if turning else frozenset()
+        found = list(epoch_loops(function, given))
+        yield from found
+        yield from (o for o in turning if o not in found and self._calls_a_pass(function, o))
+
+    def _calls_a_pass(self, function: Function, loop: ast.While) -> bool:
+        """Whether each turn of a loop calls a function that trains from all of a loader, which counts the epochs or the steps.
+
+        ParallelWaveGAN issue 177: `while True: self._train_epoch(); if self.finish_train: break`.
+        """
+        calls = (s.value for s in loop.body if isinstance(s, ast.Expr | ast.Assign))
+        return any(
+            _trains_through_a_loader(callee)
+            for call in calls
+            if isinstance(call, ast.Call)
+            for callee in self._meant(function, call.func, surely=True)
+        )
 
     def _endless(self, function: Function) -> Iterator[EpochLoop]:
         given = self._given_loaders(function) if function.is_generator else frozenset()
@@ -546,7 +562,8 @@ def _calls_in(function: Function) -> Iterator[ast.Call]:
 def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function, ...] | None:
     """The functions that a call may go to; None where only its name says."""
     program = model.program
-    match model.resolve(function.module, func):
+    made = function.cls if isinstance(func, ast.Name) and func.id == "cls" else None
+    match made or model.resolve(function.module, func):
         case Function() as found:
             return (found,)
         case Class() as cls:
@@ -930,6 +947,22 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
                 yield node
 
 
+@remembered
+def _trains_through_a_loader(function: Function) -> bool:
+    """Whether a function goes through all of a loader, and does what training does with the batches."""
+    if function.is_generator or _EVALUATES.search(function.name):
+        return False
+    return any(
+        isinstance(s, ast.For)
+        and _is_loader(gone_through(function, s.iter))
+        and any(
+            isinstance(n, ast.Call) and any(word in last_name(n).lower() for word in _TRAINING)
+            for n in walk(s)
+        )
+        for s in function.body
+    )
+
+
 def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:
     """Whether a statement yields each batch of a loader."""
     match statement:
@@ -968,6 +1001,8 @@ def _begins_anew(handler: ast.ExceptHandler, loaders: Set[str]) -> bool:
 
 
 def _is_loader(node: ast.expr, loaders: Set[str] = frozenset()) -> bool:
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value  # one of several: `self.data_loader["train"]`
     return "load" in last_name(node).lower() or dotted_name(node) in loaders
 
 
