@@ -16,7 +16,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.origins import Origin, origins
 from distlint.analysis.questions.replicated import engines
 from distlint.analysis.questions.seeding import makes_ranks_differ
-from distlint.analysis.questions.training import Backward, training_loops
+from distlint.analysis.questions.training import Backward, goes_backward, training_loops
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 
@@ -61,17 +61,38 @@ def trained_whole(model: Model) -> Iterator[TrainedWhole]:
         return
     for module in model.modules:
         for function in module.all_functions:
-            loops = training_loops(function)
-            wrap = _wrap(model, function, wraps) if loops else None
-            if wrap is None:
-                continue
-            for loop in loops:
-                for source in _sources(loop):
+            for loop, trainer in _trainings(model, function):
+                wrap = _wrap(model, trainer, wraps)
+                for source in _sources(loop) if wrap is not None else ():
                     made = list(_drawn(model, function, source, _DEPTH))
                     loaders = [each for each in made if each is not None]
-                    if loaders and len(loaders) == len(made):
-                        if all(_is_whole(model, function, each) for each in loaders):
-                            yield from (TrainedWhole(e, function, loop, wrap) for e in loaders)
+                    if wrap is None or not loaders or len(loaders) < len(made):
+                        continue
+                    if all(_is_whole(model, function, each) for each in loaders):
+                        yield from (TrainedWhole(e, function, loop, wrap) for e in loaders)
+
+
+def _trainings(
+    model: Model, function: Function
+) -> Iterator[tuple[ast.For | ast.While, Function]]:
+    """The loops of a function in which losses go backward, there or in what they call, and the function that sends them."""
+    own = training_loops(function)
+    yield from ((loop, function) for loop in own)
+    for loop in own_nodes(function):
+        if isinstance(loop, ast.For | ast.While) and loop not in own:
+            called = (_meant(model, function, n) for n in walk(loop) if isinstance(n, ast.Call))
+            steps = (each for each in called if each is not None and goes_backward(each.node))
+            if (trainer := next(steps, None)) is not None and not any(training_loops(trainer)):
+                yield loop, trainer
+
+
+def _meant(model: Model, function: Function, call: ast.Call) -> Function | None:
+    """The function of the program that a call goes to, or the method of its own object."""
+    meaning = model.resolve(function.module, call.func)
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr) if function.cls is not None:
+            meaning = model.program.find_method(function.cls, attr)
+    return meaning if isinstance(meaning, Function) else None
 
 
 def _is_wrap(call: CallGroup) -> bool:
