@@ -19,6 +19,7 @@ from distlint.analysis.questions.never import never_run
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.nodes import walk
 
+from .configured import configured_as
 from .kinds import cannot_be_told
 
 _TRAINING: Final = ("train", "fit", "step", "backward", "run_", "learn")
@@ -234,9 +235,10 @@ class Loops:
         """The loops over epochs through a loader of the name that what makes a sampler is kept under.
 
         ZoeDepth d87f17b train_mono.py:98: `train_loader = DepthDataLoader(config, "train").data` goes to a trainer that
-        is imported by the name of a setting, which goes through `self.train_loader` in each epoch.
+        is imported by the name of a setting, which goes through `self.train_loader` in each epoch. Where a configuration
+        holds it, the loop need not count: cosmos-predict1 4d7ba2a cosmos_predict1/utils/trainer.py:151.
         """
-        names = {
+        kept = {
             name
             for user, call in callers_by_name(self.model.program, function)
             if self.model.resolve(user.module, call.func) in (function, function.cls)
@@ -244,10 +246,11 @@ class Loops:
             if _is_loader(ast.Name(name))
             and any(part is call for value in values for part in walk(value))
         }
+        configured = configured_as(self.model, function)
         return [
             (user, loop)
             for user, loop in self._all
-            if epoch_of(user, loop)
+            if (names := kept | configured if epoch_of(user, loop) else configured)
             and not _reads_no_sample(loop)
             and not self._ends_before(user, function)
             and any(
@@ -815,6 +818,27 @@ def _passes_again(function: Function, loop: EpochLoop, loaders: Set[str]) -> boo
                 and _is_loader(each := gone_through(function, s.iter), loaders)
                 and not _hands_out(s, {dotted_name(each)})
                 for s in body
+            ) or any(_begins_a_pass(s, body, loaders) for s in body)
+    return False
+
+
+def _begins_a_pass(statement: ast.stmt, body: list[ast.stmt], loaders: Set[str]) -> bool:
+    """Whether a turn of a loop makes an iterator of a loader, and a loop in it draws from this to its end.
+
+    cosmos-predict1 4d7ba2a cosmos_predict1/utils/trainer.py:151: `batches = iter(dataloader_train)`, then `while True:` with
+    `next(batches)` and `except StopIteration: break`.
+    """
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="iter"), args=[loader])
+        ) if _is_loader(loader, loaders):
+            return any(
+                isinstance(node, ast.Call)
+                and last_name(node.func) == "next"
+                and any(isinstance(a, ast.Name) and a.id == name for a in node.args)
+                for inner in body
+                if isinstance(inner, ast.For | ast.While)
+                for node in walk(inner)
             )
     return False
 
