@@ -8,7 +8,8 @@ from beside a plain loader over the same data set. With accelerate: a plain load
 to `prepare()` with the model, an iterator over a loader that begins before `prepare()`, and a `get_train_dataloader`
 of a Trainer's subclass that returns a loader which it does not prepare. Also a `prepare(loader)`, or Fabric's
 `setup_dataloaders(loader)`, whose result nobody takes. With Lightning: a loader of a Trainer that is
-told `use_distributed_sampler=False`, and an object of a class of the project around loaders, of which it divides none.
+told `use_distributed_sampler=False`, and an object of a class of the project around loaders, of which it divides none. And a
+`webdataset.WebDataset` without `nodesplitter` or `resampled`, which webdataset refuses on several ranks.
 
 ## Why it is bad
 Each rank goes through all samples: what one computes, the others compute too, and eight GPUs take as long
@@ -34,9 +35,10 @@ and `sampler.set_epoch(epoch)` at the start of each epoch. A line that replaces 
 Shown only: batch size, learning rate and epoch length mean something else afterwards.
 
 ## Known limits
-Wrapping, loader and loop have to stand in one function. Silent where the data set is iterable or sharded by
+Silent where the data set is iterable or sharded by
 its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed
-sampler or seeds each rank differently, and where the loader goes into another call before the loop. A sampler
+sampler or seeds each rank differently, and where the loader goes into another call before the loop. Where wrap, loader and loop
+stand in several functions, all that the loop may draw from has to be plain loaders of data sets that are the same on all ranks. A sampler
 counts as replaced where the next statement of the block that names the variable assigns it a plain sampler of
 torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and hands the
 loader to nothing that divides it (`prepare()`, `fit()`). What a method of one step (`step`, `update`) is called with and
@@ -72,6 +74,7 @@ from distlint.rule import Status
 from .dropped import dropped
 from .left_out import LOADER, SPLIT, left_out, sampler_in
 from .left_whole import LeftWhole, left_whole
+from .shards import undivided_shards
 from .trained_whole import WRAPS, TrainedWhole, trained_whole
 from .unprepared import Undivided, undivided
 
@@ -105,6 +108,7 @@ def check(model: Model) -> Iterator[Finding]:
             seen.add(trained.loader.call)
             yield _trained(trained)
     for module in model.modules:
+        yield from (_of_shards(module, *found) for found in undivided_shards(model, module))
         text = module.source.text
         if "DistributedSampler" in text:
             yield from _replaced(model, module)
@@ -157,6 +161,20 @@ def _plain(
 def _trained(found: TrainedWhole) -> Finding:
     loop = (found.function.module, found.loop)
     return _plain(found.loader.function.module, found.loader.call, found.wrap.site, loop)
+
+
+def _of_shards(module: Module, pipeline: ast.Call, where: Module, ranks: ast.AST) -> Finding:
+    advice = "Give it `nodesplitter=webdataset.split_by_node`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "nothing divides these shards between the ranks: webdataset raises ValueError where there are several. "
+        f"{advice}.",
+        place_of(module, pipeline),
+        (related(where, ranks, "several ranks come here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _unprepared(found: Undivided) -> Finding:
