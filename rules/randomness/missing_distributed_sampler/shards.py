@@ -48,10 +48,16 @@ def undivided_shards(model: Model, module: Module) -> Iterator[tuple[ast.Call, M
 
 
 def _is_of_rank(function: Function, pipeline: ast.Call) -> bool:
-    """Whether the shards may be those of a rank by what they are called or made of."""
-    named = [n.id for given in pipeline.args for n in walk(given) if isinstance(n, ast.Name)]
+    """Whether the shards may be those of a rank by what they are called or made of, or are for the callers to say.
+
+    EasyNLP a4ee956 examples/feature_extractor/pai_feature_extractor.py:61: each rank has folders of its own.
+    """
+    named = {n.id for given in pipeline.args for n in walk(given) if isinstance(n, ast.Name)}
     made = [value for name in named for value in assignments(function).get(name, ())]
-    return any(_OF_RANK.search(ast.unparse(each)) for each in (*pipeline.args, *made))
+    named |= {n.id for value in made for n in walk(value) if isinstance(n, ast.Name)}
+    return not named.isdisjoint({*function.parameters} - {"self"}) or any(
+        _OF_RANK.search(ast.unparse(each)) for each in (*pipeline.args, *made)
+    )
 
 
 def _several(model: Model, function: Function, node: ast.Call) -> tuple[Module, ast.AST] | None:

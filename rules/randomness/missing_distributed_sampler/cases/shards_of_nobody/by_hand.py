@@ -5,13 +5,16 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 from webdataset import WebDataset
 
 
-def main(net, urls):
+URLS = "shards/{00..99}.tar"
+
+
+def main(net):
     dist.init_process_group("nccl")
     net = DDP(net)
-    samples = WebDataset(urls)  # expect: DL404
+    samples = WebDataset(URLS)  # expect: DL404
     for batch in samples.decode().batched(8):
         net(batch).mean().backward()
 
 
 if __name__ == "__main__":
-    main(None, "shards/{00..99}.tar")
+    main(None)
