@@ -104,7 +104,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 def check(model: Model) -> Iterator[Finding]:
     """Groups that meet at a host of the code's own, where the launcher says which machine has rank 0."""
     for call, address, launch in numbered_freely(model):
-        advice = "Leave `init_method`, `rank` and `world_size` out: torchrun has set where rank 0 is"
+        advice = (
+            "Leave `init_method`, `rank` and `world_size` out: torchrun has set where rank 0 is"
+        )
         yield Finding(
             CODE,
             NAME,

@@ -32,7 +32,9 @@ def numbered_freely(model: Model) -> Iterator[tuple[CallGroup, ast.expr, Launch]
             continue
         parts = [address, *(v for n in walk(address) for v in _values(call, n))]
         texts = [n.value for p in parts for n in walk(p) if isinstance(n, ast.Constant)]
-        if _OF_TORCHRUN in call.site.module.source.text or not any(str(text).startswith("tcp://") for text in texts):
+        if _OF_TORCHRUN in call.site.module.source.text or not any(
+            str(text).startswith("tcp://") for text in texts
+        ):
             continue
         for _, launch in model.launch.starting(call.site.module.path):
             if _has_no_numbers(launch):

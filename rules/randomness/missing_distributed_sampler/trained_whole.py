@@ -72,9 +72,7 @@ def trained_whole(model: Model) -> Iterator[TrainedWhole]:
                         yield from (TrainedWhole(e, function, loop, wrap) for e in loaders)
 
 
-def _trainings(
-    model: Model, function: Function
-) -> Iterator[tuple[ast.For | ast.While, Function]]:
+def _trainings(model: Model, function: Function) -> Iterator[tuple[ast.For | ast.While, Function]]:
     """The loops of a function in which losses go backward, there or in what they call, and the function that sends them."""
     own = training_loops(function)
     yield from ((loop, function) for loop in own)
@@ -128,9 +126,7 @@ def _sources(loop: ast.For | ast.While) -> Iterator[ast.expr]:
                 yield given
 
 
-def _drawn(
-    model: Model, function: Function, node: ast.expr, depth: int
-) -> Iterator[Origin | None]:
+def _drawn(model: Model, function: Function, node: ast.expr, depth: int) -> Iterator[Origin | None]:
     """The loaders that something draws its batches from, through iterators and generators; None where it may be anything."""
     for made in origins(model, function, node):
         if made is None or made.meaning == LOADER or not depth:

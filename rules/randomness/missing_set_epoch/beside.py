@@ -43,17 +43,16 @@ def untold_beside(
         (loop, node, name)
         for loop in loops
         for node in walk(loop)
-        if isinstance(node, ast.Call)
-        and (name := told_epoch(node) or "").isidentifier()
+        if isinstance(node, ast.Call) and (name := told_epoch(node) or "").isidentifier()
     ]
     for loop, call, other in told:
         samplers = dict(_samplers(model, function, is_sampler))
         if other not in samplers:
             continue
         for name, (made, loaders) in samplers.items():
-            if name != other and not _is_read(function, name, made, loaders):
-                if _is_trained_on(function, loop, loaders):
-                    yield Beside(name, loaders, made, call)
+            left_out = name != other and not _is_read(function, name, loaders)
+            if left_out and _is_trained_on(loop, loaders):
+                yield Beside(name, loaders, made, call)
 
 
 def _samplers(
@@ -75,7 +74,9 @@ def _samplers(
                 yield name, (call, frozenset(loaders))
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Call() as call):
                 maker = model.resolve(function.module, call.func)
-                place = _place_of_sampler(maker, is_sampler) if isinstance(maker, Function) else None
+                place = (
+                    _place_of_sampler(maker, is_sampler) if isinstance(maker, Function) else None
+                )
                 names = [p.id if isinstance(p, ast.Name) else "" for p in parts]
                 if place is not None and place < len(names):
                     others = frozenset(names) - {names[place], ""}
@@ -114,11 +115,9 @@ def _place_of_sampler(
     return places.pop() if len(places) == 1 else None
 
 
-def _is_read(function: Function, name: str, made: ast.Call, loaders: frozenset[str]) -> bool:
+def _is_read(function: Function, name: str, loaders: frozenset[str]) -> bool:
     """Whether a function reads a sampler but to give it to its loader, or comes to the loader's `sampler`."""
-    given = {
-        id(k.value) for n in own_nodes(function) for k in walk(n) if isinstance(k, ast.keyword)
-    }
+    given = {id(k.value) for k in own_nodes(function) if isinstance(k, ast.keyword)}
     return any(
         (
             isinstance(n, ast.Name)
@@ -136,7 +135,7 @@ def _is_read(function: Function, name: str, made: ast.Call, loaders: frozenset[s
     )
 
 
-def _is_trained_on(function: Function, loop: ast.For, loaders: frozenset[str]) -> bool:
+def _is_trained_on(loop: ast.For, loaders: frozenset[str]) -> bool:
     """Whether what a step of a loop sends backward is drawn from loaders, or from iterators over them."""
     drawn = set(loaders)
     for node in walk(loop):
@@ -149,8 +148,7 @@ def _is_trained_on(function: Function, loop: ast.For, loaders: frozenset[str]) -
                 drawn.add(name)
     inner = [n for n in walk(loop) if isinstance(n, ast.For | ast.While) and n is not loop]
     return any(
-        goes_backward(each)
-        and any(isinstance(p, ast.Name) and p.id in drawn for p in walk(each))
+        goes_backward(each) and any(isinstance(p, ast.Name) and p.id in drawn for p in walk(each))
         for each in inner
     )
 
