@@ -25,8 +25,9 @@ from .left_out import LOADER, SPLIT
 WRAPS: Final = frozenset({"ddp", "fsdp1", "fsdp2"})
 _DIVIDES: Final = re.compile(
     r"rank|world_size|num_replicas|process_index|\bshard|split_\w*by_node|webdataset|\bwds\.|streaming"
+    r"|[Ff]ake|[Dd]ummy|[Ss]ynthetic"
 )
-"""What gives a rank its part, or may, where a data set is made and in the code of its class."""
+"""What gives a rank its part, or may, where a data set is made and in the code of its class; what only measures speed."""
 _GROUPS_OF_RANKS: Final = re.compile(
     r"(?:tensor|model|sequence|context|pipeline)_(?:model_)?parallel|\bmpu\b|DeviceMesh|init_device_mesh"
 )

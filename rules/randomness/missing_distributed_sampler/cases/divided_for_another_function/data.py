@@ -1,9 +1,10 @@
-"""Loaders that give ranks different samples: by the data set, by a sampler on several ranks, by what is drawn."""
+"""Loaders that give ranks different samples: by the data set, by a sampler on several ranks, by what is drawn, or none."""
 
 import random
 
 import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torchvision.datasets import FakeData
 
 
 class Dealt(Dataset):
@@ -48,6 +49,10 @@ def drawn():
 
 def stream():
     return DataLoader(Stream(), batch_size=8)
+
+
+def made_up():
+    return DataLoader(FakeData(), batch_size=8)
 
 
 def chosen(lines, samplers):

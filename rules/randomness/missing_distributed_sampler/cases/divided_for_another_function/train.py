@@ -4,7 +4,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
 
-from data import Lines, chosen, dealt, drawn, stream
+from data import Lines, chosen, dealt, drawn, made_up, stream
 
 
 def on_dealt(net, names):
@@ -19,6 +19,11 @@ def on_drawn(net):
 
 def on_stream(net):
     for batch in stream():
+        net(batch).mean().backward()
+
+
+def on_made_up(net):
+    for batch in made_up():
         net(batch).mean().backward()
 
 
@@ -43,6 +48,7 @@ def main(net, lines, samplers):
     on_dealt(wrapped, lines)
     on_drawn(wrapped)
     on_stream(wrapped)
+    on_made_up(wrapped)
     on_chosen(wrapped, lines, samplers)
     measure(wrapped, DataLoader(Lines(lines)))
     alone(net, DataLoader(Lines(lines)))
