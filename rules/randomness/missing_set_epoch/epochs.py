@@ -565,7 +565,8 @@ def _calls_in(function: Function) -> Iterator[ast.Call]:
 def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function, ...] | None:
     """The functions that a call may go to; None where only its name says."""
     program = model.program
-    own = function.cls if isinstance(func, ast.Name) and func.id == "cls" else None
+    named = isinstance(func, ast.Name) and func.id == "cls"
+    own = function.cls if named and function.has_decorator("classmethod") else None
     match own or model.resolve(function.module, func):
         case Function() as found:
             return (found,)
