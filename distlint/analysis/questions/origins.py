@@ -24,7 +24,7 @@ _DEPTH: Final = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """A call of something that is not followed further: a library's function, or a class of the program."""
+    """A call of something that is not followed further: a library's function, a class or a generator of the program."""
 
     function: Function
     call: ast.Call
@@ -76,7 +76,7 @@ def _of_call(
     match call.func:
         case ast.Attribute(value=ast.Name(id="self"), attr=attr) if function.cls is not None:
             meaning = live.program.find_method(function.cls, attr) or meaning
-    if not isinstance(meaning, Function):
+    if not isinstance(meaning, Function) or meaning.is_generator:
         return [Origin(function, call, meaning)]
     given = [n.value for n in own_nodes(meaning) if isinstance(n, ast.Return)]
     if not given or None in given:
@@ -107,8 +107,21 @@ def _of_name(
     return _of_name(live, body, name, depth, index) if function is not body else [None]
 
 
-def _written(function: Function, name: str) -> Iterator[tuple[ast.expr, int]]:
-    """What a function assigns to a variable, and which element of it."""
+def _written(function: Function, name: str) -> list[tuple[ast.expr, int]]:
+    """What a function assigns to a variable, and which element of it; an empty list holds the place of what comes."""
+    found = list(_assigned(function, name))
+    return [each for each in found if not _is_empty(each[0])] or found
+
+
+def _is_empty(value: ast.expr) -> bool:
+    """Whether a value is `[]`, `()` or `{}`: EfficientDet.Pytorch train.py:172 has it before a choice of data sets."""
+    match value:
+        case ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(values=[]):
+            return True
+    return False
+
+
+def _assigned(function: Function, name: str) -> Iterator[tuple[ast.expr, int]]:
     for node in own_nodes(function):
         if not isinstance(node, ast.Assign):
             continue

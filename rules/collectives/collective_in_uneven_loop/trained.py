@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.lightning import fits, makers
 from distlint.analysis.questions.training import sent_backward
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
@@ -46,8 +47,13 @@ def is_used(model: Model, cls: Class) -> bool:
 
 
 def trains(model: Model, module: Module, *, streams: bool) -> tuple[Module, ast.AST] | None:
-    """The loop that trains a wrapped model in the files around one, or the Trainer that is given a sampler there."""
+    """The loop that trains a wrapped model in the files around one, or the Trainer that is given a sampler or stream there."""
     around = sorted(linked(model.program, module), key=lambda m: (m is not module, m.path))
+    for sites in model.answer(fits).values() if streams else ():
+        for fit in sites:
+            made = makers(fit)
+            if fit.module in around and made and all(map(_goes_to_the_end, made)):
+                return fit.module, fit.node
     for each in around:
         if "_sampler" in each.source.text and "Trainer" in each.source.text:
             for cls in each.all_classes:
@@ -57,6 +63,15 @@ def trains(model: Model, module: Module, *, streams: bool) -> tuple[Module, ast.
         return None
     found = [(each, loop) for each in around for loop in _training_loops(each)]
     return next((f for f in found if not streams or not _is_counted(f[1])), None)
+
+
+def _goes_to_the_end(trainer: ast.Call) -> bool:
+    """Whether a Trainer of Lightning counts whole passes over its data, which end where a rank's stream does.
+
+    Lightning issue 11242; one that counts steps may be done before any stream ends.
+    """
+    given = {keyword.arg for keyword in trainer.keywords}
+    return "max_epochs" in given and given.isdisjoint(("max_steps", "limit_train_batches", None))
 
 
 @remembered

@@ -5,13 +5,15 @@ Finds, in shell scripts, a launch on several machines that is numbered by the ma
 (`--node_rank=$SLURM_NODEID`), with a port that the script draws at random: `$RANDOM`, `shuf`, the process's number `$$`;
 a launch by `torchrun --nnodes=2` that is told no address to meet at, this machine's own, or not which of the machines it
 is on; a number of the machine that the batch script puts into the command of `srun` (`srun … --node_rank=$SLURM_NODEID`),
-which is 0 there, for all machines; one by `srun torchrun` in a job of several machines that is told no number of machines; and a program that counts
-its machines itself (`--num_shards 2`, `--num-machines 2`) and is told to meet at `tcp://localhost`.
+which is 0 there, for all machines; one by `srun torchrun` in a job of several machines that is told no number of machines; a program that counts
+its machines itself (`--num_shards 2`, `--num-machines 2`) and is told to meet at `tcp://localhost`; and an
+`init_process_group(init_method="tcp://…", rank=…)` at a host of the code's own that `torchrun --rdzv_backend c10d` starts on several.
 
 ## Why it is bad
 The script runs on each machine, and each draws another port. Rank 0 listens at its own, and the ranks of the other
 machines ask at theirs, until they time out. Without an address, each machine meets at its own `127.0.0.1`; without a
-number, each is the first one. `torchrun` reads neither MASTER_ADDR nor NODE_RANK from the environment, and takes one
+number, each is the first one. A `c10d` rendezvous makes any machine the first: rank 0 listens there, and the ranks ask
+at the host that the code names. `torchrun` reads neither MASTER_ADDR nor NODE_RANK from the environment, and takes one
 machine where nobody gives `--nnodes`: those of the job train apart, or the first alone.
 
 ## Errors you may see
@@ -52,12 +54,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from distlint.analysis.model import Model, place_of
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
 from distlint.rule import Status
 
 from .expanded import expanded_once
+from .numbered_freely import numbered_freely
 from .places import ITSELF, Why, has_no_place, meets_itself, put_in_once
 
 CODE = "DL810"
@@ -95,6 +99,24 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             command = script.command_at(launch.place.line)
             if not elsewhere and _OF_MACHINE.search(command):
                 yield from _of_port(launch, command, drawn)
+
+
+def check(model: Model) -> Iterator[Finding]:
+    """Groups that meet at a host of the code's own, where the launcher says which machine has rank 0."""
+    for call, address, launch in numbered_freely(model):
+        advice = (
+            "Leave `init_method`, `rank` and `world_size` out: torchrun has set where rank 0 is"
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "torchrun makes any of these machines the first, and all ranks wait at the one that is named here, where "
+            f"rank 0 may not listen. {advice}.",
+            place_of(call.site.module, address),
+            (Related(launch.place, "no machine is told its number"),),
+            Fix(Applicability.DISPLAY, advice),
+        )
 
 
 def _at_themselves(files: LaunchFiles) -> Iterator[Finding]:

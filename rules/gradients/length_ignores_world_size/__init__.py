@@ -36,8 +36,9 @@ Unsafe: the learning rate changes on several processes, not on one.
 
 ## Known limits
 A number that is computed only where it was not given (`if max_steps is None`) is reported for the runs that give it,
-and repaired by hand. Silent for accelerate's `DummyScheduler`, which DeepSpeed replaces, where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; and where scheduler
-and loop are in different functions and nothing is multiplied.
+and repaired by hand. Silent for accelerate's `DummyScheduler`, which DeepSpeed replaces, where the number is a length taken before `prepare`, which counts the batches of all ranks; where the Accelerator gets `split_batches` or `step_scheduler_with_optimizer`; where the prepared
+scheduler comes from a helper that has to do with the number of processes; and where `prepare` and loop are in different functions
+of no class.
 
 ## References
 - accelerate 1.15.0 accelerate/scheduler.py:54: `for _ in range(num_processes): self.scheduler.step()`
@@ -69,6 +70,7 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .elsewhere import made_elsewhere
 from .lightning import Uncut, uncut
 from .plateau import prepared_plateaus
 
@@ -107,6 +109,7 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             made = _made(site.function, argument)
             if made is None:
+                yield from _of_helper(model, site, argument, said)
                 continue
             steps, function = _steps(made), site.function
             if id(steps) in said:
@@ -159,7 +162,6 @@ def _handed_over(model: Model, site: CallSite, parameter: str) -> Iterator[Findi
     finetrainers parallel/accelerate.py:146: `prepare_optimizer(self, optimizer, lr_scheduler)`, of a backend that the
     trainer keeps in an attribute.
     """
-    advice = "Multiply it by the number of processes, or leave the scheduler unprepared"
     for user, call in callers_by_name(model.program, site.function):
         given = argument_of(call, site.function, parameter)
         made = _made(user, given) if given is not None and user.module.source.reported else None
@@ -167,16 +169,31 @@ def _handed_over(model: Model, site: CallSite, parameter: str) -> Iterator[Findi
             continue
         if any(_filled_in(user, path) for path in _factors(steps)):
             continue
-        yield Finding(
-            CODE,
-            NAME,
-            SEVERITY,
-            f"a prepared scheduler steps once for each process, and is through with `{source_of(user.module, steps)}` "
-            f"that many times too early. {advice}.",
-            place_of(user.module, steps),
-            (related(site.module, site.node, "prepared here"),),
-            Fix(Applicability.DISPLAY, advice),
-        )
+        yield _in_another_function(user, steps, site)
+
+
+def _of_helper(
+    model: Model, site: CallSite, argument: ast.expr, said: set[int]
+) -> Iterator[Finding]:
+    """The scheduler that a helper makes for the function that prepares it."""
+    found = made_elsewhere(model, site, argument, _STEPS)
+    if found is not None and id(found[1]) not in said and found[0].module.source.reported:
+        said.add(id(found[1]))
+        yield _in_another_function(*found, site)
+
+
+def _in_another_function(maker: Function, steps: ast.expr, site: CallSite) -> Finding:
+    advice = "Multiply it by the number of processes, or leave the scheduler unprepared"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"a prepared scheduler steps once for each process, and is through with `{source_of(maker.module, steps)}` "
+        f"that many times too early. {advice}.",
+        place_of(maker.module, steps),
+        (related(site.module, site.node, "prepared here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _of_all_ranks(found: Uncut) -> Finding:

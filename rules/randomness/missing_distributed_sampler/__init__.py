@@ -8,7 +8,8 @@ from beside a plain loader over the same data set. With accelerate: a plain load
 to `prepare()` with the model, an iterator over a loader that begins before `prepare()`, and a `get_train_dataloader`
 of a Trainer's subclass that returns a loader which it does not prepare. Also a `prepare(loader)`, or Fabric's
 `setup_dataloaders(loader)`, whose result nobody takes. With Lightning: a loader of a Trainer that is
-told `use_distributed_sampler=False`, and an object of a class of the project around loaders, of which it divides none.
+told `use_distributed_sampler=False`, and an object of a class of the project around loaders, of which it divides none. And a
+`webdataset.WebDataset` without `nodesplitter` or `resampled`, which webdataset refuses on several ranks.
 
 ## Why it is bad
 Each rank goes through all samples: what one computes, the others compute too, and eight GPUs take as long
@@ -34,9 +35,10 @@ and `sampler.set_epoch(epoch)` at the start of each epoch. A line that replaces 
 Shown only: batch size, learning rate and epoch length mean something else afterwards.
 
 ## Known limits
-Wrapping, loader and loop have to stand in one function. Silent where the data set is iterable or sharded by
+Silent where the data set is iterable or sharded by
 its name, except for a stream of `datasets` that nothing splits by node, where the file mentions a distributed
-sampler or seeds each rank differently, and where the loader goes into another call before the loop. A sampler
+sampler or seeds each rank differently, and where the loader goes into another call before the loop. Where wrap, loader and loop
+stand in several functions, all that the loop may draw from has to be plain loaders of data sets that are the same on all ranks. A sampler
 counts as replaced where the next statement of the block that names the variable assigns it a plain sampler of
 torch. A sampler counts as left out where its function only calls `set_epoch()` and `len()` of it, and hands the
 loader to nothing that divides it (`prepare()`, `fit()`). What a method of one step (`step`, `update`) is called with and
@@ -72,6 +74,8 @@ from distlint.rule import Status
 from .dropped import dropped
 from .left_out import LOADER, SPLIT, left_out, sampler_in
 from .left_whole import LeftWhole, left_whole
+from .shards import undivided_shards
+from .trained_whole import WRAPS, TrainedWhole, trained_whole
 from .unprepared import Undivided, undivided
 
 if TYPE_CHECKING:
@@ -84,7 +88,6 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler",)
 
-_WRAPS = frozenset({"ddp", "fsdp1", "fsdp2"})
 _DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")
 _DIVIDES = re.compile(r"\.shard\((?=[\s\S]{0,120}rank)|\bsplit_dataset_by_node\(")
 """Calls of `datasets` that give a rank its part."""
@@ -100,7 +103,12 @@ def check(model: Model) -> Iterator[Finding]:
         if left.node not in seen:
             seen.add(left.node)
             yield _whole(left)
+    for trained in trained_whole(model):
+        if trained.loader.call not in seen:
+            seen.add(trained.loader.call)
+            yield _trained(trained)
     for module in model.modules:
+        yield from (_of_shards(module, *found) for found in undivided_shards(model, module))
         text = module.source.text
         if "DistributedSampler" in text:
             yield from _replaced(model, module)
@@ -113,6 +121,8 @@ def check(model: Model) -> Iterator[Finding]:
             site = call.site
             if call.guarded_by_rank or any(word in site.keywords for word in SPLIT):
                 continue
+            if site.node in seen:
+                continue
             if _is_split(site) or makes_ranks_differ(model, module):
                 continue
             if _is_handed_in(site) and _divided_above(model, module):
@@ -120,22 +130,51 @@ def check(model: Model) -> Iterator[Finding]:
             wrap = _wrap(model, site.function)
             loop = _loop(site.function, site.node)
             if wrap is not None and loop is not None:
-                advice = "Give each its part with `DistributedSampler`"
-                if _is_stream(site):
-                    advice = "Give each its part with `datasets.distributed.split_dataset_by_node`"
-                yield Finding(
-                    CODE,
-                    NAME,
-                    SEVERITY,
-                    "every rank goes through the whole data set: the ranks repeat one another's "
-                    f"work, and eight take as long for an epoch as one. {advice}.",
-                    place_of(module, site.node),
-                    (
-                        related(module, wrap.node, "several ranks train this model"),
-                        related(module, loop, "each rank sees every sample here"),
-                    ),
-                    Fix(Applicability.DISPLAY, advice),
-                )
+                yield _plain(site.module, site.node, wrap, (site.module, loop), _is_stream(site))
+
+
+def _plain(
+    module: Module,
+    loader: ast.Call,
+    wrap: CallSite,
+    loop: tuple[Module, ast.For | ast.While],
+    stream: bool = False,
+) -> Finding:
+    advice = "Give each its part with `DistributedSampler`"
+    if stream:
+        advice = "Give each its part with `datasets.distributed.split_dataset_by_node`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "every rank goes through the whole data set: the ranks repeat one another's "
+        f"work, and eight take as long for an epoch as one. {advice}.",
+        place_of(module, loader),
+        (
+            related(wrap.module, wrap.node, "several ranks train this model"),
+            related(*loop, "each rank sees every sample here"),
+        ),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _trained(found: TrainedWhole) -> Finding:
+    loop = (found.function.module, found.loop)
+    return _plain(found.loader.function.module, found.loader.call, found.wrap.site, loop)
+
+
+def _of_shards(module: Module, pipeline: ast.Call, where: Module, ranks: ast.AST) -> Finding:
+    advice = "Give it `nodesplitter=webdataset.split_by_node`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "nothing divides these shards between the ranks: webdataset raises ValueError where there are several. "
+        f"{advice}.",
+        place_of(module, pipeline),
+        (related(where, ranks, "several ranks come here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _unprepared(found: Undivided) -> Finding:
@@ -309,7 +348,7 @@ def _wrap(model: Model, function: Function) -> CallSite | None:
     for _, summary in summaries.summaries() if summaries is not None else ():
         for site in summary.calls:
             fact = facts.wrapper(site.name)
-            if fact is not None and fact.kinds[0] in _WRAPS:
+            if fact is not None and fact.kinds[0] in WRAPS:
                 found = site
             elif fact is not None and fact.kinds[0] != "compile":
                 return None

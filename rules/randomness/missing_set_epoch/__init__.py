@@ -8,7 +8,8 @@ also behind a bar that is kept under a name (`epochs = trange(number)`), and und
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
 class has no such method, on what is called a data set, criterion, optimizer or the like, on a sampler for evaluation or in
 a function that evaluates, by their names, where the loop trains, and on a sampler that the same
-turn of the loop replaces before anything draws from it. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
+turn of the loop replaces before anything draws from it. Also one of two samplers of the same steps that is left out where the
+other one is told. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, a `try` that begins a loader anew at its end (of a run that makes the sampler: also where others tell theirs),
 and a sampler of batches that goes through another one again and again; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
@@ -80,6 +81,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .anew import shuffled_anew, shuffles_below
+from .beside import untold_beside
 from .epochs import EpochLoop, Loops, epoch_loops, told_epoch, told_in_vain
 from .frameworks import hidden_by_loaders, kept_from_trainer, tells_epochs
 from .prepared import hidden_samplers
@@ -106,6 +108,8 @@ def check(model: Model) -> Iterator[Finding]:
     known: dict[frozenset[Module], Loops] = {}
     done: set[EpochLoop] = set()
     for module in model.modules:
+        if ".set_epoch(" in module.source.text:
+            yield from _left_out(model, module)
         if not any(word in module.source.text for word in _MAKE_SAMPLERS):
             continue
         yield from _behind_prepare(model, module)
@@ -140,6 +144,35 @@ def _made(
                 and all(node is not call for _, node in never_run(model.program, function))
             ):
                 yield function, call, row
+
+
+@all_remembered
+def _left_out(model: Model, module: Module) -> Iterator[Finding]:
+    def is_sampler(function: Function, call: ast.Call) -> bool:
+        row = _shuffle_of(model, function.module, call, function)
+        given = [k.value for k in call.keywords if row is not None and k.arg == row[0]]
+        return (
+            row is not None
+            and all(getattr(value, "value", False) is True for value in given)
+            and not _for_evaluation(function, call)
+        )
+
+    for function in module.all_functions:
+        for found in untold_beside(model, function, is_sampler):
+            names = (name.lower() for name in (found.name, *found.loaders))
+            if any(word in name for name in names for word in _EVALUATION):
+                continue
+            advice = f"Call `{found.name}.set_epoch()` beside it"
+            yield Finding(
+                CODE,
+                NAME,
+                SEVERITY,
+                f"no one tells `{found.name}` the epoch, only another sampler of the same steps: every rank sees its samples "
+                f"in the same order in each epoch. {advice}.",
+                place_of(module, found.made),
+                (related(module, found.told, "another sampler is told"),),
+                Fix(Applicability.DISPLAY, advice),
+            )
 
 
 @all_remembered
@@ -238,7 +271,7 @@ def _untold(
 def _named_alike(model: Model, function: Function) -> list[tuple[Function, EpochLoop]]:
     """The loops of a program without `set_epoch` that no call joins to a sampler, but the name of its loader."""
     modules = model.program.modules.values()
-    if any("set_epoch" in module.source.text for module in modules):
+    if any(".set_epoch(" in module.source.text for module in modules):
         return []
     return Loops(model, sorted(modules, key=lambda m: m.path)).named_alike(function)
 

@@ -19,6 +19,7 @@ from distlint.analysis.questions.never import never_run
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.nodes import walk
 
+from .configured import configured_as
 from .kinds import cannot_be_told
 
 _TRAINING: Final = ("train", "fit", "step", "backward", "run_", "learn")
@@ -148,8 +149,24 @@ class Loops:
         return untold, len(untold) == len(own)
 
     def _over_epochs(self, function: Function) -> Iterator[EpochLoop]:
-        turns = any(isinstance(node, ast.While) for node in own_nodes(function))
-        return epoch_loops(function, self._given_loaders(function) if turns else frozenset())
+        turning = [node for node in own_nodes(function) if isinstance(node, ast.While)]
+        given = self._given_loaders(function) if turning else frozenset()
+        found = list(epoch_loops(function, given))
+        yield from found
+        yield from (o for o in turning if o not in found and self._calls_a_pass(function, o))
+
+    def _calls_a_pass(self, function: Function, loop: ast.While) -> bool:
+        """Whether each turn of a loop calls a function that trains from all of a loader, which counts the epochs or the steps.
+
+        ParallelWaveGAN issue 177: `while True: self._train_epoch(); if self.finish_train: break`.
+        """
+        calls = (s.value for s in loop.body if isinstance(s, ast.Expr | ast.Assign))
+        return any(
+            _trains_through_a_loader(callee)
+            for call in calls
+            if isinstance(call, ast.Call)
+            for callee in self._meant(function, call.func, surely=True)
+        )
 
     def _endless(self, function: Function) -> Iterator[EpochLoop]:
         given = self._given_loaders(function) if function.is_generator else frozenset()
@@ -218,9 +235,10 @@ class Loops:
         """The loops over epochs through a loader of the name that what makes a sampler is kept under.
 
         ZoeDepth d87f17b train_mono.py:98: `train_loader = DepthDataLoader(config, "train").data` goes to a trainer that
-        is imported by the name of a setting, which goes through `self.train_loader` in each epoch.
+        is imported by the name of a setting, which goes through `self.train_loader` in each epoch. Where a configuration
+        holds it, the loop need not count: cosmos-predict1 4d7ba2a cosmos_predict1/utils/trainer.py:151.
         """
-        names = {
+        kept = {
             name
             for user, call in callers_by_name(self.model.program, function)
             if self.model.resolve(user.module, call.func) in (function, function.cls)
@@ -228,10 +246,11 @@ class Loops:
             if _is_loader(ast.Name(name))
             and any(part is call for value in values for part in walk(value))
         }
+        configured = configured_as(self.model, function)
         return [
             (user, loop)
             for user, loop in self._all
-            if epoch_of(user, loop)
+            if (names := kept | configured if epoch_of(user, loop) else configured)
             and not _reads_no_sample(loop)
             and not self._ends_before(user, function)
             and any(
@@ -546,7 +565,9 @@ def _calls_in(function: Function) -> Iterator[ast.Call]:
 def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function, ...] | None:
     """The functions that a call may go to; None where only its name says."""
     program = model.program
-    match model.resolve(function.module, func):
+    named = isinstance(func, ast.Name) and func.id == "cls"
+    own = function.cls if named and function.has_decorator("classmethod") else None
+    match own or model.resolve(function.module, func):
         case Function() as found:
             return (found,)
         case Class() as cls:
@@ -798,6 +819,27 @@ def _passes_again(function: Function, loop: EpochLoop, loaders: Set[str]) -> boo
                 and _is_loader(each := gone_through(function, s.iter), loaders)
                 and not _hands_out(s, {dotted_name(each)})
                 for s in body
+            ) or any(_begins_a_pass(s, body, loaders) for s in body)
+    return False
+
+
+def _begins_a_pass(statement: ast.stmt, body: list[ast.stmt], loaders: Set[str]) -> bool:
+    """Whether a turn of a loop makes an iterator of a loader, and a loop in it draws from this to its end.
+
+    cosmos-predict1 4d7ba2a cosmos_predict1/utils/trainer.py:151: `batches = iter(dataloader_train)`, then `while True:` with
+    `next(batches)` and `except StopIteration: break`.
+    """
+    match statement:
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="iter"), args=[loader])
+        ) if _is_loader(loader, loaders):
+            return any(
+                isinstance(node, ast.Call)
+                and last_name(node.func) == "next"
+                and any(isinstance(a, ast.Name) and a.id == name for a in node.args)
+                for inner in body
+                if isinstance(inner, ast.For | ast.While)
+                for node in walk(inner)
             )
     return False
 
@@ -930,6 +972,22 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
                 yield node
 
 
+@remembered
+def _trains_through_a_loader(function: Function) -> bool:
+    """Whether a function goes through all of a loader, and does what training does with the batches."""
+    if function.is_generator or _EVALUATES.search(function.name):
+        return False
+    return any(
+        isinstance(s, ast.For)
+        and _is_loader(gone_through(function, s.iter))
+        and any(
+            isinstance(n, ast.Call) and any(word in last_name(n).lower() for word in _TRAINING)
+            for n in walk(s)
+        )
+        for s in function.body
+    )
+
+
 def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:
     """Whether a statement yields each batch of a loader."""
     match statement:
@@ -968,6 +1026,8 @@ def _begins_anew(handler: ast.ExceptHandler, loaders: Set[str]) -> bool:
 
 
 def _is_loader(node: ast.expr, loaders: Set[str] = frozenset()) -> bool:
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value  # one of several: `self.data_loader["train"]`
     return "load" in last_name(node).lower() or dotted_name(node) in loaders
 
 
