@@ -15,9 +15,10 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.model import Model, source_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.places import span_of
+from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import segment
 from distlint.edits import Edit, Insert, Replace
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.repairs.blocks import block_with
 
 FLAGS: Final = ("failed", "has_failed", "failed_here")
@@ -61,7 +62,7 @@ def asked_of_all(
     name = free_name(function, _NAMES)
     if name is None or len(_QUESTION.findall(edit.code)) != 1:
         return None
-    if not model.answer(_hands_over):
+    if not model.answer(_hands_over) or _chooses_below(function, edit.span.line):
         return None
     match edit:
         case Insert():
@@ -88,6 +89,19 @@ def asked_of_all(
 def _hands_over(live: LiveProgram) -> bool:
     """Whether the ranks of a program can send objects."""
     return any(_HANDS_OVER.search(each.source.text) for each in live.program.modules.values())
+
+
+def _chooses_below(function: Function, line: int) -> bool:
+    """Whether a function chooses the device of its rank behind a line: in front of that all ranks have the first one.
+
+    graphlearn-for-pytorch 26fe3d4 examples/igbh/dist_train_rgnn.py:201: the checkpoint is looked for above `set_device`.
+    """
+    chosen = [
+        node.lineno
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and last_name(node.func) == "set_device"
+    ]
+    return bool(chosen) and min(chosen) > line
 
 
 def _of_statement(code: str, group: str, name: str) -> str | None:

@@ -225,6 +225,10 @@ def test_an_answer_of_all_by_the_process_group(distlint: Program, tmp_path: Path
         pytest.param(
             BY_CLOCK.replace(MADE, "    dist.get_rank = print\n"), id="no group on every way"
         ),
+        pytest.param(
+            BY_CLOCK + "    torch.cuda.set_device(dist.get_rank())\n",
+            id="ranks choose their devices below",
+        ),
     ],
 )
 def test_no_answer_of_all_where_it_cannot_be_asked(

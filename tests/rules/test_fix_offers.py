@@ -767,3 +767,28 @@ def test_a_download_that_an_option_asks_for(
     files = {"train.py": WANTED.format(download=download)}
     found = offers_in("DL301", tmp_path, files, capsys)
     assert [safety for _, _, safety in found] == offered
+
+
+OF_A_TRAINER = """\
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def main(folder, data):
+    model = AutoModel.from_pretrained("base")
+    trainer = Trainer(model=model, args=TrainingArguments(folder), train_dataset=data)
+    trainer.train()
+    model.save_pretrained(folder)
+
+
+main("out", [])
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "offered"), [("", "unsafe"), (" --fsdp 'full_shard auto_wrap'", "display")]
+)
+def test_a_model_whose_layers_a_trainer_shards_is_saved_by_the_trainer(
+    tmp_path: Path, option: str, offered: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"train.py": OF_A_TRAINER, "run.sh": f"torchrun --nproc_per_node 8 train.py{option}\n"}
+    assert offers_in("DL301", tmp_path, files, capsys) == [("train.py", 8, offered)]

@@ -124,7 +124,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.contents import holds_state, is_large
 from distlint.analysis.questions.harms import Harm, harm_of
@@ -403,7 +403,7 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
                     "Save with `save()`, called by all ranks",
                     (edit,),
                 )
-        if (trainer := _trainer_of(found)) is not None:
+        if (trainer := _trainer_of(model, found)) is not None:
             advice = f"Save with `{trainer}.save_model()`, called by all ranks: in FSDP `save_pretrained` gathers"
             return Fix(Applicability.DISPLAY, advice)
         gathers = _is_state(model, found) and site.method == "save_pretrained"
@@ -453,16 +453,34 @@ def _is_asked_for(site: CallSite) -> bool:
     )
 
 
-def _trainer_of(found: FileCall) -> str | None:
+def _trainer_of(model: Model, found: FileCall) -> str | None:
     """The trainer whose model is saved: after `train()` it may be in FSDP, and rank 0 would gather alone.
 
-    LMFlow f3597db src/lmflow/pipeline/dpov2_aligner.py:108.
+    LMFlow f3597db src/lmflow/pipeline/dpov2_aligner.py:108. Its layers are, too, where the model is saved by the name
+    that the trainer was given: LLMZoo cf70d9c train.py:65, whose launches say `--fsdp`.
     """
     match found.site.node.func:
         case ast.Attribute(attr="save_pretrained", value=ast.Attribute(attr="model", value=owner)):
             if "trainer" in last_name(owner).lower():
                 return ast.unparse(owner)
+        case ast.Attribute(attr="save_pretrained", value=ast.Name(id=name)) if model.may_shard:
+            return next(
+                (
+                    trainer
+                    for trainer, values in assignments(found.function).items()
+                    if any(_trains(value, name) for value in values)
+                ),
+                None,
+            )
     return None
+
+
+def _trains(value: ast.expr, name: str) -> bool:
+    """Whether a trainer is made for the model that a variable holds."""
+    if not isinstance(value, ast.Call) or not last_name(value.func).endswith("Trainer"):
+        return False
+    given = [k.value for k in value.keywords if k.arg == "model"] or value.args[:1]
+    return any(isinstance(node, ast.Name) and node.id == name for node in given)
 
 
 def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: ast.expr) -> bool:
