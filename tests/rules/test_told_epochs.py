@@ -336,7 +336,10 @@ def test_epochs_that_an_attribute_counts(
 
 def test_a_while_that_counts_no_epochs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = COUNTED.format(loop="while self.epoch < self.epochs:", count="pass", tell="pass")
-    assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == []
+    assert findings_in("DL403", tmp_path, {"script.py": text}, capsys) == [("script.py", 8)]
+    for pass_or_step in ("for batch in self.few():", "for batch in [next(self.loader)]:"):
+        stepping = text.replace("for batch in self.loader:", pass_or_step)
+        assert findings_in("DL403", tmp_path, {"script.py": stepping}, capsys) == []
 
 
 ENDLESS = """

@@ -45,6 +45,9 @@ _KEEP_NO_MODULE: Final = ("peft.", "transformers.", "ema_pytorch.", "diffusers."
 """Libraries whose classes around a model keep it under other names (peft 0.21.2 peft_model.py: `base_model`; ema_pytorch
 0.7.7 ema_pytorch.py: `ema_model`)."""
 _RETURNED: Final = "return"
+_MAKES_OR_ENDS: Final = frozenset(
+    {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
+)
 _CALLS: Final = 2
 """Through so many calls a collective is looked for."""
 
@@ -155,8 +158,10 @@ def _meets(
 
 
 def _of_default_group(call: CallSite) -> bool:
+    """Whether a call needs the default group; what makes or ends it unasked says that the flag does not decide whether it is."""
     return (
         call.name.startswith("torch.distributed.")
+        and call.name not in _MAKES_OR_ENDS
         and any(row.effect is Effect.COLLECTIVE for row in call.rows)
         and not any(keyword.arg in ("group", "pg", None) for keyword in call.node.keywords)
     )
