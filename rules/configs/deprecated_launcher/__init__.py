@@ -72,6 +72,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.model import Model, place_of, span_of
+from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import split_lines
@@ -81,6 +82,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
 from distlint.launch.engines import only_starts_one
+from distlint.launch.kinds import wants_old_timm
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_first
@@ -617,9 +619,10 @@ def _needs_torch_1(model: Model, module: Module) -> bool:
     """Whether a script, or what it imports, ends with torch 2 before it parses anything: `torch._six` is gone.
 
     Siamese-Image-Modeling bbdec30 util/misc.py:24, mage 1becb14 util/misc.py:10: `from torch._six import inf`;
-    maskrcnn-benchmark 57eec25 maskrcnn_benchmark/utils/imports.py:4: `if torch._six.PY3:`. Not in a `try`.
+    maskrcnn-benchmark 57eec25 maskrcnn_benchmark/utils/imports.py:4: `if torch._six.PY3:`. Not in a `try`. Nor does torch 2
+    import the timm that some assert.
     """
-    return any(
+    return wants_old_timm(module.source.text.encode()) or any(
         (isinstance(statement, ast.ImportFrom) and statement.module == "torch._six")
         or (isinstance(statement, ast.If) and "torch._six." in ast.unparse(statement.test))
         for each in imported_below(model.program, module)
@@ -659,18 +662,34 @@ def _reading(module: Module, call: ast.Call, code: str) -> str | None:
 
 def _undeclared(model: Model, module: Module, launch: Launch) -> Iterator[Finding]:
     """The first `parse_args()` of a script that gets an argument which it does not know."""
-    for function in module.all_functions:
-        for node in own_nodes(function):
-            match node:
-                case ast.Call(
-                    func=ast.Attribute(value=parser, attr="parse_args"), args=[], keywords=[]
-                ):
-                    if isinstance(parser, ast.Name) and is_shared(model, function, parser.id):
-                        return
-                    text = (
-                        "Every rank ends with `unrecognized arguments: --local-rank`: the launcher passes "
-                        "it, and nobody declares it. Start with `torchrun`, or pass `--use_env`."
-                    )
-                    places = (Related(launch.place, "started here"),)
-                    yield Finding(CODE, NAME, Severity.ERROR, text, place_of(module, node), places)
-                    return
+    found = next(
+        (each for function in module.all_functions for each in _strict(model, function)), None
+    )
+    if found is None:
+        return
+    function, call = found
+    parser = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    if isinstance(parser, ast.Name) and is_shared(model, function, parser.id):
+        return
+    text = (
+        "Every rank ends with `unrecognized arguments: --local-rank`: the launcher passes "
+        "it, and nobody declares it. Start with `torchrun`, or pass `--use_env`."
+    )
+    places = (Related(launch.place, "started here"),)
+    yield Finding(CODE, NAME, Severity.ERROR, text, place_of(function.module, call), places)
+
+
+def _strict(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+    """The calls by which a function parses the command line and takes nothing that it does not know.
+
+    Where it calls a `parse_args()` of the program itself, those in there: NBFNet eb49ff2 script/run.py:48 calls that of
+    nbfnet/util.py, which has `parse_known_args()` twice, and drops the rest.
+    """
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="parse_args"), args=[], keywords=[]):
+                meaning = model.resolve(function.module, node.func)
+                if not isinstance(meaning, Function):
+                    yield function, node
+                elif not leaves_the_rest(meaning.module):
+                    yield from _strict(model, meaning) if meaning is not function else ()
