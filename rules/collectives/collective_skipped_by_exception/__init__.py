@@ -68,8 +68,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import attempts_around
 from distlint.analysis.questions.ending import handlers_end_the_job
+from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.traces.witness import (
     event_text,
     related_places,
@@ -100,6 +104,10 @@ LITERALS = ()
 
 _LOADS: Final = frozenset({"load_state", "load_checkpoint"})
 """What gives a rank the weights that it goes on with."""
+_OF_PATHS: Final = frozenset(
+    {"FileNotFoundError", "IsADirectoryError", "NotADirectoryError", "PermissionError"}
+)
+"""Failures that a path has for all who ask for it on one machine."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -156,12 +164,34 @@ def check(model: Model) -> Iterator[Finding]:
 def _fails_alike(model: Model, divergence: Divergence, node: ast.AST) -> bool:
     """Whether what fails asks for what a folder holds: it is there for all ranks of a machine, or for none.
 
-    EasyNLP a4ee956 easynlp/appzoo/api.py:481: `os.listdir(args.pretrained_model_name_or_path)`.
+    EasyNLP a4ee956 easynlp/appzoo/api.py:481: `os.listdir(args.pretrained_model_name_or_path)`. So it is with a file of all
+    ranks where nothing else is caught, and the group lives on one machine: graphlearn-for-pytorch 26fe3d4
+    examples/igbh/train_rgnn_multi_gpu.py:125, `except FileNotFoundError` around `torch.load(ckpt_path)`.
     """
+    if not isinstance(node, ast.Call):
+        return False
+    if model.resolve(divergence.module, node.func) in LOOKS_AT_FOLDERS:
+        return True
+    around = attempts_around(divergence.function, node)
+    innermost = max(around, key=lambda attempt: attempt.lineno, default=None)
+    call = model.call_at(node)
     return (
-        isinstance(node, ast.Call)
-        and model.resolve(divergence.module, node.func) in LOOKS_AT_FOLDERS
+        innermost is not None
+        and all(_is_caught_missing(handler) for handler in innermost.handlers)
+        and call is not None
+        and all(
+            value.variance is Variance.UNIFORM
+            for _, site in call.sites
+            for value in (*site.args, *site.keywords.values())
+        )
+        and on_one_machine(model, divergence.function)
     )
+
+
+def _is_caught_missing(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches that a file is not there, or may not be read, alone."""
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(each is not None and last_name(each) in _OF_PATHS for each in caught)
 
 
 def _fix(model: Model, divergence: Divergence) -> Fix:

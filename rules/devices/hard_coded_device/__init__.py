@@ -59,7 +59,7 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.analysis.questions.current_device import is_current
-from distlint.analysis.questions.launched import one_gpu_each
+from distlint.analysis.questions.launched import one_gpu_each, one_on_each_machine
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import SPREAD_MODELS
@@ -102,7 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "cuda" not in module.source.text or "torch" not in module.source.text:
             continue
         yield from _by_option(model, module, reasons)
-        if _chooses_device(module):
+        if _chooses_device(module) or one_on_each_machine(module):
             continue
         groups = {c.site.function for c in model.calls(_INIT, module=module)}
         chosen: bool | None = None

@@ -68,11 +68,17 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 from distlint.rule import Status
 
-from .everywhere import is_first_of_machine, is_folder_of_all, is_saved_by_all, is_sharded
+from .everywhere import (
+    is_first_of_machine,
+    is_folder_of_all,
+    is_saved_by_all,
+    is_sharded,
+    meets_in_a_file,
+)
 from .looking import looked_for
 from .missing import only_evaluates
 from .taking import fails_when_empty, loaded_before
-from .weights import PROGRESS, names_progress, sent_by_the_wrap
+from .weights import PROGRESS, names_progress, only_told, sent_by_the_wrap
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -133,6 +139,7 @@ def check(model: Model) -> Iterator[Finding]:
             or is_folder_of_all(model, call.site, asked, argument, save)
             or is_saved_by_all(model, call.site)
             or on_one_machine(model, call.site.function)
+            or meets_in_a_file(model, call.site.module)
         ):
             continue
         if id(asked) not in seen:
@@ -412,7 +419,7 @@ def _resumes(call: CallGroup) -> bool:
     return any(
         site.node.lineno <= node.lineno < end and names_progress(node)
         for node in own_nodes(site.function)
-        if isinstance(node, ast.expr)
+        if isinstance(node, ast.expr) and node not in only_told(site.function)
     )
 
 
