@@ -49,9 +49,9 @@ where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
 found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
 requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
-of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
+of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun` (the name of conda's environment may tell it, too: `source activate pt1.8`), where the script takes what any
 version passes (it declares both spellings, or the hyphen beside a torch 2 that is required, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
-which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
+which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or that asserts such a timm, or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
 and one beside whose requirements pin a torch without `torchrun`, or whose environment of conda one without `torch.distributed.run`.
 
 Not proven: the launcher's spelling is that of the torch that is installed.

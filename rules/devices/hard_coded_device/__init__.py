@@ -37,7 +37,7 @@ Unsafe: the tensors move. On one process the device is the same.
 Plain `"cuda"` is right below what makes the rank's GPU the current one: `Accelerator()`, `PartialState()` and `TrainingArguments(...)`,
 also by `HfArgumentParser`, when they are constructed. Silent under a test of the rank, under a test for a model that one process has spread over its GPUs, where another
 line calls `set_device` in the program, and where the launcher gives each process one GPU by CUDA_VISIBLE_DEVICES in
-the same program.
+the same program, and where a file starts one process on each machine (`world_size=num_nodes, rank=node_rank`).
 
 ## References
 - torch 2.13.0 torch/nn/modules/module.py:1079

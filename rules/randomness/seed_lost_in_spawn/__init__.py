@@ -30,7 +30,8 @@ of each rank's own.
 
 ## Known limits
 Silent where the parent itself draws between the two, by the names of what it calls, and where the worker, or a
-function or class of the program that it names, has a call with a seed in its name.
+function or class of the program that it names, has a call with a seed in its name. Information where the worker
+goes through data without gradients, and nothing that it names trains or draws samples.
 
 ## References
 - python 3.11 library/multiprocessing: "spawn: The parent process starts a fresh Python interpreter process."

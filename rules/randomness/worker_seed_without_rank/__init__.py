@@ -29,7 +29,8 @@ Shown only: where the function gets the rank from is for a person to say.
 
 ## Known limits
 Silent where the seed comes from a call, as `torch.initial_seed()`, from a parameter whose callers are not in the
-program, or from anything that is named after the rank.
+program, or from anything that is named after the rank, and where the loader is made for one process, by a test for
+`distributed`. One finding for a seed, however many loaders are given it.
 
 ## References
 - torch 2.13.0 torch/utils/data/_utils/worker.py: `_worker_loop` seeds each worker, then calls `worker_init_fn`
