@@ -206,7 +206,7 @@ def _read_at_all(
             )
         )
         if unknown:
-            changes_nothing = all(_is_default(section.key, inner, key) for key in unknown)
+            changes_nothing = all(_is_default(section.key, inner or {}, key) for key in unknown)
             yield (mended if changes_nothing else mild)(
                 (section.key, unknown[0]),
                 f"{section.key} has unknown {named(unknown, section.keys)}",
