@@ -504,3 +504,19 @@ def test_a_bare_name_in_a_page_is_the_one_file_of_that_name_below(
 )
 def test_shells_that_are_given_no_command(text: str, shells: list[str]) -> None:
     assert [text[start:end] for start, end in commands_of_nothing(text)] == shells
+
+
+def test_a_timm_of_a_page_makes_notes_of_launches_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Efficient-AI-Backbones f90e129 cmt_pytorch/README.md:14: whoever reads the script has another timm as well."""
+    (tmp_path / "README.md").write_text("    pip install timm==0.3.2\n")
+    (tmp_path / "train.py").write_text(
+        f"import argparse\nimport torch.distributed as dist\nparser = argparse.ArgumentParser()\n{ALONE}"
+        'dist.init_process_group("nccl")\nprint(args.local_rank)\n'
+    )
+    (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", ""))
+    monkeypatch.chdir(tmp_path)
+    arguments = ["check", "--no-cache", "--select", "DL805", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    assert {f["path"]: f["severity"] for f in found} == {"run.sh": "info", "train.py": "warning"}

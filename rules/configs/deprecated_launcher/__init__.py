@@ -593,7 +593,7 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     of_torch_1 = _OF_TORCH_1.search(module.source.text) is not None
     severity = Severity.ERROR if started and not old and not of_torch_1 else SEVERITY
     if (
-        model.launch.older_than("timm", (0, 3, 3), module.path)
+        model.launch.pinned_before("timm", (0, 3, 3), module.path)
         or _needs_torch_1(model, module)
         or (old and (of_torch_1 or _calls_into_torch_1(model, module)))
         or model.launch.pinned_before("torch", _INSTEAD[0].since, module.path)
