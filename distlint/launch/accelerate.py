@@ -14,7 +14,7 @@ from distlint.knowledge.configuration.values import (
     section_of,
 )
 from distlint.launch.defects import Defect, mended, mild, severe
-from distlint.launch.spelling import named
+from distlint.launch.spelling import named, nearest
 
 
 def sections(
@@ -206,7 +206,8 @@ def _read_at_all(
             )
         )
         if unknown:
-            yield mild(
+            changes_nothing = all(_is_default(section.key, inner or {}, key) for key in unknown)
+            yield (mended if changes_nothing else mild)(
                 (section.key, unknown[0]),
                 f"{section.key} has unknown {named(unknown, section.keys)}",
                 "accelerate takes unknown keys of a section and never reads them.",
@@ -219,6 +220,18 @@ def _read_at_all(
             "fp8 is not switched on.",
             "mixed_precision: fp8, or remove the section.",
         )
+
+
+def _is_default(section: str, inner: Mapping[str, Any], key: str) -> bool:
+    """Whether a key that is not read has the value that the one which is meant has without it.
+
+    SEED 93b3cf4 MultiModalLLM/configs/accelerate/fsdp_2_fp16_single_machine.yaml:28: `fsdp_backward_prefetch_policy: NO_PREFETCH`.
+    """
+    given = next((value for short, value in inner.items() if full_key(section, short) == key), None)
+    meant = nearest(key, keys.FSDP_DEFAULTS) if section == "fsdp_config" else None
+    return (
+        meant is not None and meant not in inner and str(given).lower() == keys.FSDP_DEFAULTS[meant]
+    )
 
 
 def _asks_for_nothing(key: str, inner: object) -> bool:

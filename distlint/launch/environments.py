@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final
@@ -10,6 +11,18 @@ from distlint.launch.shell import Command
 
 _TOOLS: Final = frozenset({"conda", "mamba", "micromamba"})
 _SOURCE: Final = frozenset({"source", "."})
+_OF_TORCH: Final = re.compile(
+    r"(?:^|[^a-z])(?:pt|torch|pytorch)[-_]?v?(\d\.\d+(?:\.\d+)?)", re.IGNORECASE
+)
+
+
+def torch_of(environment: str) -> tuple[int, ...]:
+    """The torch that the name of an environment tells of; empty for one that tells of none.
+
+    Parametric-Contrastive-Learning fe56535 GPaCo/MAE-ViTs/sh/finetune_base_mae.sh:13: `source activate py3.8_pt1.8.1`.
+    """
+    found = _OF_TORCH.search(environment)
+    return tuple(map(int, found[1].split("."))) if found else ()
 
 
 def activated(commands: Sequence[Command], known: Set[str]) -> Iterator[str]:

@@ -61,6 +61,8 @@ def _missing_of_page(
     """The same for a page, which may tell of other projects: beside launches of a folder that it starts as well.
 
     MTR a5ba7bd docs/TRAIN_EVAL.md:14: `cd tools`, `bash scripts/dist_test.sh 8`; `scripts/dist_train.sh`, above, is there.
+    What lies further down under that name is started there: Parametric-Contrastive-Learning fe56535 README.md:171, `cd
+    Full-ImageNet`, which is a folder of `PaCo`.
     """
     named = [
         (posixpath.normpath(text), word.place)
@@ -74,7 +76,12 @@ def _missing_of_page(
         if any(files.launching(posixpath.join(folder, name), page.path) for folder in entered)
     }
     for name, place in named:
-        if "/" in name and posixpath.dirname(name) in launching and is_nowhere(files, name, page):
+        if (
+            "/" in name
+            and posixpath.dirname(name) in launching
+            and is_nowhere(files, name, page)
+            and not any(each.endswith(f"/{name}") for each in files.names)
+        ):
             yield name, place
 
 

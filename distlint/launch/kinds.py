@@ -68,12 +68,12 @@ _WORDS: Final = {
     ),
     Kind.DOCKERFILE: re.compile(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
-        rb"|nvidia/pytorch:2[0-2]\."
+        rb"|nvidia/pytorch:2[0-2]\.|timm==0\.[1-3]\."
     ),
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
-        rb"|mmcv-full==1\.[0-4]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
-        rb"|(?:ested|eveloped|e use)[ \w]{1,10} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
+        rb"|mmcv-full==1\.[0-4]\.|timm==0\.[1-3]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
+        rb"|(?:ested|eveloped|e use)[ \w.,=]{1,16} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
         rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
@@ -128,6 +128,10 @@ _PARSES: Final = re.compile(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|c
 """What parses a command line, here or in a function of another file that is called for it: `TrainOptions().parse()`."""
 _READS: Final = (b"argv", b"hydra", b"FLAGS", b"cli_main")
 """Words of what reads one in another way: `cli_main()` is fairseq's (0.12.2 fairseq_cli/train.py)."""
+_OLD_TIMM: Final = re.compile(
+    rb"^assert timm\.__version__ == [\"']0\.[12]\.\d+|^assert timm\.__version__ == [\"']0\.3\.[0-4][\"']",
+    re.MULTILINE,
+)
 _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 
@@ -195,14 +199,23 @@ def takes_any_rank(data: bytes) -> bool:
     It declares both spellings (mmpretrain 17a886c tools/train.py:64), or leaves what it does not know and takes its
     rank from the environment (Vision-RWKV 0e0e38a classification_internimage/main.py:139). One that declares the
     hyphen alone is of torch 2, whose launcher it goes on with. One that parses nothing itself refuses nothing: EasyNLP
-    a4ee956 examples/kbert/kbert_cls.py has `initialize_easynlp()` do it, which takes what it knows.
+    a4ee956 examples/kbert/kbert_cls.py has `initialize_easynlp()` do it, which takes what it knows. One that asserts an
+    old timm runs with no torch but those whose launcher it was written for: Parametric-Contrastive-Learning fe56535
+    GPaCo/MAE-ViTs/main_finetune.py:26.
     """
+    if wants_old_timm(data):
+        return True
     if _PARSES.search(data) is None and not any(word in data for word in _READS):
         return True
     spelled = set(_SPELLED.findall(data)) if b"--local" in data else set()
     if spelled == {b"-", b"_"}:
         return True
     return (leaves_the_rest(data) or b"-" in spelled) and _NUMBERED.search(data) is not None
+
+
+def wants_old_timm(data: bytes) -> bool:
+    """Whether a Python file ends with every timm but one that torch 2 cannot import: `torch._six` is gone."""
+    return b"timm.__version__" in data and _OLD_TIMM.search(data) is not None
 
 
 def takes_a_hyphen(data: bytes) -> bool:

@@ -27,6 +27,7 @@ from distlint.launch.commands import (
     script_started,
     texts_of,
 )
+from distlint.launch.environments import torch_of
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, says_launch
 from distlint.launch.places import Lines
@@ -497,7 +498,7 @@ class LaunchFiles:
     ) -> bool:
         """Whether all that is said of a package, beside `path` or above, lets in older versions alone; else conda's lists.
 
-        Where the `environment` of conda is known in which the code runs, what its list says.
+        Where the `environment` of conda is known in which the code runs, what its list says, or else its name.
 
         imaginaire c6f7480 scripts/requirements_conda.yaml: `pytorch=1.9`. A file that takes any version says nothing:
         LoRA c4593f0 examples/NLU/environment.yml pins accelerate, which its examples' requirements only name. Nor does
@@ -507,6 +508,8 @@ class LaunchFiles:
         listed = [each for each in pins if each.name == name and environment in each.environments]
         if listed:
             return all(each.newest < version for each in listed)
+        if name == "torch" and (named := torch_of(environment)):
+            return named < version
         found = near(pins, name, path) or [
             each for each in pins if each.name == name and _is_of_conda(each.path)
         ]

@@ -65,12 +65,16 @@ _WHEELS: Final = re.compile(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d
 """The torch for which the wheels of mmcv are built that a page or Dockerfile has people install."""
 _MMCV: Final = re.compile(r"\bmmcv-full[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
 """The mmcv that a page or Dockerfile has people install."""
+_TIMM: Final = re.compile(r"\btimm[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)(?![^\n]*\bfix\b)")
+"""The timm that a page or Dockerfile wants. With the fix that the page of MAE tells of, its old one runs with newer torches."""
+_BESIDE_IT: Final = r"we use(?: python)?[ =]?[\d.]*(?:,| and)"
 _TESTED: Final = re.compile(
     rf"pytorch\b[^\n]{{0,60}}\btested (?:on|with) (?:versions? )?(?P<first>{_NUMBERS})"
-    rf"|\b(?:tested (?:with|on|under|up to)|developed (?:with|for|on)|we use) pytorch(?: version)?[ =]+(?P<second>{_NUMBERS})",
+    rf"|\b(?:tested (?:with|on|under|up to)|developed (?:with|for|on)|we use|{_BESIDE_IT}) pytorch(?: version)?[ =]+(?P<second>{_NUMBERS})",
     re.IGNORECASE,
 )
-"""The versions that a page says the code has been tried with: `PyTorch (currently tested on version 0.4 and 1.0)`."""
+"""The versions that a page says the code has been tried with: `PyTorch (currently tested on version 0.4 and 1.0)`, `We use
+python3.8, pytorch 1.8.1 and timm==0.3.2`."""
 _IMAGE: Final = re.compile(
     r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)?pytorch/pytorch:(?:(?P<version>\d+(?:\.\d+)+)|\$\{?(?P<name>\w+))",
     re.MULTILINE | re.IGNORECASE,
@@ -198,6 +202,8 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
         yield "torch", f"=={found['version']}"
     for found in _MMCV.finditer(text):
         yield "mmcv-full", found["clauses"]
+    for found in _TIMM.finditer(text):
+        yield "timm", found["clauses"]
     tried = [found["first"] or found["second"] for found in _TESTED.finditer(text)]
     versions = [version for each in tried for version in _versions_in(each)]
     if all(version[:2] in ("0.", "1.") for version in versions):

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from distlint.cli import main
+from distlint.launch.environments import torch_of
 from distlint.launch.kinds import Kind, is_of_launch, kind_of, may_be_of_launch
 from distlint.launch.project import LaunchFiles, TextFile, read_files
 from distlint.launch.quotes import commands_of_nothing, open_quote
@@ -196,6 +197,19 @@ def test_the_old_launcher_where_torchrun_is_missing(
 
 
 @pytest.mark.parametrize(
+    ("environment", "severity"),
+    [("py3.8_pt1.8.1", "info"), ("torch2.1", "warning"), ("train", "warning")],
+)
+def test_a_launch_in_an_environment_whose_name_tells_its_torch(
+    environment: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text("import torch\nargs = parser.parse_args()\n")
+    launch = OLD.replace(" --use_env", "")
+    (tmp_path / "run.sh").write_text(f"source activate {environment}\n{launch}")
+    assert severities(tmp_path, monkeypatch) == {"DL805": severity}
+
+
+@pytest.mark.parametrize(
     ("page", "severity"),
     [
         ("pip install torch==1.9.1+cu111 torchvision==0.10.1\n", "info"),
@@ -230,6 +244,8 @@ ALONE = 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser
         ("", "info"),
         ("options = TrainOptions().parse()\n", "warning"),
         ("options = start()\n", "info"),
+        (f'import timm\nassert timm.__version__ == "0.3.2"\n{ALONE}', "info"),
+        (f'import timm\nassert timm.__version__ == "0.4.5"\n{ALONE}', "warning"),
     ],
 )
 @pytest.mark.parametrize("program", ["train.py", '$(dirname "$0")/train.py'])
@@ -305,9 +321,45 @@ def test_what_names_a_torch_before_torchrun(name: str, text: str, *, older: bool
 @pytest.mark.parametrize(
     ("page", "old"),
     [
+        ("We use pytorch 1.8.1 and timm==0.3.2.", True),
+        ("Based on timm==0.3.2, for which a fix is needed to work with newer ones.", False),
+        ("pip install timm==0.6.12", False),
+        ("It needs timm>=0.3.2.", False),
+    ],
+)
+def test_a_timm_that_a_page_wants(page: str, *, old: bool) -> None:
+    assert is_of_launch(Kind.GUIDE, page.encode()) or not old
+    assert read(("README.md", Kind.GUIDE, f"{page}\n")).older_than("timm", (0, 3, 3), "a.py") is old
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("py3.8_pt1.8.1", (1, 8, 1)),
+        ("torch1.7", (1, 7)),
+        ("pytorch-2.1", (2, 1)),
+        ("ckpt1.2", ()),
+        ("py3.8", ()),
+        ("opt_1.3", ()),
+        ("torch", ()),
+    ],
+)
+def test_the_torch_that_the_name_of_an_environment_tells(
+    name: str, version: tuple[int, ...]
+) -> None:
+    assert torch_of(name) == version
+
+
+@pytest.mark.parametrize(
+    ("page", "old"),
+    [
         ("- [PyTorch](http://pytorch.org/) (currently tested on version 0.4 and 1.0)", True),
         ("The code has been tested with PyTorch 1.7.1, CUDA 11.", True),
         ("For the large model, we use PyTorch 1.1.0.", True),
+        ("We use python3.8, pytorch 1.8.1, mmcv 1.3.13 and others.", True),
+        ("We use Python 3.10 and PyTorch 2.0.1.", False),
+        ("We use pytorch>=1.8, as older ones lack a layer.", False),
+        ("We use python3.8, pytorch 1.8+.", False),
         ("The code has been tested with PyTorch 1.7.1 and 2.0.", False),
         ("The code has been tested with PyTorch 1.7+.", False),
         ("The code has been tested with PyTorch 2.1.", False),
@@ -452,3 +504,19 @@ def test_a_bare_name_in_a_page_is_the_one_file_of_that_name_below(
 )
 def test_shells_that_are_given_no_command(text: str, shells: list[str]) -> None:
     assert [text[start:end] for start, end in commands_of_nothing(text)] == shells
+
+
+def test_a_timm_of_a_page_makes_notes_of_launches_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Efficient-AI-Backbones f90e129 cmt_pytorch/README.md:14: whoever reads the script has another timm as well."""
+    (tmp_path / "README.md").write_text("    pip install timm==0.3.2\n")
+    (tmp_path / "train.py").write_text(
+        f"import argparse\nimport torch.distributed as dist\nparser = argparse.ArgumentParser()\n{ALONE}"
+        'dist.init_process_group("nccl")\nprint(args.local_rank)\n'
+    )
+    (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", ""))
+    monkeypatch.chdir(tmp_path)
+    arguments = ["check", "--no-cache", "--select", "DL805", "--output-format", "json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)["findings"]
+    assert {f["path"]: f["severity"] for f in found} == {"run.sh": "info", "train.py": "warning"}

@@ -34,6 +34,8 @@ _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank",
 _SIZES: Final = re.compile(r"(?:get_)?(?:world|my|mpi|dist)_?size|num_processes", re.IGNORECASE)
 """Names of the number of processes."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
+_COUNTS_MACHINES: Final = frozenset({"num_nodes", "n_nodes", "nnodes", "num_machines"})
+_NUMBERS_MACHINE: Final = frozenset({"node_rank", "machine_rank", "node_id"})
 _MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
 _SPAWNS: Final = ("mp.spawn", "multiprocessing.spawn", "notebook_launcher")
 _ADDRESSES: Final = ("MASTER_ADDR", "init_method", "dist_url", "host_name")
@@ -309,6 +311,21 @@ def one_gpu_each(live: LiveProgram) -> bool:
         ("cuda_visible_devices" in text.lower() and _OWN_GPU.search(text))
         or _OWN_WORKER.search(text)
         for text in texts
+    )
+
+
+@remembered
+def one_on_each_machine(module: Module) -> bool:
+    """Whether a file starts one process on each machine: the numbers of the machines are those of the ranks.
+
+    graphlearn-for-pytorch 26fe3d4 benchmarks/api/bench_dist_neighbor_loader.py:107: `world_size=num_nodes, rank=node_rank`.
+    """
+    return any(
+        isinstance(node, ast.Call)
+        and (given := {k.arg: last_name(k.value) for k in node.keywords})
+        and given.get("world_size") in _COUNTS_MACHINES
+        and given.get("rank") in _NUMBERS_MACHINE
+        for node in (walk(module.source.tree) if "world_size" in module.source.text else ())
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Option = tuple[str, str]
 """What an option is kept in, and its name: `cfgs.RUN.interpolation` is `("RUN", "interpolation")`."""
-_DISTRIBUTED: Final = frozenset(
+DISTRIBUTED: Final = frozenset(
     {
         "ddp", "distributed", "distributed_data_parallel", "is_ddp", "is_distributed", "multi_gpu",
         "multiprocessing_distributed", "use_ddp", "use_distributed",
@@ -86,7 +86,7 @@ def _asks_for_several(part: ast.expr, holds: bool) -> bool:
     match part:
         case ast.Compare(left=size, ops=[ast.Gt()], comparators=[ast.Constant(value=1)]):
             return holds and last_name(size).lower() in _SIZES
-    return holds and last_name(part).lower() in _DISTRIBUTED
+    return holds and last_name(part).lower() in DISTRIBUTED
 
 
 def _any_of(part: ast.expr, holds: bool) -> Iterator[ast.expr]:

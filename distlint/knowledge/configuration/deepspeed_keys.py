@@ -233,11 +233,11 @@ class Bound:
 
 _ZERO = "zero_optimization"
 BOUNDS: tuple[Bound, ...] = (
-    Bound((_ZERO, "stage"), Whole(0, 3)),
+    Bound((_ZERO, "stage"), Whole(0, 3, floats=True)),
     Bound((_ZERO, "offload_param", "device"), OneOf(OFFLOAD_DEVICES)),
     Bound((_ZERO, "offload_optimizer", "device"), OneOf(OFFLOAD_DEVICES)),
-    Bound((_ZERO, "offload_param", "buffer_count"), Whole(0)),
-    Bound((_ZERO, "offload_optimizer", "buffer_count"), Whole(0)),
+    Bound((_ZERO, "offload_param", "buffer_count"), Whole(0, floats=True)),
+    Bound((_ZERO, "offload_optimizer", "buffer_count"), Whole(0, floats=True)),
     Bound((_ZERO, "reduce_bucket_size"), Amount(zero=False)),
     *(
         Bound((_ZERO, name), Amount())
@@ -250,9 +250,9 @@ BOUNDS: tuple[Bound, ...] = (
             "stage3_max_reuse_distance",
         )
     ),
-    Bound(("train_batch_size",), Whole(1)),
-    Bound(("train_micro_batch_size_per_gpu",), Whole(1)),
-    Bound(("gradient_accumulation_steps",), Whole(1)),
+    Bound(("train_batch_size",), Whole(1, floats=True)),
+    Bound(("train_micro_batch_size_per_gpu",), Whole(1, floats=True)),
+    Bound(("gradient_accumulation_steps",), Whole(1, floats=True)),
     Bound(("gradient_clipping",), Amount()),
     Bound(("fp16", "loss_scale"), Amount()),
 )

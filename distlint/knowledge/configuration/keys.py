@@ -243,6 +243,22 @@ RENAMED: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
 """Keys of sections that had another name, and the version since when the old one is not read (accelerate 0.34.2 and
 1.0.1, commands/launch.py)."""
 
+FSDP_DEFAULTS: dict[str, str] = {
+    "fsdp_version": "1",
+    "fsdp_sharding_strategy": "full_shard",
+    "fsdp_reshard_after_forward": "true",
+    "fsdp_backward_prefetch": "no_prefetch",
+    "fsdp_offload_params": "false",
+    "fsdp_forward_prefetch": "false",
+    "fsdp_use_orig_params": "true",
+    "fsdp_sync_module_states": "true",
+    "fsdp_cpu_ram_efficient_loading": "true",
+    "fsdp_activation_checkpointing": "false",
+    "fsdp_activation_checkpointing_offload": "false",
+}
+"""What a key is where the file does not name it, in small letters (commands/launch.py; without `fsdp_backward_prefetch`
+nothing is fetched ahead: utils/dataclasses.py)."""
+
 # utils/dataclasses.py, FullyShardedDataParallelPlugin.__post_init__: dropped with a warning.
 FSDP1_ONLY = ("fsdp_backward_prefetch", "fsdp_use_orig_params", "fsdp_sync_module_states")
 

@@ -57,12 +57,13 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number in a range; `quoted` where text is converted, `auto` where that word is taken."""
+    """A whole number in a range; `quoted` where text is converted, `auto` where that word is taken, `floats` where 1.0 is 1."""
 
     least: int | None = None
     most: int | None = None
     quoted: bool = True
     auto: bool = False
+    floats: bool = False
 
     def takes(self, value: object) -> bool:
         """Whether the reader takes this value."""
@@ -70,6 +71,8 @@ class Whole:
             return not isinstance(value, bool)
         number = value
         if self.quoted and isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+            number = int(value)
+        if self.floats and isinstance(value, float) and value.is_integer():
             number = int(value)
         if not isinstance(number, int):
             return False

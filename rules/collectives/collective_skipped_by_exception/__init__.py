@@ -51,7 +51,8 @@ the rank that failed through the collective, and a flag set by the handler, for 
 behind the `try`. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
 sharded model counts where the program or its launch files speak of FSDP or DeepSpeed. Information where the call only looks
-into a folder (`os.listdir`), which is there for all ranks of a machine or for none. Silent where it reads bytes in memory
+into a folder (`os.listdir`), which is there for all ranks of a machine or for none, or where all ranks are on one machine and
+nothing but a missing file, of one path for all, is caught. Silent where it reads bytes in memory
 (`Image.open(BytesIO(data))`) that are neither a rank's own nor those of a turn over data, or the text of an option (`json.loads(args.extra)`) that the
 program does not set: it fails on all ranks or on none.
 
@@ -68,8 +69,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import Layer
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related
+from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.syntax import attempts_around
 from distlint.analysis.questions.ending import handlers_end_the_job
+from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.traces.witness import (
     event_text,
     related_places,
@@ -100,6 +105,10 @@ LITERALS = ()
 
 _LOADS: Final = frozenset({"load_state", "load_checkpoint"})
 """What gives a rank the weights that it goes on with."""
+_OF_PATHS: Final = frozenset(
+    {"FileNotFoundError", "IsADirectoryError", "NotADirectoryError", "PermissionError"}
+)
+"""Failures that a path has for all who ask for it on one machine."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -156,12 +165,34 @@ def check(model: Model) -> Iterator[Finding]:
 def _fails_alike(model: Model, divergence: Divergence, node: ast.AST) -> bool:
     """Whether what fails asks for what a folder holds: it is there for all ranks of a machine, or for none.
 
-    EasyNLP a4ee956 easynlp/appzoo/api.py:481: `os.listdir(args.pretrained_model_name_or_path)`.
+    EasyNLP a4ee956 easynlp/appzoo/api.py:481: `os.listdir(args.pretrained_model_name_or_path)`. So it is with a file of all
+    ranks where nothing else is caught, and the group lives on one machine: graphlearn-for-pytorch 26fe3d4
+    examples/igbh/train_rgnn_multi_gpu.py:125, `except FileNotFoundError` around `torch.load(ckpt_path)`.
     """
+    if not isinstance(node, ast.Call):
+        return False
+    if model.resolve(divergence.module, node.func) in LOOKS_AT_FOLDERS:
+        return True
+    around = attempts_around(divergence.function, node)
+    innermost = max(around, key=lambda attempt: attempt.lineno, default=None)
+    call = model.call_at(node)
     return (
-        isinstance(node, ast.Call)
-        and model.resolve(divergence.module, node.func) in LOOKS_AT_FOLDERS
+        innermost is not None
+        and all(_is_caught_missing(handler) for handler in innermost.handlers)
+        and call is not None
+        and all(
+            value.variance is Variance.UNIFORM
+            for _, site in call.sites
+            for value in (*site.args, *site.keywords.values())
+        )
+        and on_one_machine(model, divergence.function)
     )
+
+
+def _is_caught_missing(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches that a file is not there, or may not be read, alone."""
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(each is not None and last_name(each) in _OF_PATHS for each in caught)
 
 
 def _fix(model: Model, divergence: Divergence) -> Fix:

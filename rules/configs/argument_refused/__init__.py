@@ -47,7 +47,8 @@ The parser is to be the only one of its file, and all of its arguments are to be
 that is written out; `HfArgumentParser` has an option for each field of its dataclasses, where all of these are known. Of
 transformers' own TrainingArguments, those of any version count. Silent where a parser is handed on, has subparsers, or
 reads known arguments alone; and for pages other than a README, but of scripts that lie beside them. Options without a name
-behind `--` do not count. A script that reads another (`source`) may get variables from it.
+behind `--` do not count. A script that reads another (`source`) may get variables from it, and a launch with several that nothing sets gets them
+from outside. What a library reads from the environment (`NCCL_…`) is used.
 
 Not proven: no rank starts.
 

@@ -49,9 +49,9 @@ where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
 found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
 requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
-of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun`, where the script takes what any
+of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun` (the name of conda's environment may tell it, too: `source activate pt1.8`), where the script takes what any
 version passes (it declares both spellings, or the hyphen beside a torch 2 that is required, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
-which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
+which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or that asserts such a timm, or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
 and one beside whose requirements pin a torch without `torchrun`, or whose environment of conda one without `torch.distributed.run`.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
@@ -72,6 +72,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.model import Model, place_of, span_of
+from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import split_lines
@@ -81,6 +82,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
 from distlint.launch.engines import only_starts_one
+from distlint.launch.kinds import wants_old_timm
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_first
@@ -591,7 +593,7 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     of_torch_1 = _OF_TORCH_1.search(module.source.text) is not None
     severity = Severity.ERROR if started and not old and not of_torch_1 else SEVERITY
     if (
-        model.launch.older_than("timm", (0, 3, 3), module.path)
+        model.launch.pinned_before("timm", (0, 3, 3), module.path)
         or _needs_torch_1(model, module)
         or (old and (of_torch_1 or _calls_into_torch_1(model, module)))
         or model.launch.pinned_before("torch", _INSTEAD[0].since, module.path)
@@ -617,9 +619,10 @@ def _needs_torch_1(model: Model, module: Module) -> bool:
     """Whether a script, or what it imports, ends with torch 2 before it parses anything: `torch._six` is gone.
 
     Siamese-Image-Modeling bbdec30 util/misc.py:24, mage 1becb14 util/misc.py:10: `from torch._six import inf`;
-    maskrcnn-benchmark 57eec25 maskrcnn_benchmark/utils/imports.py:4: `if torch._six.PY3:`. Not in a `try`.
+    maskrcnn-benchmark 57eec25 maskrcnn_benchmark/utils/imports.py:4: `if torch._six.PY3:`. Not in a `try`. Nor does torch 2
+    import the timm that some assert.
     """
-    return any(
+    return wants_old_timm(module.source.text.encode()) or any(
         (isinstance(statement, ast.ImportFrom) and statement.module == "torch._six")
         or (isinstance(statement, ast.If) and "torch._six." in ast.unparse(statement.test))
         for each in imported_below(model.program, module)
@@ -659,18 +662,34 @@ def _reading(module: Module, call: ast.Call, code: str) -> str | None:
 
 def _undeclared(model: Model, module: Module, launch: Launch) -> Iterator[Finding]:
     """The first `parse_args()` of a script that gets an argument which it does not know."""
-    for function in module.all_functions:
-        for node in own_nodes(function):
-            match node:
-                case ast.Call(
-                    func=ast.Attribute(value=parser, attr="parse_args"), args=[], keywords=[]
-                ):
-                    if isinstance(parser, ast.Name) and is_shared(model, function, parser.id):
-                        return
-                    text = (
-                        "Every rank ends with `unrecognized arguments: --local-rank`: the launcher passes "
-                        "it, and nobody declares it. Start with `torchrun`, or pass `--use_env`."
-                    )
-                    places = (Related(launch.place, "started here"),)
-                    yield Finding(CODE, NAME, Severity.ERROR, text, place_of(module, node), places)
-                    return
+    found = next(
+        (each for function in module.all_functions for each in _strict(model, function)), None
+    )
+    if found is None:
+        return
+    function, call = found
+    parser = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    if isinstance(parser, ast.Name) and is_shared(model, function, parser.id):
+        return
+    text = (
+        "Every rank ends with `unrecognized arguments: --local-rank`: the launcher passes "
+        "it, and nobody declares it. Start with `torchrun`, or pass `--use_env`."
+    )
+    places = (Related(launch.place, "started here"),)
+    yield Finding(CODE, NAME, Severity.ERROR, text, place_of(function.module, call), places)
+
+
+def _strict(model: Model, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+    """The calls by which a function parses the command line and takes nothing that it does not know.
+
+    Where it calls a `parse_args()` of the program itself, those in there: NBFNet eb49ff2 script/run.py:48 calls that of
+    nbfnet/util.py, which has `parse_known_args()` twice, and drops the rest.
+    """
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="parse_args"), args=[], keywords=[]):
+                meaning = model.resolve(function.module, node.func)
+                if not isinstance(meaning, Function):
+                    yield function, node
+                elif not leaves_the_rest(meaning.module):
+                    yield from _strict(model, meaning) if meaning is not function else ()

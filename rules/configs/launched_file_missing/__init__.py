@@ -40,7 +40,7 @@ Shown only: which file is meant, a person has to say.
 Names without a folder say nothing: scripts are started in all places; but a shell script whose name no file of the project
 has. A module in a package may be installed. Silent where a script fetches or copies files,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
-that the file may be in. Launches that miss the same file are one finding.
+that the file may be in, and on a page any that has a file of that name below it. Launches that miss the same file are one finding.
 
 Not proven: no process starts.
 

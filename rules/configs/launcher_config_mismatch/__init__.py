@@ -46,7 +46,7 @@ No fix: which of two settings is meant, a person has to say.
 ## Known limits
 Templates (`{{ … }}`) are not read. Keys are those of accelerate 1.15.0 and deepspeed 0.19.8. A JSON is taken for
 DeepSpeed's where it has `zero_optimization` or `train_micro_batch_size_per_gpu` and at least half of its keys are
-known. In a dict of the code, a key of the top level that the program itself reads is its own; and so may be each key
+known. Of a section of accelerate, an unread key whose value is what the one that is meant has without it is information. In a dict of the code, a key of the top level that the program itself reads is its own; and so may be each key
 of one that an object of another library takes.
 
 Of arguments, those count that are written out, in the call or in a dict of the same function. What a version of FSDP

@@ -65,6 +65,41 @@ def drawn_on_one(model: Model, site: CallSite) -> bool:
     return bool(asked) and all(asked)
 
 
+def handed_to_callback(model: Model, site: CallSite) -> bool:
+    """Whether a writer is given to transformers' callback alone, which writes on world process zero only.
+
+    LongVU 1b0be5c longvu/train.py:1079. transformers 5.23.0 integrations/integration_utils.py, `TensorBoardCallback`:
+    `if not state.is_world_process_zero: return`; the other ranks leave a file without any curve.
+    """
+    names = {name.rpartition(".")[2] for name in _kept_in(site)}
+    nodes = own_nodes(site.function)
+    given = [
+        each
+        for node in nodes
+        if isinstance(node, ast.Call) and _is_callback(model, site, node)
+        for each in (*node.args, *(keyword.value for keyword in node.keywords))
+    ]
+    read = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Name | ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and last_name(node) in names
+    ]
+    return any(each is site.node for each in given) or (
+        bool(read) and all(any(each is one for one in given) for each in read)
+    )
+
+
+def _is_callback(model: Model, site: CallSite, call: ast.Call) -> bool:
+    meaning = model.resolve(site.module, call.func)
+    return (
+        isinstance(meaning, str)
+        and meaning.startswith("transformers.")
+        and meaning.endswith(".TensorBoardCallback")
+    )
+
+
 def silenced_on_others(model: Model, site: CallSite) -> bool:
     """Whether what gets a writer together with a test of the rank replaces its methods by some that ask.
 

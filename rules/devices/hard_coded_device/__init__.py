@@ -37,7 +37,7 @@ Unsafe: the tensors move. On one process the device is the same.
 Plain `"cuda"` is right below what makes the rank's GPU the current one: `Accelerator()`, `PartialState()` and `TrainingArguments(...)`,
 also by `HfArgumentParser`, when they are constructed. Silent under a test of the rank, under a test for a model that one process has spread over its GPUs, where another
 line calls `set_device` in the program, and where the launcher gives each process one GPU by CUDA_VISIBLE_DEVICES in
-the same program.
+the same program, and where a file starts one process on each machine (`world_size=num_nodes, rank=node_rank`).
 
 ## References
 - torch 2.13.0 torch/nn/modules/module.py:1079
@@ -59,7 +59,7 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.analysis.questions.current_device import is_current
-from distlint.analysis.questions.launched import one_gpu_each
+from distlint.analysis.questions.launched import one_gpu_each, one_on_each_machine
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import SPREAD_MODELS
@@ -102,7 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "cuda" not in module.source.text or "torch" not in module.source.text:
             continue
         yield from _by_option(model, module, reasons)
-        if _chooses_device(module):
+        if _chooses_device(module) or one_on_each_machine(module):
             continue
         groups = {c.site.function for c in model.calls(_INIT, module=module)}
         chosen: bool | None = None

@@ -34,9 +34,10 @@ Information only where rank 0 alone makes the folder: to list it fails on the ot
 Silent where a test that fails raises or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, to a load below that then raises, where another checkpoint of the folder
 is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
-machines cannot meet (a group on `localhost`, in all scripts that lead to the load), where no write makes a file of the name
+machines cannot meet (a group on `localhost`, in all scripts that lead to the load) or meet through a file, on a disk that
+all of them share (`file://`, and no other address), where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are
-loaded, above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
+loaded (of what epoch they are is only printed), above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
 
 ## References
 - facebookresearch/moco-v3, main_moco.py, line 237: behind the wrap
@@ -68,11 +69,17 @@ from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 from distlint.rule import Status
 
-from .everywhere import is_first_of_machine, is_folder_of_all, is_saved_by_all, is_sharded
+from .everywhere import (
+    is_first_of_machine,
+    is_folder_of_all,
+    is_saved_by_all,
+    is_sharded,
+    meets_in_a_file,
+)
 from .looking import looked_for
 from .missing import only_evaluates
 from .taking import fails_when_empty, loaded_before
-from .weights import PROGRESS, names_progress, sent_by_the_wrap
+from .weights import PROGRESS, names_progress, only_told, sent_by_the_wrap
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -133,6 +140,7 @@ def check(model: Model) -> Iterator[Finding]:
             or is_folder_of_all(model, call.site, asked, argument, save)
             or is_saved_by_all(model, call.site)
             or on_one_machine(model, call.site.function)
+            or meets_in_a_file(model, call.site.module)
         ):
             continue
         if id(asked) not in seen:
@@ -412,7 +420,7 @@ def _resumes(call: CallGroup) -> bool:
     return any(
         site.node.lineno <= node.lineno < end and names_progress(node)
         for node in own_nodes(site.function)
-        if isinstance(node, ast.expr)
+        if isinstance(node, ast.expr) and node not in only_told(site.function)
     )
 
 

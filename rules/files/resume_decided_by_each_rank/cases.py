@@ -31,6 +31,16 @@ def behind_the_wrap(args, model, optimizer):
     return model
 
 
+def epoch_told_and_taken_above_the_wrap(args, model):
+    dist.barrier()
+    if os.path.isfile(args.resume):  # expect: DL309
+        checkpoint = torch.load(args.resume)
+        model.load_state_dict(checkpoint["model"])
+        args.start_epoch = checkpoint["epoch"]
+        print("loaded from epoch", checkpoint["epoch"])
+    return DistributedDataParallel(model)
+
+
 def newest(args, model, optimizer):
     dist.barrier()
     if args.auto_resume:
@@ -416,6 +426,18 @@ def weights_above_the_wrap(args, model, state):
         model.load_state_dict(weights, strict=False)
     model = DistributedDataParallel(model)
     args.start_epoch = state["epoch"]
+    return model
+
+
+def weights_above_the_wrap_of_which_the_epoch_is_told(args, model):
+    # Parametric-Contrastive-Learning fe56535 GPaCo/MAE-ViTs/main_finetune_gpaco_eval.py:283
+    dist.barrier()
+    if os.path.isfile(args.pretrained):
+        checkpoint = torch.load(args.pretrained)
+        model.load_state_dict(checkpoint["model"], strict=False)
+        print("loaded from epoch", checkpoint["epoch"])
+    if args.distributed:
+        model = DistributedDataParallel(model)
     return model
 
 

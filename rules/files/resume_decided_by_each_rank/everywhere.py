@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.program.linked import linked
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
 from distlint.knowledge.schema import Effect
@@ -16,11 +17,14 @@ from distlint.knowledge.schema import Effect
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
 
 _PER_MACHINE: Final = re.compile(
     r"rank(?:\(\))? % [\w.]*(?:per_node|gpus|devices|local)\w*(?:\(\))? == 0"
 )
+_ADDRESSES: Final = frozenset({"dist_url", "init_method"})
+"""What the address is kept in at which ranks meet."""
+_IN_A_FILE: Final = re.compile(r"f?[\"']file://")
 _SAVE_STATE: Final = "accelerate.Accelerator.save_state"
 _WHOLE: Final = re.compile(r"state_dict_type=[\"']full")
 
@@ -45,6 +49,33 @@ def is_sharded(module: Module) -> bool:
     """
     text = module.source.text
     return "FSDPStrategy" in text and _WHOLE.search(text) is None
+
+
+def meets_in_a_file(model: Model, module: Module) -> bool:
+    """Whether the program has its ranks meet through a file, and writes no other address: all machines share the disk it is on.
+
+    MIL-NCE_HowTo100M b282b15 main_distributed.py:46: `args.dist_url = "file://{}.{}".format(…)`, else NotImplementedError.
+    """
+    texts = [
+        ast.unparse(value)
+        for each in linked(model.program, module)
+        if "://" in each.source.text
+        for function in (each.body, *each.all_functions)
+        for value in _addresses(function)
+    ]
+    return bool(texts) and all(_IN_A_FILE.match(text) for text in texts)
+
+
+def _addresses(function: Function) -> Iterator[ast.expr]:
+    """What a function keeps as an address, and what it gives as one that is written out there."""
+    for name, values in assignments(function).items():
+        if name.rpartition(".")[2] in _ADDRESSES:
+            yield from values
+    for node in own_nodes(function):
+        match node:
+            case ast.keyword(arg=str(name), value=ast.Constant() | ast.JoinedStr() as value):
+                if name in _ADDRESSES:
+                    yield value
 
 
 def is_saved_by_all(model: Model, load: CallSite) -> bool:

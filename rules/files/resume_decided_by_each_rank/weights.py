@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
@@ -13,11 +14,12 @@ from distlint.nodes import walk
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
 
 PROGRESS: Final = frozenset(
     {"epoch", "step", "iteration", "iter", "global_step", "epochs", "steps"}
 )
+_TELLS: Final = frozenset({"print", "info", "warning", "debug", "log"})
 _STATES: Final = ("optim", "sched", "scaler", "opt")
 
 
@@ -28,7 +30,8 @@ def sent_by_the_wrap(model: Model, site: CallSite) -> bool:
     """
     nodes = own_nodes(site.function)
     taken = _made_of(site)
-    uses = [node for node in nodes if _holds(node, site.node, taken)]
+    told = only_told(site.function)
+    uses = [node for node in nodes if node not in told and _holds(node, site.node, taken)]
     if any(names_progress(node) for node in uses):
         return False
     filled = {
@@ -67,6 +70,20 @@ def _replicates(model: Model, module: Module, call: ast.Call) -> bool:
     meaning = model.resolve(module, call.func)
     wrapper = facts.wrapper(meaning) if isinstance(meaning, str) else None
     return wrapper is not None and facts.replicates(wrapper.kinds)
+
+
+@remembered
+def only_told(function: Function) -> frozenset[ast.AST]:
+    """What a function only prints: Parametric-Contrastive-Learning fe56535 GPaCo/MAE-ViTs/main_finetune_gpaco_eval.py:289, the
+    epoch of a checkpoint of which the weights are taken."""
+    return frozenset(
+        part
+        for node in own_nodes(function)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and last_name(node.value.func) in _TELLS
+        for part in walk(node)
+    )
 
 
 def names_progress(node: ast.AST) -> bool:

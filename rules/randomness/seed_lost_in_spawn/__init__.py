@@ -30,7 +30,8 @@ of each rank's own.
 
 ## Known limits
 Silent where the parent itself draws between the two, by the names of what it calls, and where the worker, or a
-function or class of the program that it names, has a call with a seed in its name.
+function or class of the program that it names, has a call with a seed in its name. Information where the worker
+goes through data without gradients, and nothing that it names trains or draws samples.
 
 ## References
 - python 3.11 library/multiprocessing: "spawn: The parent process starts a fresh Python interpreter process."
@@ -40,13 +41,16 @@ function or class of the program that it names, has a call with a seed in its na
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.evaluating import evaluates
 from distlint.analysis.questions.seeding import is_helper
+from distlint.analysis.questions.training import goes_backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import randomness
 from distlint.nodes import walk
@@ -67,6 +71,10 @@ _OF_DEVICE: Final = "torch.cuda."
 """Seeds of the GPU alone: the generator of the CPU, which shuffles and makes weights, is another."""
 _DRAWS: Final = ("rand", "shuffle", "sample", "split", "permutation")
 """Parts of the names of calls that draw."""
+_TRAINS: Final = re.compile(
+    r"optim|backward|^fit$|^train(?!ing$)|^(?:generate|sample)$", re.IGNORECASE
+)
+"""Names of what changes weights, or draws what comes out."""
 _DEPTH: Final = 5
 
 
@@ -83,20 +91,22 @@ def check(model: Model) -> Iterator[Finding]:
                     continue
                 worker = model.resolve(module, spawn.args[0])
                 lost = _seed_above(model, module, calls, spawn)
-                if (
-                    lost is not None
-                    and isinstance(worker, Function)
-                    and not _seeds(model, worker, _DEPTH, set())
-                ):
-                    yield _finding(module, lost, spawn, worker)
+                if lost is None or not isinstance(worker, Function):
+                    continue
+                reached = _reached(model, worker, _DEPTH, {})
+                if not any(_seeds(model, each) for each in reached):
+                    severity = Severity.INFO if _only_evaluates(reached) else SEVERITY
+                    yield _finding(module, lost, spawn, worker, severity)
 
 
-def _finding(module: Module, seed: ast.Call, spawn: ast.Call, worker: Function) -> Finding:
+def _finding(
+    module: Module, seed: ast.Call, spawn: ast.Call, worker: Function, severity: Severity
+) -> Finding:
     advice = f"Seed in `{worker.name}()`, which each rank runs"
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        severity,
         f"`{source_of(module, seed.func)}()` seeds the process that spawns the ranks: these are fresh "
         f"interpreters, and each runs with random numbers of its own, whatever the seed. {advice}.",
         place_of(module, seed),
@@ -129,24 +139,52 @@ def _is_helper(meaning: object) -> bool:
     return isinstance(meaning, Function) and is_helper(meaning)
 
 
-def _seeds(model: Model, function: Function, depth: int, seen: set[Function]) -> bool:
-    """Whether a function, or one that it names, seeds: by the names of what is called."""
-    if not depth or function in seen:
-        return False
-    seen.add(function)
+def _seeds(model: Model, function: Function) -> bool:
+    """Whether a call seeds, by the name of what is called."""
     for node in walk(function.node):
         if isinstance(node, ast.Call):
             meaning = model.resolve(function.module, node.func)
             name = meaning if isinstance(meaning, str) else last_name(node.func)
             if any(word in name.lower() for word in _WORDS) and not name.startswith(_OF_DEVICE):
                 return True
-            call = model.call_at(node)
-            callee = call.site.callee if call is not None else None
-            callees = [callee] if callee is not None else []
-            if isinstance(meaning, Function):
-                callees.append(meaning)
-            elif isinstance(meaning, Class):
-                callees += meaning.methods.values()
-            if any(_seeds(model, each, depth - 1, seen) for each in callees):
-                return True
     return False
+
+
+def _only_evaluates(reached: Iterable[Function]) -> bool:
+    """Whether ranks go through data without gradients, and nothing there trains: no seed changes what they find.
+
+    Parametric-Contrastive-Learning fe56535 GPaCo/LT/paco_lt_ensemble.py:399: the worker ends with `validate(…)`.
+    """
+    functions = list(reached)
+    return any(map(evaluates, functions)) and not any(
+        goes_backward(function.node)
+        or any(
+            isinstance(node, ast.Call) and _TRAINS.search(last_name(node.func))
+            for node in walk(function.node)
+        )
+        for function in functions
+    )
+
+
+def _reached(
+    model: Model, function: Function, depth: int, seen: dict[Function, None]
+) -> dict[Function, None]:
+    """A function, and those that it calls or names, some steps down."""
+    if depth and function not in seen:
+        seen[function] = None
+        for node in walk(function.node):
+            for each in _called(model, function, node) if isinstance(node, ast.Call) else ():
+                _reached(model, each, depth - 1, seen)
+    return seen
+
+
+def _called(model: Model, function: Function, node: ast.Call) -> list[Function]:
+    call = model.call_at(node)
+    callee = call.site.callee if call is not None else None
+    found = [callee] if callee is not None else []
+    match model.resolve(function.module, node.func):
+        case Function() as meaning:
+            found.append(meaning)
+        case Class() as meaning:
+            found += meaning.methods.values()
+    return found

@@ -29,7 +29,8 @@ Shown only: where the function gets the rank from is for a person to say.
 
 ## Known limits
 Silent where the seed comes from a call, as `torch.initial_seed()`, from a parameter whose callers are not in the
-program, or from anything that is named after the rank.
+program, or from anything that is named after the rank, and where the loader is made for one process, by a test for
+`distributed`. One finding for a seed, however many loaders are given it.
 
 ## References
 - torch 2.13.0 torch/utils/data/_utils/worker.py: `_worker_loop` seeds each worker, then calls `worker_init_fn`
@@ -41,11 +42,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.program.syntax import assignments, default_of, mentions_rank, own_nodes
+from distlint.analysis.program.environment import evaluated_here, own_statements
+from distlint.analysis.program.syntax import (
+    assignments,
+    default_of,
+    literals,
+    mentions_rank,
+    own_nodes,
+)
+from distlint.analysis.questions.refused_options import DISTRIBUTED
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.randomness import SEEDINGS
 from distlint.nodes import last_name, walk
@@ -74,7 +84,8 @@ class _Start:
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Each seed of a worker that is the same on all ranks."""
+    """Each seed of a worker that is the same on all ranks, once for all loaders that are given it."""
+    seen: set[ast.Call] = set()
     for module in model.modules:
         if "worker_init_fn" not in module.source.text or not model.is_distributed(module):
             continue
@@ -85,12 +96,45 @@ def check(model: Model) -> Iterator[Finding]:
                         given = [k.value for k in keywords if k.arg == "worker_init_fn"]
                     case _:
                         continue
+                if given and _is_of_one_process(around, node):
+                    continue
                 for function in given:
-                    yield from _seeded_alike(model, module, around, node, function)
+                    yield from _seeded_alike(model, module, around, node, function, seen)
+
+
+def _is_of_one_process(function: Function, loader: ast.Call) -> bool:
+    """Whether a loader is made where the answer is no that there are several ranks.
+
+    DB 65ca77a data/data_loader.py:52: the `else` of `if cmd.get("distributed"):`.
+    """
+    for statement, around in own_statements(function.body):
+        if not any(node is loader for node in evaluated_here(statement)):
+            continue
+        for outer, inner in pairwise((*around, statement)):
+            if isinstance(outer, ast.If):
+                asked = literals(outer.test, inner in outer.body)
+                if any(not holds and _option_of(part) in DISTRIBUTED for part, holds in asked):
+                    return True
+    return False
+
+
+def _option_of(test: ast.expr) -> str:
+    """The name of the option that a test asks for: an attribute, a variable, or a key."""
+    match test:
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(key)), *_]):
+            return key
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+    return last_name(test)
 
 
 def _seeded_alike(
-    model: Model, module: Module, around: Function, loader: ast.Call, given: ast.expr
+    model: Model,
+    module: Module,
+    around: Function,
+    loader: ast.Call,
+    given: ast.expr,
+    seen: set[ast.Call],
 ) -> Iterator[Finding]:
     function = _function(model, module, around, given)
     node = given if isinstance(given, ast.Lambda) else function.node if function else None
@@ -100,10 +144,12 @@ def _seeded_alike(
     for call in walk(node):
         if (
             isinstance(call, ast.Call)
+            and call not in seen
             and model.resolve(start.function.module, call.func) in SEEDINGS
         ):
             seed = call.args[0] if call.args else next((k.value for k in call.keywords), None)
             if seed is not None and _is_alike(model, start, seed, frozenset()):
+                seen.add(call)
                 yield Finding(
                     CODE,
                     NAME,

@@ -99,3 +99,36 @@ def as_callers_say(data, base):
         np.random.seed(base + worker_id)
 
     return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=start)
+
+
+def of_two_loaders(worker_id):
+    np.random.seed(worker_id)  # expect: DL406
+
+
+def two_loaders(data, more):
+    first = DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=of_two_loaders)
+    second = DataLoader(more, sampler=DistributedSampler(more), worker_init_fn=of_two_loaders)
+    return first, second
+
+
+def without_ranks(worker_id):
+    np.random.seed(worker_id)
+
+
+def for_one_process(data, options):
+    # DB 65ca77a data/data_loader.py:52
+    if options.get("distributed"):
+        return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=with_rank)
+    else:
+        return DataLoader(data, worker_init_fn=without_ranks)
+
+
+def with_ranks(worker_id):
+    np.random.seed(worker_id)  # expect: DL406
+
+
+def for_several_processes(data, options):
+    if not options.distributed:
+        return DataLoader(data)
+    else:
+        return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=with_ranks)

@@ -1,0 +1,24 @@
+import argparse
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--meeting")
+parser.add_argument("--resume")
+args = parser.parse_args()
+args.dist_url = "tcp://{}:29500".format(args.meeting)
+rank = int(os.environ["SLURM_PROCID"])
+dist.init_process_group("nccl", init_method=args.dist_url, rank=rank, world_size=int(os.environ["SLURM_NPROCS"]))
+model = torch.nn.Linear(8, 8)
+model = DistributedDataParallel(model)
+first = 0
+if os.path.isfile(args.resume):  # expect: DL309
+    checkpoint = torch.load(args.resume)
+    model.load_state_dict(checkpoint["model"])
+    first = checkpoint["epoch"]
+for epoch in range(first, 10):
+    if dist.get_rank() == 0:
+        torch.save({"model": model.state_dict(), "epoch": epoch}, args.resume)
