@@ -22,7 +22,12 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
-from distlint.analysis.questions.shares.reading import asked, path_of, where_distributed
+from distlint.analysis.questions.shares.reading import (
+    asked,
+    of_whole_sets,
+    path_of,
+    where_distributed,
+)
 from distlint.analysis.questions.shares.slicing import (
     divisions,
     slicing_classes,
@@ -257,7 +262,11 @@ class Shares:
         if not interesting and around is None and function not in self._sources:
             return LEARNED
         if self.is_local(function):
-            made = combined(given.values())
+            made = combined(
+                held
+                for name, held in given.items()
+                if held.kind is not Kind.LOADER or name not in of_whole_sets(function)
+            )
             if made.is_share:
                 # What the method keeps of it is not looked at, nor what a function keeps in a meter beside it.
                 for keeper in _keepers_given(node, args, receiver):
