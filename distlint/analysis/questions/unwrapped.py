@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.built import classes_of, wrapped_classes
 from distlint.knowledge.wrappers import WRAPPERS
 from distlint.nodes import last_name, parents_in, walk
@@ -123,9 +123,25 @@ def _classes(
 
 
 def owns_module(live: LiveProgram, cls: Class | None) -> bool:
-    """Whether a network keeps a part of its own as `module`."""
+    """Whether a network keeps a part of its own as `module`.
+
+    What keeps a copy of a whole network there is a wrapper, made to be taken off: timm's `ModelEmaV2`
+    (VisRAG f35d232 timm_modified/timm/utils/model_ema.py:109).
+    """
     return cls is not None and any(
-        "module" in each.self_assigned for each in live.program.mro(cls)[0]
+        "module" in each.self_assigned and not _keeps_a_copy(each)
+        for each in live.program.mro(cls)[0]
+    )
+
+
+def _keeps_a_copy(cls: Class) -> bool:
+    kept = [
+        value
+        for method in cls.self_assigned["module"]
+        for value in assignments(method).get("self.module", ())
+    ]
+    return bool(kept) and all(
+        isinstance(value, ast.Call) and last_name(value.func) == "deepcopy" for value in kept
     )
 
 

@@ -258,15 +258,14 @@ class Shares:
     ) -> Held:
         """What a function of the program returns for these arguments; what it changes is changed."""
         given = _bound(function, node, args, keywords, receiver)
+        for name in of_whole_sets(function):
+            if name in given and given[name].kind is Kind.LOADER:
+                given[name] = ALIKE
         interesting = any(h.part is not Part.ALIKE for h in given.values())
         if not interesting and around is None and function not in self._sources:
             return LEARNED
         if self.is_local(function):
-            made = combined(
-                held
-                for name, held in given.items()
-                if held.kind is not Kind.LOADER or name not in of_whole_sets(function)
-            )
+            made = combined(given.values())
             if made.is_share:
                 # What the method keeps of it is not looked at, nor what a function keeps in a meter beside it.
                 for keeper in _keepers_given(node, args, receiver):
