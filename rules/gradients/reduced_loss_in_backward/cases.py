@@ -240,6 +240,9 @@ class Contrasted:
 class Tokens:
     """VisRAG f35d232 src/rsgrpo/verl/workers/critic/dp_critic.py:217: `size` undoes the mean over the ranks."""
 
+    def __init__(self, size):
+        self.size = size
+
     def step(self, model, data, optimizer, size):
         for batch in DataLoader(data, sampler=DistributedSampler(data)):
             total = torch.sum(batch["mask"])
@@ -250,12 +253,13 @@ class Tokens:
                 loss.backward()
             optimizer.step()
 
-    def step_of_world(self, model, data, optimizer):
-        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+    def step_of_any(self, model, data, batches, value_loss, optimizer):
+        for batch in batches:
             total = torch.sum(batch["mask"])
             dist.all_reduce(total, op=dist.ReduceOp.SUM)
-            for part in batch.split(2):
-                own = model(part)
-                loss = own * torch.sum(part["mask"]) * self.world_size / total
+            for part in batch["parts"]:
+                own = value_loss(model(part), part["mask"])
+                loss = own * torch.sum(part["mask"]) * self.size / total
                 loss.backward()
             optimizer.step()
+        return DataLoader(data, sampler=DistributedSampler(data))
