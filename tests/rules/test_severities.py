@@ -1420,3 +1420,38 @@ def test_a_port_in_files_that_make_no_group(
         f'import os\nimport torch.distributed as dist\nos.environ["MASTER_PORT"] = "169711"\n{rest}'
     )
     assert severities_in("DL806", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+CHECKPOINT = """
+import os
+import torch
+import torch.distributed as dist
+
+def put(state, path):
+    torch.save(state, path)
+
+def main(model, args, epochs):
+    dist.init_process_group("nccl")
+    path = f"{args.folder}/last.pt"
+    if os.path.exists(path):
+        args.resume = path
+    if args.resume:
+        model.load_state_dict(torch.load(args.resume))
+    for epoch in range(epochs):
+        dist.barrier()
+        put(model.state_dict(), path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"),
+    [
+        ("", "warning"),
+        ("        model.load_state_dict(torch.load(args.resume))\n", "error"),
+        ("    model.load_state_dict(torch.load(path))\n", "error"),
+    ],
+)
+def test_a_checkpoint_that_is_read_in_front_of_the_loop_alone(
+    tmp_path: Path, below: str, expected: str
+) -> None:
+    assert severities(tmp_path, "DL301", CHECKPOINT + below) == [expected]

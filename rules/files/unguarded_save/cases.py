@@ -1907,3 +1907,20 @@ def opens_a_name_again(text):
     with open(sys.stdout.name, "w") as shown:  # expect: DL301
         for line in text:
             shown.write(generate(line))
+
+
+def put(state, path):
+    torch.save(state, path)  # expect: DL301
+
+
+def resumes_in_front_of_its_loop(model, args, epochs):
+    # Parametric-Contrastive-Learning fe56535 GPaCo/LT/paco_cifar.py:489
+    dist.init_process_group("nccl")
+    path = f"{args.folder}/last.pt"
+    if os.path.exists(path):
+        args.resume = path
+    if args.resume:
+        model.load_state_dict(torch.load(args.resume))
+    for _ in range(epochs):
+        dist.barrier()
+        put(model.state_dict(), path)
