@@ -613,6 +613,42 @@ def test_the_first_rank_pulls_a_model_and_comes_to_the_barrier(tmp_path: Path) -
     assert "warning" not in severities(tmp_path, "DL102", PULLS, "import deepspeed\n")
 
 
+SAVES_BY_MODE = """
+from accelerate import Accelerator
+
+def train(args, model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        loss = model(batch)
+        accelerator.backward(loss)
+        if {test}:
+            accelerator.save_state(args.folder)
+
+train(None, None, None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "launch", "expected"),
+    [
+        ("args.use_deepspeed or accelerator.is_main_process", "", "info"),
+        ("args.use_deepspeed or accelerator.is_main_process", "--use_fsdp ", "warning"),
+        ("args.use_ema or accelerator.is_main_process", "", "warning"),
+    ],
+)
+def test_a_condition_that_lets_all_ranks_in_where_the_model_is_sharded(
+    tmp_path: Path, test: str, launch: str, expected: str
+) -> None:
+    # CogVideoX-Fun 6c39567 scripts/train.py:1656
+    (tmp_path / "train.sh").write_text(
+        f"accelerate launch {launch}--num_processes 8 file_0.py --use_deepspeed\n",
+        encoding="utf-8",
+    )
+    found = severities(tmp_path, "DL102", SAVES_BY_MODE.format(test=test))
+    assert found == [expected]
+
+
 EXPORTS = """
 class Keeper:
     def keep(self, accelerator, model, path):
