@@ -186,7 +186,9 @@ def of_whole_sets(function: Function) -> frozenset[str]:
             case ast.If(test=ast.Call() as test, body=body) if name := _of_another_class(test):
                 parts = (part for statement in (test, *body) for part in walk(statement))
                 passed |= {p for p in parts if isinstance(p, ast.Name) and p.id == name}
-    return frozenset(name for name in asks.intersection(function.parameters) if used[name] <= passed)
+    return frozenset(
+        name for name in asks.intersection(function.parameters) if used[name] <= passed
+    )
 
 
 def _of_another_class(test: ast.Call) -> str:
