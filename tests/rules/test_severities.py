@@ -1491,3 +1491,33 @@ def test_a_checkpoint_that_is_read_in_front_of_the_loop_alone(
     tmp_path: Path, below: str, expected: str
 ) -> None:
     assert severities(tmp_path, "DL301", CHECKPOINT + below) == [expected]
+
+
+AVERAGED = """
+import copy
+import torch
+
+class Averaged(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.module = {kept}
+
+    def forward(self, batch):
+        return self.module(batch)
+
+def bare(model):
+    return model.module if hasattr(model, "module") else model
+
+def keep(model, path):
+    average = torch.compile(Averaged(model))
+    torch.save(bare(average).state_dict(), path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [("copy.deepcopy(model)", "info"), ("torch.nn.Linear(4, 4)", "warning")],
+)
+def test_what_keeps_a_copy_is_unwrapped(tmp_path: Path, kept: str, expected: str) -> None:
+    # VisRAG f35d232 timm_modified/timm/utils/model_ema.py:109
+    assert severities(tmp_path, "DL205", AVERAGED.format(kept=kept)) == [expected]

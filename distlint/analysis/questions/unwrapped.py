@@ -77,9 +77,9 @@ def lost(
     )
     if any(owns_module(live, cls) for cls in _classes(live, function, subject, given, seen)):
         return Lost.PART
-    left = any(_left(wraps, again=again) for wraps in seen) or _compiled_elsewhere(
-        live, function, subject, given
-    )
+    left = any(
+        _left(wraps, again=again) and not _is_around_a_copy(live, wraps) for wraps in seen
+    ) or _compiled_elsewhere(live, function, subject, given)
     if not left or _takes_it_off(live, function):
         return None
     return Lost.COMPILED if _names_weights(live, function, node, subject, _HOPS) else None
@@ -134,10 +134,20 @@ def owns_module(live: LiveProgram, cls: Class | None) -> bool:
     )
 
 
+def _is_around_a_copy(live: LiveProgram, wraps: tuple[Wrap, ...]) -> bool:
+    """Whether torch.compile's layer is around what keeps a copy as `module`, which the layer hands on."""
+    calls = [call for wrap in wraps if (call := live.call_at(wrap.node)) is not None]
+    return any(
+        cls is not None and _keeps_a_copy(cls)
+        for call in calls
+        for cls in wrapped_classes(live, call.site)
+    )
+
+
 def _keeps_a_copy(cls: Class) -> bool:
     kept = [
         value
-        for method in cls.self_assigned["module"]
+        for method in cls.self_assigned.get("module", ())
         for value in assignments(method).get("self.module", ())
     ]
     return bool(kept) and all(
