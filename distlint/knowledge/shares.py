@@ -235,6 +235,10 @@ RUNNERS: Final = frozenset(
 )
 """Last names of calls that give the elements of their first argument."""
 
+OF_THE_WHOLE_SET: Final = frozenset({"dataset", "batch_size", "num_workers", "collate_fn"})
+"""Attributes of a loader that are the same on all ranks, whatever its sampler leaves to each: torch 2.13.0
+torch/utils/data/dataloader.py, `DataLoader.__init__`."""
+
 WORLD_NAMES: Final = frozenset(
     {
         "world_size",
@@ -255,6 +259,7 @@ RANK_NAMES: Final = frozenset(
         "get_rank",
         "Get_rank",
         "process_index",
+        "process_rank",
         "global_rank",
         "local_rank",
         "dp_rank",

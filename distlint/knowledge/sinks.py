@@ -88,6 +88,9 @@ OPENS: dict[str, Open] = {
 CREATING_MODES = frozenset("wx")
 WRITING_MODES = CREATING_MODES | frozenset("a+")
 """A mode with one of these letters writes; "w", "x" and "a" create the file."""
+DESCRIPTORS = frozenset({"fileno", "dup", "memfd_create"})
+"""What gives the number of a file that is open already, or has no path (python 3.11 os, io)."""
+
 READING_METHODS = frozenset({"read", "readline", "readlines", "seek", "tell", "fileno", "close"})
 """Methods of an open file that leave it as it is; `fileno` is for locks and `mmap`."""
 READERS = re.compile(

@@ -613,6 +613,42 @@ def test_the_first_rank_pulls_a_model_and_comes_to_the_barrier(tmp_path: Path) -
     assert "warning" not in severities(tmp_path, "DL102", PULLS, "import deepspeed\n")
 
 
+SAVES_BY_MODE = """
+from accelerate import Accelerator
+
+def train(args, model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        loss = model(batch)
+        accelerator.backward(loss)
+        if {test}:
+            accelerator.save_state(args.folder)
+
+train(None, None, None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "launch", "expected"),
+    [
+        ("args.use_deepspeed or accelerator.is_main_process", "", "info"),
+        ("args.use_deepspeed or accelerator.is_main_process", "--use_fsdp ", "warning"),
+        ("args.use_ema or accelerator.is_main_process", "", "warning"),
+    ],
+)
+def test_a_condition_that_lets_all_ranks_in_where_the_model_is_sharded(
+    tmp_path: Path, test: str, launch: str, expected: str
+) -> None:
+    # CogVideoX-Fun 6c39567 scripts/train.py:1656
+    (tmp_path / "train.sh").write_text(
+        f"accelerate launch {launch}--num_processes 8 file_0.py --use_deepspeed\n",
+        encoding="utf-8",
+    )
+    found = severities(tmp_path, "DL102", SAVES_BY_MODE.format(test=test))
+    assert found == [expected]
+
+
 EXPORTS = """
 class Keeper:
     def keep(self, accelerator, model, path):
@@ -1420,3 +1456,68 @@ def test_a_port_in_files_that_make_no_group(
         f'import os\nimport torch.distributed as dist\nos.environ["MASTER_PORT"] = "169711"\n{rest}'
     )
     assert severities_in("DL806", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+CHECKPOINT = """
+import os
+import torch
+import torch.distributed as dist
+
+def put(state, path):
+    torch.save(state, path)
+
+def main(model, args, epochs):
+    dist.init_process_group("nccl")
+    path = f"{args.folder}/last.pt"
+    if os.path.exists(path):
+        args.resume = path
+    if args.resume:
+        model.load_state_dict(torch.load(args.resume))
+    for epoch in range(epochs):
+        dist.barrier()
+        put(model.state_dict(), path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"),
+    [
+        ("", "warning"),
+        ("        model.load_state_dict(torch.load(args.resume))\n", "error"),
+        ("    model.load_state_dict(torch.load(path))\n", "error"),
+    ],
+)
+def test_a_checkpoint_that_is_read_in_front_of_the_loop_alone(
+    tmp_path: Path, below: str, expected: str
+) -> None:
+    assert severities(tmp_path, "DL301", CHECKPOINT + below) == [expected]
+
+
+AVERAGED = """
+import copy
+import torch
+
+class Averaged(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.module = {kept}
+
+    def forward(self, batch):
+        return self.module(batch)
+
+def bare(model):
+    return model.module if hasattr(model, "module") else model
+
+def keep(model, path):
+    average = torch.compile(Averaged(model))
+    torch.save(bare(average).state_dict(), path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [("copy.deepcopy(model)", "info"), ("torch.nn.Linear(4, 4)", "warning")],
+)
+def test_what_keeps_a_copy_is_unwrapped(tmp_path: Path, kept: str, expected: str) -> None:
+    # VisRAG f35d232 timm_modified/timm/utils/model_ema.py:109
+    assert severities(tmp_path, "DL205", AVERAGED.format(kept=kept)) == [expected]

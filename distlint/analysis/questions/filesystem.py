@@ -330,6 +330,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     """What a call does to which path."""
     opens = sinks.OPENS.get(site.name)
     if opens is not None:
+        if _is_descriptor(_path_node(site, opens.path, opens.path_keyword), site.function):
+            return
         text = mode_of(site)
         if text and sinks.APPENDING not in text:
             # Logs of all ranks in one file: fairseq 0.12.2 (fairseq_cli/train.py), mosaicml 0.32.1
@@ -362,6 +364,22 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
                     yield Effect.WRITE, row, target
         elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def _is_descriptor(path: ast.expr | None, function: Function, steps: int = 2) -> bool:
+    """Whether what a call opens is a number that this process holds of an open file: nothing is looked up, or emptied.
+
+    open-pi-zero c3df7fb scripts/run.py:30: `open(sys.stdout.fileno(), mode="w", buffering=1)`.
+    """
+    match path:
+        case ast.Constant(value=int()):
+            return True
+        case ast.Call(func=called):
+            return last_name(called) in sinks.DESCRIPTORS
+        case ast.Name(id=name) if steps:
+            given = assignments(function).get(name, ())
+            return bool(given) and all(_is_descriptor(each, function, steps - 1) for each in given)
+    return False
 
 
 def _reads_a_file(site: CallSite) -> bool:

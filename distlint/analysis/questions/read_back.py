@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
-from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.filesystem import (
@@ -25,7 +26,7 @@ from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
 
 Place = tuple["Module", ast.AST]
@@ -35,17 +36,52 @@ def read_back(live: LiveProgram, found: FileCall) -> Place | None:
     """The place where something in a run of the ranks reads the file that a call writes; None where nothing is seen."""
     if found.path is None:
         return None
-    named: list[tuple[ast.expr, Function, ast.AST]] = [
-        (found.path, found.function, found.site.node)
-    ]
-    if isinstance(found.path, ast.Name) and found.path.id in found.function.parameters:
+    named = _named(live, found.path, found)
+    known_as = (place for each in named for place in _read_as(live, found, *each))
+    return next(known_as, None) or next(_read_by_callers(live, found), None)
+
+
+def only_resumes(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a run that writes a file reads it in front of the write alone, where it goes on from an earlier run.
+
+    No rank of a run then reads what another is writing: Parametric-Contrastive-Learning fe56535
+    GPaCo/LT/paco_cifar.py:489.
+    """
+    if found.path is None or read_back(live, found) is not None:
+        return False
+    for path, function, _ in _named(live, found.path, found):
+        parts = parts_of(path, function)
+        kept = (node.value for node in own_nodes(function) if _keeps(node))
+        if any(isinstance(each, ast.Name) and parts_of(each, function) == parts for each in kept):
+            return True
+        for other in live.answer(file_calls):
+            if (
+                other.effect is Effect.READ
+                and other.path is not None
+                and parts_of(other.path, other.function) == parts
+                and _in_one_run(live.program, found, other)
+            ):
+                return True
+    return False
+
+
+def _keeps(node: ast.AST) -> TypeGuard[ast.Assign]:
+    """Whether a statement puts something into an attribute: `args.resume = path`."""
+    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) for t in node.targets)
+
+
+def _named(
+    live: LiveProgram, path: ast.expr, found: FileCall
+) -> list[tuple[ast.expr, Function, ast.AST]]:
+    """The path that a call writes to as its function and those that hand it over have it, with the call in each."""
+    named: list[tuple[ast.expr, Function, ast.AST]] = [(path, found.function, found.site.node)]
+    if isinstance(path, ast.Name) and path.id in found.function.parameters:
         named += [
             (given, user, call)
             for user, call in _callers(live, found.function)
-            if (given := argument_of(call, found.function, found.path.id)) is not None
+            if (given := argument_of(call, found.function, path.id)) is not None
         ]
-    known_as = (place for each in named for place in _read_as(live, found, *each))
-    return next(known_as, None) or next(_read_by_callers(live, found), None)
+    return named
 
 
 def _callers(live: LiveProgram, function: Function) -> Sequence[tuple[Function, ast.Call]]:
@@ -54,7 +90,13 @@ def _callers(live: LiveProgram, function: Function) -> Sequence[tuple[Function, 
     What is called as `save_pretrained()` in a copy of transformers: CodeRL ec3c526.
     """
     known = live.callers.get(function, ()) if function.cls is not None else ()
-    return [(site.function, site.node) for site in known] or callers_by_name(live.program, function)
+    return [(site.function, site.node) for site in known] or [
+        (user, call)
+        for user, call in callers_by_name(live.program, function)
+        # A script beside it has a function of the same name, a copy mostly.
+        if not isinstance(meant := live.resolve(user.module, call.func), Function)
+        or meant is function
+    ]
 
 
 def _read_by_callers(live: LiveProgram, found: FileCall) -> Iterator[Place]:
@@ -69,7 +111,7 @@ def _read_by_callers(live: LiveProgram, found: FileCall) -> Iterator[Place]:
         passed = bound(parts, arguments_of(site, found.function))
         if passed != parts:
             for other in live.answer(file_calls):
-                if other.function is site.function and _reads(other, found, passed):
+                if other.function is site.function and _reads(live, other, found, passed):
                     yield other.site.module, other.site.node
 
 
@@ -81,7 +123,7 @@ def _read_as(
     if not _never_reads(live.program) and not _met_behind(live, found):
         yield from ((function.module, node) for node in _for_library(path, function))
     for other in live.answer(file_calls):
-        if _reads(other, found, parts) or _reads_below(live, other, parts, function, writes):
+        if _reads(live, other, found, parts) or _reads_below(live, other, parts, function, writes):
             yield other.site.module, other.site.node
     if found.site.method == "save_pretrained":
         yield from _loads_again(function, parts)
@@ -173,7 +215,7 @@ def _never_reads(program: Program) -> bool:
     return bool(kept) and not called & (kept | sinks.READ_DEEPSPEED)
 
 
-def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
+def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> bool:
     if other.effect is not Effect.READ or other.path is None:
         return False
     read = parts_of(other.path, other.function)
@@ -181,7 +223,7 @@ def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
         return False
     same = read == path or (found.site.method == "save_pretrained" and holds(path, read))
     if not same or other.function is not found.function:
-        return same
+        return same and _in_one_run(live.program, found, other) and _behind(live, found, other)
     if on_the_other_arm(other.site, found.site):
         # Where the arms part by whether the file is there, a rank that comes late reads what is half written
         # (ULIP f194ddb models/pointnext/PointNeXt/openpoints/dataset/s3dis/s3dis.py:92).
@@ -189,6 +231,48 @@ def _reads(other: FileCall, found: FileCall, path: Parts) -> bool:
     if _is_tried(found.function, other.site.node, found.site.node):
         return True
     return _comes_back(found.function, found.site.node, other.site.node)
+
+
+def _in_one_run(program: Program, found: FileCall, other: FileCall) -> bool:
+    """Whether one run may come to both calls: not where the read is in a script that nothing of the write's program imports.
+
+    Parametric-Contrastive-Learning fe56535 GPaCo/LT/paco_cifar.py:489, and the copy of its reader in multitask_cifar.py.
+    """
+    reader = other.site.module
+    return not reader.is_script or reader in linked(program, found.site.module)
+
+
+def _behind(live: LiveProgram, found: FileCall, other: FileCall) -> bool:
+    """Whether the function in which two calls come together, if one is seen, comes to the read after the write.
+
+    What a run resumes from it has read before its loop begins: Parametric-Contrastive-Learning fe56535
+    GPaCo/LT/paco_cifar.py:213.
+    """
+    reads = _ways_to(live, other, frozenset())
+    writes = _ways_to(live, found, reads.keys())
+    common = writes.keys() & reads.keys()
+    return not common or any(
+        _comes_back(function, write, read)
+        for function in common
+        for write in writes[function]
+        for read in reads[function]
+    )
+
+
+def _ways_to(
+    live: LiveProgram, found: FileCall, ends: Set[Function]
+) -> dict[Function, list[ast.AST]]:
+    """The functions that lead to a call, each with the nodes that do so in it; not those above one of `ends`."""
+    ways: dict[Function, list[ast.AST]] = {found.function: [found.site.node]}
+    waiting = [found.function]
+    while waiting:
+        function = waiting.pop()
+        for user, call in _callers(live, function) if function not in ends else ():
+            if user not in ways:
+                ways[user] = []
+                waiting.append(user)
+            ways[user].append(call)
+    return ways
 
 
 def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
@@ -276,8 +360,27 @@ def _handed_on(
             case ast.Return(value=ast.expr() as returned) if means_it(returned):
                 if not _result_is_dropped(live, function):
                     yield node
-            case ast.Assign(targets=[ast.Attribute()], value=kept) if means_it(kept):
-                yield node
+            case ast.Assign(targets=[ast.Attribute(attr=attr)], value=kept) if means_it(kept):
+                if _is_asked_behind(live, attr, function, writes):
+                    yield node
+
+
+def _is_asked_behind(live: LiveProgram, attr: str, function: Function, writes: ast.AST) -> bool:
+    """Whether an attribute is read behind a call, or by another function of the programs that its file is part of.
+
+    Parametric-Contrastive-Learning fe56535 GPaCo/LT/paco_cifar.py:213: `args.resume = filename` where it is there, which the
+    lines below load before the first epoch.
+    """
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == attr
+        and isinstance(node.ctx, ast.Load)
+        and (user is not function or _comes_back(function, writes, node))
+        for module in linked(live.program, function.module)
+        if attr in module.source.text
+        for user in (module.body, *module.all_functions)
+        for node in own_nodes(user)
+    )
 
 
 def _result_is_dropped(live: LiveProgram, function: Function, steps: int = 2) -> bool:

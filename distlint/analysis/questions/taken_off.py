@@ -12,6 +12,7 @@ from distlint.knowledge import facts
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
+    from distlint.analysis.program.definitions import Function
 
 
 def is_taken_off(call: CallSite, site: AttributeSite) -> bool:
@@ -22,12 +23,16 @@ def is_taken_off(call: CallSite, site: AttributeSite) -> bool:
     that of the wrap is leaves no wrapper in its other arm; `args.distributed and args.dp` is none.
     """
     path = dotted_name(site.node.value)
-    given = arms(site.function).get(path, ()) if path else ()
+    giver = _giver(site.function, path)
+    given = arms(giver).get(path, ()) if path else ()
     if not any(_is_inside(arm.value) for arm in given):
         return False
     known = known_by((*call.guards, *site.guards))
     read = place_of_any(site.node)
-    above = [arm for arm in given if place_of_any(arm.statement) < read]
+    # A function inside another one may be called wherever that has come to.
+    above = [
+        arm for arm in given if giver is not site.function or place_of_any(arm.statement) < read
+    ]
     return any(
         _is_inside(arm.value)
         and arm.is_entered(known)
@@ -38,6 +43,20 @@ def is_taken_off(call: CallSite, site: AttributeSite) -> bool:
         )
         for arm in above
     )
+
+
+def _giver(function: Function, path: str) -> Function:
+    """The function that gives a name its value: one around it, where the function itself does not.
+
+    open-pi-zero c3df7fb src/agent/train.py:287: `model.build_causal_mask_and_position_ids` in a function inside `run()`,
+    which has `model = self.model.module` under `if self.multi_gpu:`.
+    """
+    inner = function
+    while path not in arms(inner) and path.partition(".")[0] not in inner.parameters:
+        if inner.parent is None or inner.parent.is_module_body or inner.cls is not None:
+            return function
+        inner = inner.parent
+    return inner
 
 
 def _is_inside(value: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.built import classes_of, wrapped_classes
 from distlint.knowledge.wrappers import WRAPPERS
 from distlint.nodes import last_name, parents_in, walk
@@ -77,9 +77,9 @@ def lost(
     )
     if any(owns_module(live, cls) for cls in _classes(live, function, subject, given, seen)):
         return Lost.PART
-    left = any(_left(wraps, again=again) for wraps in seen) or _compiled_elsewhere(
-        live, function, subject, given
-    )
+    left = any(
+        _left(wraps, again=again) and not _is_around_a_copy(live, wraps) for wraps in seen
+    ) or _compiled_elsewhere(live, function, subject, given)
     if not left or _takes_it_off(live, function):
         return None
     return Lost.COMPILED if _names_weights(live, function, node, subject, _HOPS) else None
@@ -123,9 +123,35 @@ def _classes(
 
 
 def owns_module(live: LiveProgram, cls: Class | None) -> bool:
-    """Whether a network keeps a part of its own as `module`."""
+    """Whether a network keeps a part of its own as `module`.
+
+    What keeps a copy of a whole network there is a wrapper, made to be taken off: timm's `ModelEmaV2`
+    (VisRAG f35d232 timm_modified/timm/utils/model_ema.py:109).
+    """
     return cls is not None and any(
-        "module" in each.self_assigned for each in live.program.mro(cls)[0]
+        "module" in each.self_assigned and not _keeps_a_copy(each)
+        for each in live.program.mro(cls)[0]
+    )
+
+
+def _is_around_a_copy(live: LiveProgram, wraps: tuple[Wrap, ...]) -> bool:
+    """Whether torch.compile's layer is around what keeps a copy as `module`, which the layer hands on."""
+    calls = [call for wrap in wraps if (call := live.call_at(wrap.node)) is not None]
+    return any(
+        cls is not None and _keeps_a_copy(cls)
+        for call in calls
+        for cls in wrapped_classes(live, call.site)
+    )
+
+
+def _keeps_a_copy(cls: Class) -> bool:
+    kept = [
+        value
+        for method in cls.self_assigned.get("module", ())
+        for value in assignments(method).get("self.module", ())
+    ]
+    return bool(kept) and all(
+        isinstance(value, ast.Call) and last_name(value.func) == "deepcopy" for value in kept
     )
 
 

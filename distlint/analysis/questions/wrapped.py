@@ -15,7 +15,7 @@ from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions import lightning
 from distlint.analysis.questions.accelerating import in_deepspeed_alone, in_plugin_alone
-from distlint.knowledge import facts, settings, wrappers
+from distlint.knowledge import facts, ranks, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import parents_in, walk
 
@@ -801,27 +801,67 @@ def without_layers(live: LiveProgram) -> frozenset[str]:
         if name not in kept
         and all(_uses_only(method, plain) and _meets(live, method) for method in found)
     }
+    numbers = plain | _told_by_settings(live)
     asks_nothing = {
         name
         for name, found in methods.items()
-        if name not in kept and all(map(_asks_nothing, found))
+        if name not in kept and all(_asks_nothing(method, numbers) for method in found)
     }
     return frozenset((plain & made) | gathers | lists | asks_nothing)
 
 
-def _asks_nothing(method: Function) -> bool:
-    """Whether a method of a model has no use for its object, and calls nothing that it is given.
+def _told_by_settings(live: LiveProgram) -> set[str]:
+    """The names of attributes that hold what settings say, or what is computed of such: `self.width = cfg.width`."""
+    kept: dict[str, list[ast.expr]] = {}
+    for module in live.program.modules.values():
+        for function in (module.body, *module.all_functions):
+            for path, values in assignments(function).items():
+                owner, _, name = path.rpartition(".")
+                if owner:
+                    kept.setdefault(name, []).extend(values)
+        for cls in module.all_classes:
+            for name in (*cls.attributes, *_names_at_class_level(cls)):
+                kept.setdefault(name, []).append(ast.Name("_"))
+    known: set[str] = set()
+    while more := {
+        name
+        for name, values in kept.items()
+        if name not in known and all(_is_told(value, known) for value in values)
+    }:
+        known |= more
+    return known
 
-    DPR a31212d train_dense_encoder.py:468: `create_biencoder_input` makes tensors of a batch's texts.
+
+def _is_told(value: ast.expr, known: set[str]) -> bool:
+    match value:
+        case ast.Constant():
+            return True
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+            return attr in known
+        case ast.Attribute(value=owner):
+            return last_name(owner) in ranks.ARGUMENT_NAMES
+        case ast.BinOp(left=left, right=right):
+            return _is_told(left, known) and _is_told(right, known)
+        case ast.UnaryOp(operand=operand):
+            return _is_told(operand, known)
+        case ast.Call(func=ast.Name(id="int" | "float" | "bool" | "round"), args=[given]):
+            return _is_told(given, known)
+    return False
+
+
+def _asks_nothing(method: Function, numbers: set[str]) -> bool:
+    """Whether a method of a model asks its object for numbers at most, and calls nothing that it is given.
+
+    DPR a31212d train_dense_encoder.py:468: `create_biencoder_input` makes tensors of a batch's texts. open-pi-zero c3df7fb
+    src/model/vla/pizero.py:271: masks and positions, as long as the settings say.
     """
     given = method.parameters
     if given[:1] != ["self"] or method.name.startswith("__") or method.cls is None:
         return False
     if "forward" not in method.cls.methods or method.name == "forward":
         return False
-    names = {n.id for n in walk(method.node) if isinstance(n, ast.Name)}
     called = {dotted_name(n.func) for n in walk(method.node) if isinstance(n, ast.Call)}
-    return not names & {"self", "super"} and not called.intersection(given)
+    return _uses_only(method, numbers) and not called.intersection(given)
 
 
 def _lists_parameters(method: Function) -> bool:

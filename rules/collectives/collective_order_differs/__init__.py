@@ -35,7 +35,8 @@ Shown only: which order is meant is not known.
 
 ## Known limits
 As for DL101. Where several calls lead to a collective of another file, it is information; so is what is a collective
-of a sharded model alone, in a program that shards none or of a model of which only the class is known. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
+of a sharded model alone, in a program that shards none or of a model of which only the class is known, and behind
+`use_deepspeed or is_main_process` where no launch asks for FSDP. Two calls of the same kind with swapped tensors are not told apart here; `distlint run`
 tells them apart by call site.
 
 ## References
@@ -46,6 +47,7 @@ tells them apart by call site.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -54,6 +56,7 @@ from distlint.analysis.model import place_of
 from distlint.analysis.questions.sharding import BARE_MODEL
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.launch.engines import SHARDING, Engine
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -65,6 +68,9 @@ NAME = "collective-order-differs"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
+
+_WORDS = {Engine.ZERO3: "deepspeed", Engine.FSDP: "fsdp"}
+"""How programs call the modes that shard, in small letters."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -112,7 +118,28 @@ def _may_be_sharded(model: Model, divergence: Divergence) -> bool:
     RADIO c0f3701 mmseg/radio.py:41: rank 0 pulls a model and comes to the barrier, behind which the others do.
     """
     events = (divergence.event, divergence.others)
-    return model.may_shard and not any(e is not None and e.op in BARE_MODEL for e in events)
+    if not model.may_shard or any(e is not None and e.op in BARE_MODEL for e in events):
+        return False
+    together = _modes_of_all(divergence)
+    left = SHARDING - together
+    return not together or model.start_in(left, divergence.module) is not None
+
+
+def _modes_of_all(divergence: Divergence) -> frozenset[Engine]:
+    """The sharded modes in which the condition that parts the ranks lets all of them in.
+
+    CogVideoX-Fun 6c39567 scripts/train.py:1656: `if args.use_deepspeed or accelerator.is_main_process:`. Where rank 0 is
+    alone, nothing is sharded but by FSDP, with which no script starts it.
+    """
+    texts = [
+        ast.unparse(part).lower()
+        for guard in divergence.guards
+        if isinstance(guard.node, ast.BoolOp) and isinstance(guard.node.op, ast.Or)
+        for part in guard.node.values
+    ]
+    return frozenset(
+        engine for engine, word in _WORDS.items() if any(word in text for text in texts)
+    )
 
 
 def _in_one_file(divergence: Divergence) -> bool:

@@ -44,7 +44,8 @@ A warning where something shows the harm:
 | `push_to_hub=True` | a commit of each |
 | `save_pretrained(…, is_main_process=…, state_dict=accelerator.get_state_dict(model))` in a launch with ZeRO-3 | the others have no state, and write the empty parameters that they hold over it (an error) |
 
-An error where it is a checkpoint, in a file in which all ranks are seen to come. Information elsewhere: a configuration, the
+An error where it is a checkpoint, in a file in which all ranks are seen to come, but a warning where the run itself reads it
+in front of the write alone, to go on from an earlier run. Information elsewhere: a configuration, the
 options, a list of scores that are the same on all ranks, a picture, a tokenizer, a README, of which nothing shows that ranks write
 other lines or that the run reads them.
 Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
@@ -131,6 +132,7 @@ from distlint.analysis.questions.harms import Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.made_before import made_before_fit, prepared_before
+from distlint.analysis.questions.read_back import only_resumes
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.sharding import keeps_parts
 from distlint.analysis.questions.terminals import never_answered
@@ -247,6 +249,7 @@ def _found(model: Model) -> Iterator[Finding]:
             # rank is no proof that all come (13 of 15 such errors were false at first sight, docs/precision.md).
             Severity.ERROR
             if _is_state(model, found)
+            and not only_resumes(model, found)
             and joint_entry.module is module
             and joint_entry.all_ranks
             and ranks_meet(model.program, module)

@@ -1933,3 +1933,39 @@ def copies_by_command_on_one(folder, epoch):
         os.system(f"cp {folder}/checkpoint_last.pt {folder}/checkpoint_{epoch}.pt")
     os.system(f"cp {folder}/last.pt {folder}/checkpoint_{dist.get_rank()}.pt")
     os.system(f"cp --help {folder}")
+
+
+def opens_a_descriptor_again(text):
+    # open-pi-zero c3df7fb scripts/run.py:30: no path is looked up, and nothing is emptied
+    dist.barrier()
+    with open(sys.stdout.fileno(), "w", buffering=1, closefd=False) as shown:
+        for line in text:
+            shown.write(generate(line))
+    copy = os.dup(1)
+    with os.fdopen(copy, "w") as shown:
+        for line in text:
+            shown.write(generate(line))
+
+
+def opens_a_name_again(text):
+    dist.barrier()
+    with open(sys.stdout.name, "w") as shown:  # expect: DL301
+        for line in text:
+            shown.write(generate(line))
+
+
+def put(state, path):
+    save(state, path)  # expect: DL301
+
+
+def resumes_in_front_of_its_loop(model, args, epochs):
+    # Parametric-Contrastive-Learning fe56535 GPaCo/LT/paco_cifar.py:489
+    dist.init_process_group("nccl")
+    path = f"{args.folder}/last.pt"
+    if os.path.exists(path):
+        args.resume = path
+    if args.resume:
+        model.load_state_dict(torch.load(args.resume))
+    for _ in range(epochs):
+        dist.barrier()
+        put(model.state_dict(), path)

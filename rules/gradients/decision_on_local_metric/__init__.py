@@ -111,7 +111,8 @@ CODE = "DL601"
 NAME = "decision-on-local-metric"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b".dataset.labels", b".dataset.targets", b".dataset.classes")
+"""What a helper asks of a loader that it is handed."""
 
 
 def check(model: Model) -> Iterator[Finding]:

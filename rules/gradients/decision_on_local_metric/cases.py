@@ -1931,3 +1931,33 @@ def joins_reduced_numbers_reduced(model, loader, strategy, every, log):
             logs["loss_mean"] = loss_sum / every
             loss_sum = 0
             log(step, logs)
+
+
+def by_class(predictions, labels, loader):
+    if isinstance(loader, list):
+        known = set(loader)
+    else:
+        known = set(loader.dataset.labels)
+    return sum(float(a == b) for a, b in zip(predictions, labels) if b in known)
+
+
+def by_batch(predictions, labels, loader):
+    known = {label for _, label in loader} | set(loader.dataset.labels)
+    return sum(float(a == b) for a, b in zip(predictions, labels) if b in known)
+
+
+def asks_a_loader_for_the_whole_set(model, data, labels, scheduler):
+    # Parametric-Contrastive-Learning fe56535 GPaCo/LT/multitask_lt.py:545
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        model(batch)
+    accuracy = by_class(model(data), labels, loader)
+    scheduler.step(accuracy)
+
+
+def asks_a_loader_for_its_batches(model, data, labels, scheduler):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        model(batch)
+    accuracy = by_batch(model(data), labels, loader)
+    scheduler.step(accuracy)  # expect: DL601

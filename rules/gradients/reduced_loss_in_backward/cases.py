@@ -192,3 +192,74 @@ class Multiplier:
             loss = -(cost - limit) * self.log_weight.exp()
             loss.backward()
             self.optimizer.step()
+
+
+class Contrasted:
+    """VisRAG f35d232 src/openmatch/trainer/dense_trainer.py:198: a rank's own rows keep their gradient."""
+
+    def __init__(self, size, optimizer):
+        self.size, self.process_rank = size, dist.get_rank()
+        self.optimizer = optimizer
+
+    def joined(self, own):
+        parts = [torch.empty_like(own) for _ in range(self.size)]
+        dist.all_gather(parts, own)
+        parts[self.process_rank] = own
+        return torch.cat(parts)
+
+    def copied(self, own):
+        parts = [torch.empty_like(own) for _ in range(self.size)]
+        dist.all_gather(parts, own)
+        return torch.cat(parts)
+
+    def step(self, model, data):
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            own = self.joined(model(batch))
+            loss = (own @ own.T).mean() * self.size
+            loss.backward()
+            self.optimizer.step()
+
+    def step_with_rows(self, model, data):
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            own = model(batch)
+            rows = self.copied(own.detach()).clone()
+            first = self.process_rank * len(own)
+            rows[self.process_rank * len(own) : first + len(own)] = own
+            loss = (rows @ rows.T).mean() * self.size
+            loss.backward()
+            self.optimizer.step()
+
+    def step_without_its_own(self, model, data):
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            own = self.copied(model(batch))
+            loss = (own @ own.T).mean() * self.size
+            loss.backward()  # expect: DL619
+            self.optimizer.step()
+
+
+class Tokens:
+    """VisRAG f35d232 src/rsgrpo/verl/workers/critic/dp_critic.py:217: `size` undoes the mean over the ranks."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def step(self, model, data, optimizer, size):
+        for batch in DataLoader(data, sampler=DistributedSampler(data)):
+            total = torch.sum(batch["mask"])
+            dist.all_reduce(total, op=dist.ReduceOp.SUM)
+            for part in batch.split(2):
+                own = model(part).mean()
+                loss = own * torch.sum(part["mask"]) * size / total
+                loss.backward()
+            optimizer.step()
+
+    def step_of_any(self, model, data, batches, value_loss, optimizer):
+        for batch in batches:
+            total = torch.sum(batch["mask"])
+            dist.all_reduce(total, op=dist.ReduceOp.SUM)
+            for part in batch["parts"]:
+                own = value_loss(model(part), part["mask"])
+                loss = own * torch.sum(part["mask"]) * self.size / total
+                loss.backward()
+            optimizer.step()
+        return DataLoader(data, sampler=DistributedSampler(data))

@@ -637,3 +637,48 @@ class ShowsWhatItReturns:
     def step(self, batch):
         self.net(batch).mean().backward()
         self.optimizer.step()
+
+
+class Masked(nn.Module):
+    """open-pi-zero c3df7fb src/agent/train.py:287: what is made of numbers alone has no gradient."""
+
+    def __init__(self, cfg, weight):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        self.rows = cfg.rows
+        self.seen = self.rows + cfg.actions
+        self.scale = weight
+
+    def forward(self, batch, mask):
+        return self.layer(batch) * mask
+
+    def causal(self, batch):
+        mask = torch.full((batch.size(0), self.seen, self.seen), -1.0)
+        mask[:, self.rows :] = 0
+        return mask, torch.arange(1, self.rows + 1)
+
+    def scaled(self, batch):
+        return batch[: self.rows] * self.scale
+
+
+def masks_past_the_wrapper(cfg, weight, optimizer, loader):
+    model = DDP(Masked(cfg, weight))
+    for batch in loader:
+        mask, positions = model.module.causal(batch)
+        model(batch, mask[positions]).mean().backward()
+        optimizer.step()
+
+
+def masks_handed_on(cfg, weight, optimizer, loader, loss_of):
+    model = DDP(Masked(cfg, weight))
+    for batch in loader:
+        mask, positions = model.module.causal(batch)
+        loss_of(batch, mask, positions).backward()
+        optimizer.step()
+
+
+def scales_past_the_wrapper(cfg, weight, optimizer, loader):
+    model = DDP(Masked(cfg, weight))
+    for batch in loader:
+        model.module.scaled(batch).mean().backward()  # expect: DL206
+        optimizer.step()

@@ -2306,3 +2306,51 @@ def thawed_one_by_one(encoders):
 def words_of_thawed(accelerator, encoder):
     accelerator.wait_for_everyone()
     return accelerator.unwrap_model(encoder).words_at_once  # expect: DL201
+
+
+class ReadsInside:
+    """open-pi-zero c3df7fb src/agent/train.py:287: the function around the read has taken the wrapper off."""
+
+    def __init__(self, settings):
+        self.several = settings.several
+        self.net = Wordy()
+        if settings.compiled:
+            self.net = torch.compile(self.net)
+        if self.several:
+            self.net = DDP(self.net)
+
+    def run(self, loader):
+        if self.several:
+            net = self.net.module
+        else:
+            net = self.net
+
+        def cut(batch):
+            dist.barrier()
+            return batch[: net.vocabulary]
+
+        for batch in loader:
+            cut(batch)
+
+    def run_as_another_flag_says(self, loader, bare):
+        if bare:
+            net = self.net.module
+        else:
+            net = self.net
+
+        def cut(batch):
+            dist.barrier()
+            return batch[: net.vocabulary]  # expect: DL201
+
+        for batch in loader:
+            cut(batch)
+
+
+class Wordy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.vocabulary = 3
+
+    def forward(self, batch):
+        return self.layer(batch)

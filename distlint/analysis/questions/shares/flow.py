@@ -12,6 +12,7 @@ from distlint.analysis.questions.shares.reading import (
     element_of,
     field_name,
     holds,
+    is_own_place,
     key_text,
     keys_of,
     path_of,
@@ -396,10 +397,10 @@ class Flow:
                 self.variables[path] = before.but(
                     part=made.part, source=made.source, ended=made.ended, fields=fields
                 )
-            case index if (
-                before.part in (Part.WHOLE, Part.PADDED) and last_name(index) in tables.RANK_NAMES
-            ):
-                pass  # its own tensor, which has a gradient, in the place of the copy that was gathered
+            case index if before.part in (Part.WHOLE, Part.PADDED) and is_own_place(index):
+                # Its own tensor, which has a gradient, in the place of the copy that was gathered.
+                if path:
+                    self.put(path, Held(before.part, before.source, before.kind, learned=True))
             case ast.Name(id=key) if path and self.keys.get(key) == path:
                 self.put(
                     path, value.but(kind=Kind.PLAIN)

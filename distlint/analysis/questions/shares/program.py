@@ -22,7 +22,12 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
-from distlint.analysis.questions.shares.reading import asked, path_of, where_distributed
+from distlint.analysis.questions.shares.reading import (
+    asked,
+    of_whole_sets,
+    path_of,
+    where_distributed,
+)
 from distlint.analysis.questions.shares.slicing import (
     divisions,
     slicing_classes,
@@ -253,6 +258,9 @@ class Shares:
     ) -> Held:
         """What a function of the program returns for these arguments; what it changes is changed."""
         given = _bound(function, node, args, keywords, receiver)
+        for name in of_whole_sets(function):
+            if name in given and given[name].kind is Kind.LOADER:
+                given[name] = ALIKE
         interesting = any(h.part is not Part.ALIKE for h in given.values())
         if not interesting and around is None and function not in self._sources:
             return LEARNED

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import literals
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import COMPARISONS, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.definitions import Function
 
 
 def element_of(value: Held) -> Held:
@@ -135,15 +139,65 @@ def whose_attributes(iterable: ast.expr) -> str:
 
 def takes_share(index: ast.Slice) -> bool:
     """Whether a slice is `[rank::world]` or `[rank * n : (rank + 1) * n]`."""
-    start = index.lower
-    if start is None:
-        return False
-    names = {
-        last_name(n) for n in walk(start) if isinstance(n, ast.Name | ast.Attribute | ast.Call)
-    }
-    if tables.RANK_NAMES.isdisjoint(names):
-        return False
-    return index.step is not None or index.upper is not None
+    return (
+        index.lower is not None
+        and _names_rank(index.lower)
+        and (index.step is not None or index.upper is not None)
+    )
+
+
+def is_own_place(index: ast.expr) -> bool:
+    """Whether an index is that of what this rank has given to a gather: its number, or the slice of its rows.
+
+    VisRAG f35d232 src/openmatch/trainer/dense_trainer.py:198: `all_tensors[self.process_rank] = t`, and line 351.
+    """
+    if isinstance(index, ast.Slice):
+        return takes_share(index)
+    return last_name(index) in tables.RANK_NAMES
+
+
+def _names_rank(node: ast.expr) -> bool:
+    return any(
+        last_name(part) in tables.RANK_NAMES
+        for part in walk(node)
+        if isinstance(part, ast.Name | ast.Attribute | ast.Call)
+    )
+
+
+@remembered
+def of_whole_sets(function: Function) -> frozenset[str]:
+    """The parameters of which a function asks no more than what a loader has of all ranks' data: `loader.dataset.labels`.
+
+    Parametric-Contrastive-Learning fe56535 GPaCo/LT/utils.py:12: the loader of the training, for the number of
+    examples of each class. What stands below `isinstance(loader, numpy.ndarray)` is not about loaders.
+    """
+    used: dict[str, set[ast.Name]] = {}
+    passed: set[ast.AST] = set()
+    asks: set[str] = set()
+    for node in walk(function.node):
+        match node:
+            case ast.Name(id=name):
+                used.setdefault(name, set()).add(node)
+            case ast.Attribute(value=ast.Name(id=name) as owner, attr=attr) if (
+                attr in tables.OF_THE_WHOLE_SET
+            ):
+                passed.add(owner)
+                asks.add(name)
+            case ast.If(test=ast.Call() as test, body=body) if name := _of_another_class(test):
+                parts = (part for statement in (test, *body) for part in walk(statement))
+                passed |= {p for p in parts if isinstance(p, ast.Name) and p.id == name}
+    return frozenset(
+        name for name in asks.intersection(function.parameters) if used[name] <= passed
+    )
+
+
+def _of_another_class(test: ast.Call) -> str:
+    """The variable of which a test asks whether it is of a class that is no loader's; "" for other tests."""
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), cls]):
+            named = [cls, *cls.elts] if isinstance(cls, ast.Tuple) else [cls]
+            return "" if any("Loader" in last_name(each) for each in named) else name
+    return ""
 
 
 def picks_by_rank(test: ast.expr, taken: bool = True) -> bool:

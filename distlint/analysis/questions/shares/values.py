@@ -277,6 +277,10 @@ def computed(left: Held, operator: ast.operator, right: Held) -> Held:
     ):
         return _mixed((left, right)).but(kind=Kind.OTHER)
     made = _mixed((left, right))
+    if division and left.ended is None:
+        # By a number of all ranks: what is divided keeps its history (VisRAG f35d232
+        # src/rsgrpo/verl/workers/critic/dp_critic.py:217, a count of tokens).
+        return made.but(ended=None)
     if made.learned and (division or isinstance(operator, ast.Mult)):
         # What was gathered is a weight of something that has a gradient (FastVideo 2f3d407
         # fastvideo/train/methods/rl/diffusion_nft.py:591).
