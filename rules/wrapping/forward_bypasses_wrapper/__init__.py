@@ -220,18 +220,22 @@ def _bypassing(
             # `(model.module if hasattr(model, "module") else model).loss(batch)`
             case ast.IfExp(body=body, orelse=orelse) if {id(body), id(orelse)} & nodes.keys():
                 nodes[id(part)] = nodes.get(id(body)) or nodes[id(orelse)]
+    methods: dict[str, tuple[str, ast.expr, Wrap]] = {}
     for statement in walk(function.node):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in nodes:
                 source, wrap = nodes[id(value)]
                 if ast.unparse(source) != name:  # else it is DL207
                     names[name] = (source, wrap)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                for method in _methods(value):
+                    if id(method.value) in nodes:
+                        methods[name] = (method.attr, *nodes[id(method.value)])
     for call in calls:
         target = call.func
+        method_name = ""
         if isinstance(target, ast.Attribute) and id(target) not in nodes:
-            if _trains_nothing(model, target.attr) and not _samples(model, function, call, calls):
-                continue
-            target = target.value
+            method_name, target = target.attr, target.value
         elif isinstance(target, ast.Subscript):
             # ctm 87cca3b code/cm/enc_dec_lib.py:127: `discriminator.module[name](x)`, one net of a ModuleDict.
             target = target.value
@@ -239,10 +243,32 @@ def _bypassing(
             source, wrap = nodes[id(target)]
         elif isinstance(target, ast.Name) and target.id in names:
             source, wrap = names[target.id]
+        elif isinstance(target, ast.Name) and target is call.func and target.id in methods:
+            method_name, source, wrap = methods[target.id]
         else:
+            continue
+        if (
+            method_name
+            and _trains_nothing(model, method_name)
+            and not _samples(model, function, call, calls)
+        ):
             continue
         if backward.reaches(call):
             yield _finding(function.module, call, source, wrap)
+
+
+def _methods(value: ast.expr) -> Iterator[ast.Attribute]:
+    """The methods that a variable may be bound to, to be called later.
+
+    ViT-Lens 2b4f2e0 vitlens/src/training/train.py:334: `encode = get_model(model).encode_image if … else …`, in front
+    of the loop.
+    """
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _methods(body)
+            yield from _methods(orelse)
+        case ast.Attribute():
+            yield value
 
 
 def _trains_nothing(model: Model, method: str) -> bool:

@@ -53,6 +53,33 @@ class Matcher(nn.Module):
         return torch.cat([tokenizer.encode(sample) for sample in samples])
 
 
+def by_a_method_that_is_bound_before_the_loop(encoder, batches, pairs):
+    model = DDP(Matcher(encoder))
+    compare = model.module.measured if pairs else model.module.forward
+    for batch in batches:
+        loss = compare(batch).mean()  # expect: DL206
+        loss.backward()
+
+
+def by_a_bound_method_that_runs_no_layers(encoder, tokenizer, batches):
+    model = DDP(Matcher(encoder))
+    tokens_of = model.module.batch_of
+    count = model.module.get_length
+    for samples in batches:
+        loss = model(tokens_of(samples, tokenizer)).mean() / count(samples)
+        loss.backward()
+
+
+def by_a_bound_method_without_gradients(encoder, batches):
+    model = DDP(Matcher(encoder))
+    measure = model.module.measured
+    for batch in batches:
+        with torch.no_grad():
+            target = measure(batch)
+        loss = (model(batch) - target).mean()
+        loss.backward()
+
+
 def with_the_layers_that_it_is_given(encoder, batch):
     model = DDP(Matcher(encoder))
     loss = model.module.paired(encoder, batch)  # expect: DL206
