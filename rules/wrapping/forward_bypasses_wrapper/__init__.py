@@ -2,7 +2,7 @@
 
 ## What it does
 Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
-`model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model. Reports
+`model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model or a method of it. Reports
 them where the wrapper itself is not called for the same loss. Also a model that an Accelerator wraps, whose
 parameters the optimizer gets, and which nothing calls: the loss goes through the net that holds its layers, or
 through one of the program's own that was built around the model before it was wrapped. And
