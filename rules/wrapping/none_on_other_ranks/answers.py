@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.environment import blocks_of, statements
 from distlint.analysis.program.syntax import assigned_names, own_nodes
-from distlint.nodes import last_name, walk
+from distlint.nodes import walk
 
 from .settings import is_decided, tests_around
 
@@ -138,6 +138,7 @@ def _is_dict(value: ast.expr | None) -> bool:
 
 def _catches(attempt: ast.Try) -> bool:
     return any(
-        handler.type is None or any(last_name(part) in _CAUGHT for part in walk(handler.type))
+        handler.type is None
+        or any(isinstance(part, ast.Name) and part.id in _CAUGHT for part in walk(handler.type))
         for handler in attempt.handlers
     )
