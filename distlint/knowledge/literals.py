@@ -55,6 +55,8 @@ PREFILTER: tuple[bytes, ...] = (
     # How files get at the libraries of `knowledge.collectives`. Not "distributed": half of all files
     # have it in their licence ("distributed under the License").
     b"torch.distributed",
+    b"horovod.torch",
+    b"from horovod import",
     b"Accelerator",
     b"PartialState",
     b"accelerator.",

@@ -20,6 +20,15 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "world_size",
         source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:92",
     ),
+    RankFact("horovod.torch.rank", "rank", source="horovod 0.28.1 horovod/torch/mpi_ops.py:51"),
+    RankFact(
+        "horovod.torch.local_rank",
+        "local_rank",
+        source="horovod 0.28.1 horovod/torch/mpi_ops.py:52",
+    ),
+    RankFact(
+        "horovod.torch.size", "world_size", source="horovod 0.28.1 horovod/torch/mpi_ops.py:48"
+    ),
     RankFact(
         "torch.distributed.get_rank",
         "rank",

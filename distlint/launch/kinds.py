@@ -105,6 +105,7 @@ _ON_ONE_GPU: Final = re.compile(
     rb"|\b(?:[mM]ultiple GPUs|[mM]ulti-GPU(?: training)?) (?:is|are) not (?:yet |currently )?supported\b"
 )
 """What a page says of code that one process runs: pyreft dafd099 examples/loreft/README.md:7."""
+_BY_MPI: Final = re.compile(rb"\b(?:horovodrun|mpirun|mpiexec)[ \t]+-")
 _ENVIRONMENT: Final = re.compile(
     rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate|deepspeed|transformers)[ \t]*[=<>~]",
     re.MULTILINE,
@@ -183,8 +184,11 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
 
 
 def is_for_one_gpu(data: bytes) -> bool:
-    """Whether a page says that what it is about works on a single GPU alone."""
-    return _ON_ONE_GPU.search(data) is not None
+    """Whether a page says that what it is about works on a single GPU alone, and shows no launch by MPI or Horovod.
+
+    UNITER 1dbfa62 README.md:104 says so of the inference, and trains by `horovodrun -np 8`.
+    """
+    return _ON_ONE_GPU.search(data) is not None and _BY_MPI.search(data) is None
 
 
 def meets_here(kind: Kind, text: str) -> bool | None:

@@ -89,6 +89,11 @@ def made(name="noise"):
     return TABLE[name]()
 
 """
+NESTED = """\
+TABLES = {"same": {"train": parts.Same, "test": parts.Same}}
+TABLES["noise"] = {"train": parts.Noise, "test": None}
+
+"""
 BY_TABLE = "TABLE[args.part]()"
 
 BY_NAME = {
@@ -107,6 +112,7 @@ BY_NAME = {
         "",
         'None\n    for name in ("noise",):\n        part = TABLE[name]()',
     ),
+    "a table in a table": (NESTED, "noise", 'TABLES[args.part]["train"]()'),
     "a name that is handed on": (TABLE + HANDED, "mask", "made(args.part)"),
     "a default of a parameter": (TABLE + HANDED, "", "made()"),
 }
@@ -115,6 +121,8 @@ OTHER_BY_NAME = {
     "the default draws nothing": (TABLE, "same", BY_TABLE),
     "some draw, and nobody says which": (TABLE, "", "TABLE[args.kind]()"),
     "an entry that is not known": (PARTLY, "", "TABLE[args.kind]()"),
+    "another table in the table": (NESTED, "same", 'TABLES[args.part]["train"]()'),
+    "another key of a table in a table": (NESTED, "noise", 'TABLES[args.part]["test"]()'),
     "another key": (TABLE, "", 'TABLE["same"]()'),
     "another module": ("", "Noise", "getattr(torch.nn, args.part)()"),
     "a module that draws here and there": ("", "", "getattr(parts, args.kind)()"),

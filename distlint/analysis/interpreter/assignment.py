@@ -104,6 +104,8 @@ def assign(frame: Frame, target: ast.expr, value: Value) -> None:
         case ast.Subscript():
             _assign_item(frame, target, value)
         case ast.Tuple() | ast.List():
+            if value.const is None:
+                frame.note_nothing(target)
             _unpack(frame, target.elts, value)
         case ast.Starred():
             assign(frame, target.value, value)

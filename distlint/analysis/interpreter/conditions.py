@@ -14,18 +14,21 @@ from distlint.analysis.interpreter.ir import (
 from distlint.analysis.interpreter.iteration import REMAINDER, UNEVEN
 from distlint.analysis.interpreter.narrowing import narrow
 from distlint.analysis.interpreter.values import (
+    AGREED,
     ALL_GIVEN,
     HOST_ARRAY,
     MODEL_OUTPUT,
     NO_TAGS,
     NUMBERED,
     UNKNOWN,
+    Origin,
     Value,
     Variance,
     constant,
     join,
     variance_of,
 )
+from distlint.analysis.program.batches import asks_for_empty
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
@@ -37,6 +40,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.knowledge import facts, ranks
 from distlint.knowledge.conventions import LISTED_SETTINGS, TRAINING_ARGUMENTS
+from distlint.knowledge.failures import TENSOR_SIZE
 from distlint.nodes import COMPARISONS, last_name
 
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -227,6 +231,14 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         # Whether something is there is the same on all ranks unless they are seen to differ, even where
         # it was made from the rank (open_clip 3.3.0 main.py: `"train" in data`).
         return Value(("structural", id(node)), tags=result.tags)
+    if (
+        id(node) in asks_for_empty(frame.function)
+        and not result.known
+        and AGREED not in result.tags
+    ):
+        text = "how many elements the parts of this rank's batch have"
+        origin = Origin(node, frame.module, text, TENSOR_SIZE)
+        return result.replace(variance=Variance.RANK_LOCAL, origin=origin)
     return result
 
 

@@ -12,6 +12,7 @@ from distlint.analysis.interpreter.ir import (
     AttributeSite,
     CallSite,
     Cut,
+    EmptySite,
     Event,
     Guard,
     Jump,
@@ -278,6 +279,10 @@ class Frame(ABC):
             self.scope.tries,
             self.tick(),
         )
+
+    def note_nothing(self, node: ast.expr) -> None:
+        """Remember what is read from None or from an empty dict, where the run has come to."""
+        self.summary.of_nothing.append(EmptySite(node, self.scope.guards, self.scope.tries))
 
     def site(
         self,

@@ -164,6 +164,15 @@ class UnboundSite:
     tries: tuple[ast.Try, ...]
 
 
+@dataclass(slots=True, eq=False)
+class EmptySite:
+    """What is read from None, or from a dict that was made empty: by a key, or into the targets of a tuple."""
+
+    node: ast.expr
+    guards: tuple[Guard, ...]
+    tries: tuple[ast.Try, ...]
+
+
 class Cut(NamedTuple):
     """A part of a whole that the number of a rank chooses: `names[rank::size]`, `i % size == rank`.
 
@@ -349,6 +358,7 @@ class Summary:
     none_accesses: list[AttributeSite] = field(default_factory=list)
     """Attributes read from or set on what is None here."""
     unbound: list[UnboundSite] = field(default_factory=list)
+    of_nothing: list[EmptySite] = field(default_factory=list)
     cuts: dict[ast.expr, Cut] = field(default_factory=dict)
     """The parts of a whole that the rank chooses, by what stands there; calls that do so are among the calls."""
     returns: Value | None = None

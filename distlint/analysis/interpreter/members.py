@@ -377,6 +377,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """`base[index]`."""
     base = frame.evaluate(node.value)
     index = frame.evaluate(node.slice)
+    if base.const is None or _is_empty_dict(base):
+        frame.note_nothing(node)
     if (
         isinstance(base.target, str)
         and base.target == "os.environ"
@@ -456,6 +458,10 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         receiver=base,
         type=type_,
     )
+
+
+def _is_empty_dict(value: Value) -> bool:
+    return value.truth is False and value.entries is not None and not value.entries.named
 
 
 def _last_has_fewer(frame: Frame, part: ast.expr) -> bool:

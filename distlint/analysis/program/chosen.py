@@ -18,6 +18,8 @@ from distlint.nodes import last_name, walk
 Candidate = Class | Function
 Entries = dict[str, Candidate | None]
 """What is kept by name; None where it is not known what that is."""
+Place = int | str
+"""Where something is in each entry of a table: of a tuple the number, of a table the key."""
 Variable = tuple[Module, str]
 """A name at the top of a file."""
 
@@ -98,8 +100,10 @@ def _callables(
         case ast.Call() if _imports_by_name(program, function, node):
             yield from (_Known(c, True) for c in _configured(program, function.module))
         case ast.Subscript(
-            value=ast.Subscript(value=table, slice=name), slice=ast.Constant(value=int(place))
+            value=ast.Subscript(value=table, slice=name),
+            slice=ast.Constant(value=int() | str() as place),
         ):  # DROID-SLAM 2dfd39f droid_slam/data_readers/factory.py:20: `{"tartan": (TartanAir,)}`
+            # CLIP4Clip 508ffa3 main_task_retrieval.py:527: `DATALOADER_DICT[args.datatype]["train"](args, tokenizer)`
             yield from _named(program, function, name, _entries(program, function, table, place))
         case (
             ast.Call(func=ast.Attribute(attr="get", value=table), args=[name, *_])
@@ -276,7 +280,7 @@ def _is_module(meaning: Definition | None) -> bool:
 
 
 def _entries(
-    program: Program, function: Function, table: ast.expr, place: int | None = None
+    program: Program, function: Function, table: ast.expr, place: Place | None = None
 ) -> Entries:
     """What a table or a registry holds, by name; of a table of tuples what is at a place in each."""
     match table:
@@ -302,11 +306,13 @@ def _of_literal(
     module: Module,
     keys: list[ast.expr | None],
     values: list[ast.expr],
-    place: int | None = None,
+    place: Place | None = None,
 ) -> Entries:
     found: Entries = {}
     for key, entry in zip(keys, values, strict=True):
         value = _part(entry, place)
+        if isinstance(value, ast.Constant) and value.value is None:
+            continue  # nobody calls None
         meaning = _meaning(program, module, value)
         written = key.value if isinstance(key, ast.Constant) else None
         name = written if isinstance(written, str) else last_name(value)
@@ -314,11 +320,17 @@ def _of_literal(
     return found
 
 
-def _part(entry: ast.expr, place: int | None) -> ast.expr:
-    """What is at a place of an entry that is a tuple."""
+def _part(entry: ast.expr, place: Place | None) -> ast.expr:
+    """What is at a place of an entry that is a tuple or a table."""
     match entry:
         case ast.Tuple(elts=parts) | ast.List(elts=parts) if place is not None:
-            return parts[place] if -len(parts) <= place < len(parts) else entry
+            inside = isinstance(place, int) and -len(parts) <= place < len(parts)
+            return parts[place] if isinstance(place, int) and inside else entry
+        case ast.Dict(keys=keys, values=values) if isinstance(place, str):
+            held = zip(keys, values, strict=True)
+            return next(
+                (v for k, v in held if isinstance(k, ast.Constant) and k.value == place), entry
+            )
     return entry
 
 
@@ -341,16 +353,32 @@ def _variable(program: Program, module: Module, node: ast.expr) -> Variable | No
 
 
 @remembered
-def _of_variable(program: Program, module: Module, name: str, place: int | None = None) -> Entries:
+def _of_variable(
+    program: Program, module: Module, name: str, place: Place | None = None
+) -> Entries:
     found: Entries = dict(_registered(program).get((module, name), {}))
     if found:
         found[_OTHERS] = None
+    stored = dict(_stored(module, name)) if place is not None else {}
     for value in assignments(module.body).get(name, ()):
-        if isinstance(value, ast.Dict):
+        if value in stored:
+            found.update(_of_literal(program, module, [stored[value]], [value], place))
+        elif isinstance(value, ast.Dict):
             found.update(_of_literal(program, module, value.keys, value.values, place))
         else:  # `TABLE["name"] = Class`
             found[_OTHERS] = None
     return found
+
+
+def _stored(module: Module, name: str) -> Iterator[tuple[ast.expr, ast.Constant]]:
+    """What a file puts into a table of its own by a written key: `TABLE["name"] = {"train": make}`, each with the key."""
+    for node in own_nodes(module.body):
+        match node:
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name(id=table), slice=ast.Constant() as key)],
+                value=value,
+            ) if table == name:
+                yield value, key
 
 
 @remembered

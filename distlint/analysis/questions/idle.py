@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
 
 _PREPARE: Final = "accelerate.Accelerator.prepare"
+_DDP: Final = "torch.nn.parallel.DistributedDataParallel"
 _GIVES_WRAPPER: Final = (
     _PREPARE,
     "accelerate.Accelerator.prepare_model",
@@ -109,6 +110,63 @@ def idle_wrappers(live: LiveProgram) -> Iterator[Idle]:
                     if forward is not None and forward not in past and not _reduces(function):
                         past.add(forward)  # for several sets of layers, it is one and the same
                         yield Idle(function.module, given, call.site.node, forward)
+
+
+def unread_wrappers(live: LiveProgram) -> Iterator[Idle]:
+    """Models that DDP wraps and a function trains, where nothing reads the wrapper before its variable is bound anew.
+
+    The loss goes through the model itself, or through a net that was given it as a part. Motion-I2V bc787e1
+    train_ctrl_flow_gen_dot.py:568: `control = DDP(controlnet)`, then `control = torch.cat(…)` in the loop, and
+    `unet(…, control=control)`, which runs `unet.controlnet`.
+    """
+    for call in live.calls(_DDP):
+        site = call.site
+        function = site.function
+        match site.statement, site.argument_node(0, "module"):
+            case ast.Assign(targets=[ast.Name(id=wrapper)], value=made), ast.Name(id=name) as given:
+                if made is not site.node or wrapper == name or _is_read(function, wrapper, made):
+                    continue
+                if not _is_trained(function, name) or _reduces(function):
+                    continue
+                nets = {name, *_given_as_part(function, name)}
+                forward = _run_with_gradients(function, nets)
+                if forward is not None:
+                    yield Idle(function.module, given, made, forward)
+
+
+def _is_read(function: Function, wrapper: str, made: ast.expr) -> bool:
+    """Whether a variable is read behind the place where it is made, before it is bound to something else."""
+    uses = sorted(
+        (node.lineno, isinstance(node.ctx, ast.Load))
+        for node in walk(function.node)
+        if isinstance(node, ast.Name) and node.id == wrapper and node.lineno > made.lineno
+    )
+    return any(
+        isinstance(node, ast.Global | ast.Nonlocal) and wrapper in node.names
+        for node in own_nodes(function)
+    ) or bool(uses and uses[0][1])
+
+
+def _given_as_part(function: Function, name: str) -> Iterator[str]:
+    """The variables of nets that a function gives a model as a part: `unet.controlnet = controlnet`."""
+    for node in own_nodes(function):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id=net))], value=ast.Name(id=part)
+            ) if part == name and net != "self":
+                yield net
+
+
+def _run_with_gradients(function: Function, nets: set[str]) -> ast.Call | None:
+    """The first call of one of some nets that the loss goes through."""
+    backward = Backward(function)
+    if not backward:
+        return None
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Name(id=net)) if net in nets and backward.reaches(node):
+                return node
+    return None
 
 
 def thrown_away(live: LiveProgram) -> Iterator[tuple[CallSite, ast.expr]]:

@@ -2,7 +2,7 @@
 
 ## What it does
 Reports collectives that a rank reaches or skips by a condition on values of its own: the number of
-elements that a mask left, the value of this rank's loss (`isnan`, a threshold, early stopping), the
+elements that a mask left or that the parts of a batch have, the value of this rank's loss (`isnan`, a threshold, early stopping), the
 clock, a salted hash, free memory, a flag that a signal handler sets. The backward of what a model in DDP or FSDP
 gave is a collective: a `continue` in front of it on a loss that is not finite leaves the others waiting. Leaving by
 `sys.exit()` or `raise SystemExit` counts with the collectives of the callers, and so does an error that is raised
@@ -231,7 +231,7 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
         # On the others it is always 0: to ask all ranks would not help.
         return Fix(Applicability.DISPLAY, "Count the rounds in a variable that all ranks have")
     empty = origin is not None and origin.kind == TENSOR_SIZE
-    name = "all_ranks" if _asks_for_all(test, empty) else "any_rank"
+    name = "all_ranks" if _asks_for_all(test, empty and not _leaves(node)) else "any_rank"
     if (arm := _arm_of_some(model, test)) is not None:
         # bts 5e3406b pytorch/bts_main.py:462: the others would wait for nobody, or nobody for them.
         return Fix(
@@ -291,6 +291,17 @@ def _tells_ranks_apart(test: ast.expr) -> bool:
         case ast.Compare(ops=[op], comparators=[right]) if asks_if_missing(op, right) is not None:
             return False
     return mentions_rank(test)
+
+
+def _leaves(node: ast.AST | None) -> bool:
+    """Whether a branch leaves for what one rank's batch lacks: `if any(len(t) < 1 for t in targets): continue`."""
+    match node:
+        case ast.If(
+            test=ast.Call(func=ast.Name(id="any")),
+            body=[*_, ast.Return() | ast.Continue() | ast.Break() | ast.Raise()],
+        ):
+            return True
+    return False
 
 
 def _asks_for_all(test: ast.expr, empty: bool) -> bool:

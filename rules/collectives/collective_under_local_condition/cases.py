@@ -365,7 +365,64 @@ def asked_by_all(model, loader, optimizer, args):
     return 0
 
 
+def skipped_where_an_image_has_no_boxes(net, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for step, (images, targets) in enumerate(loader):
+        if any(len(boxes) < 1 for boxes in targets):  # expect: DL103
+            print("no boxes in batch", step)
+            continue
+        loss = model(images, targets).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def skipped_where_no_text_has_words(net, train_loader, optimizer):
+    model = DistributedDataParallel(net)
+    for batch in tqdm(train_loader):
+        if sum(len(text["words"]) for text in batch) == 0:  # expect: DL103
+            continue
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def of_what_each_batch_has_alike(net, loader, optimizer, layers):
+    model = DistributedDataParallel(net)
+    for images, targets in loader:
+        # how many images, and what is no part of the batch
+        if len(targets) < 1 or any(len(each) < 1 for each in layers):
+            continue
+        # how long, whatever the data is
+        if any(len(boxes) > 100 for boxes in targets):
+            print("crowded")
+        loss = model(images, targets).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def of_what_all_have_told(net, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for images, targets in loader:
+        empty = torch.tensor(float(any(len(boxes) < 1 for boxes in targets)))
+        dist.all_reduce(empty)
+        if empty > 0:
+            continue
+        loss = model(images, targets).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def of_the_part_that_is_printed(net, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for images, targets in loader:
+        if any(len(boxes) == 0 for boxes in targets):
+            print("an image without boxes")
+        loss = model(images, targets).mean()
+        loss.backward()
+        optimizer.step()
 
 
 class Cached:

@@ -12,7 +12,8 @@ test on (for a `Trainer`, one that is started on several ranks and makes it late
 set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
-(information). And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
+(information). Also `torch.randperm` without a generator in a sampler of the program that gives each rank a slice of it,
+where nothing seeds torch. And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -69,6 +70,7 @@ from .mixed import drawn_mixtures
 from .numbered import numbered_sets
 from .piped import shuffled_shards
 from .repair import repaired
+from .sampled import Permuted, unshared_permutations
 from .unordered import Unordered, unordered_lists
 from .unseeded import shuffles_by_hand, unseeded_shuffles, unseeded_splits
 
@@ -150,6 +152,8 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             f"nothing is seeded: {how}. Give it a seed.",
             place_of(module, split),
         )
+    for permuted in unshared_permutations(model, module):
+        yield _permuted(module, permuted)
     if mixtures := drawn_mixtures(model, module):
         yield _mixed(module, *mixtures)
     for shuffle, divides in shuffled_shards(model, module):
@@ -166,6 +170,20 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
     for made, used in numbered_sets(model, module):
         yield _numbered(module, made, used)
     yield from map(_listed, listed_samples(model, module))
+
+
+def _permuted(module: Module, permuted: Permuted) -> Finding:
+    given = f"generator={permuted.generator}" if permuted.generator else "a seeded generator"
+    advice = f"Hand it `{given}`" if permuted.generator else f"Hand it {given}"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"nothing seeds what `{source_of(module, permuted.drawn.func)}` draws from: {_OVERLAP}. {advice}.",
+        place_of(module, permuted.drawn),
+        (related(module, permuted.part, "the rank's part of it"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _mixed(module: Module, first: ast.Call, *more: ast.Call) -> Finding:

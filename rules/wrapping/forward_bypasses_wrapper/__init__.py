@@ -2,9 +2,9 @@
 
 ## What it does
 Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
-`model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model. Reports
+`model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model or a method of it. Reports
 them where the wrapper itself is not called for the same loss. Also a model that an Accelerator wraps, whose
-parameters the optimizer gets, and which nothing calls: the loss goes through the net that holds its layers, or
+parameters the optimizer gets, and which nothing calls, or whose DDP nothing reads: the loss goes through the net that holds its layers, or
 through one of the program's own that was built around the model before it was wrapped. And
 `accelerator.prepare(model)` or `DistributedDataParallel(model)` as a statement by itself, whose result, the wrapper,
 nobody keeps.
@@ -58,7 +58,13 @@ from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.analysis.questions.enclosing import bare_inside
-from distlint.analysis.questions.idle import Idle, idle_wrappers, inner_of, thrown_away
+from distlint.analysis.questions.idle import (
+    Idle,
+    idle_wrappers,
+    inner_of,
+    thrown_away,
+    unread_wrappers,
+)
 from distlint.analysis.questions.training import Backward
 from distlint.analysis.questions.wrapped import layer_runners, without_layers
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -104,7 +110,7 @@ def check(model: Model) -> Iterator[Finding]:
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
         yield from _bypassing(model, function, found, calls, backward)
-    for idle in (*idle_wrappers(model), *bare_inside(model)):
+    for idle in (*idle_wrappers(model), *unread_wrappers(model), *bare_inside(model)):
         # EasyAnimate c2a70d1 scripts/train_reward_lora.sh: DeepSpeed reduces by hooks of the parameters.
         if not model.starts_in_engine(idle.module):
             yield _idle(idle)
@@ -130,13 +136,18 @@ def _thrown_away(site: CallSite, bare: ast.expr) -> Finding:
 
 def _idle(idle: Idle) -> Finding:
     text, called = source_of(idle.module, idle.wrapped), source_of(idle.module, idle.forward.func)
-    advice = f"Prepare `{called}`, whose forward the loss goes through"
+    verb = "Prepare" if last_name(idle.prepare.func) == "prepare" else "Wrap"
+    advice = f"{verb} `{called}`, whose forward the loss goes through"
+    idle_part = f"`{text}`, which alone is wrapped"
+    if called == text:
+        idle_part = "the wrapper around it"
+        advice = f"Call the wrapper for the loss, in the place of `{text}`"
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"The loss goes through `{called}(...)`, and nothing calls `{text}`, which alone is wrapped: every rank steps "
-        f"with the gradients of its own batch and the copies drift apart. {advice}.",
+        f"The loss goes through `{called}(...)`, and nothing calls {idle_part}: every rank steps with the gradients of its "
+        f"own batch and the copies drift apart. {advice}.",
         place_of(idle.module, idle.forward),
         (related(idle.module, idle.prepare, "wrapped here"),),
         Fix(Applicability.DISPLAY, advice),
@@ -220,18 +231,22 @@ def _bypassing(
             # `(model.module if hasattr(model, "module") else model).loss(batch)`
             case ast.IfExp(body=body, orelse=orelse) if {id(body), id(orelse)} & nodes.keys():
                 nodes[id(part)] = nodes.get(id(body)) or nodes[id(orelse)]
+    methods: dict[str, tuple[str, ast.expr, Wrap]] = {}
     for statement in walk(function.node):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in nodes:
                 source, wrap = nodes[id(value)]
                 if ast.unparse(source) != name:  # else it is DL207
                     names[name] = (source, wrap)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                for method in _methods(value):
+                    if id(method.value) in nodes:
+                        methods[name] = (method.attr, *nodes[id(method.value)])
     for call in calls:
         target = call.func
+        method_name = ""
         if isinstance(target, ast.Attribute) and id(target) not in nodes:
-            if _trains_nothing(model, target.attr) and not _samples(model, function, call, calls):
-                continue
-            target = target.value
+            method_name, target = target.attr, target.value
         elif isinstance(target, ast.Subscript):
             # ctm 87cca3b code/cm/enc_dec_lib.py:127: `discriminator.module[name](x)`, one net of a ModuleDict.
             target = target.value
@@ -239,10 +254,32 @@ def _bypassing(
             source, wrap = nodes[id(target)]
         elif isinstance(target, ast.Name) and target.id in names:
             source, wrap = names[target.id]
+        elif isinstance(target, ast.Name) and target is call.func and target.id in methods:
+            method_name, source, wrap = methods[target.id]
         else:
+            continue
+        if (
+            method_name
+            and _trains_nothing(model, method_name)
+            and not _samples(model, function, call, calls)
+        ):
             continue
         if backward.reaches(call):
             yield _finding(function.module, call, source, wrap)
+
+
+def _methods(value: ast.expr) -> Iterator[ast.Attribute]:
+    """The methods that a variable may be bound to, to be called later.
+
+    ViT-Lens 2b4f2e0 vitlens/src/training/train.py:334: `encode = get_model(model).encode_image if … else …`, in front
+    of the loop.
+    """
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _methods(body)
+            yield from _methods(orelse)
+        case ast.Attribute():
+            yield value
 
 
 def _trains_nothing(model: Model, method: str) -> bool:

@@ -53,6 +53,84 @@ class Matcher(nn.Module):
         return torch.cat([tokenizer.encode(sample) for sample in samples])
 
 
+def with_a_wrapper_that_nothing_reads(net, adapter, batches):
+    net.adapter = adapter
+    optimizer = torch.optim.AdamW([p for p in adapter.parameters() if p.requires_grad])
+    wrapped = DDP(adapter)
+    for batch in batches:
+        wrapped = batch.mean()
+        loss = net(batch, wrapped).mean()  # expect: DL206
+        loss.backward()
+        optimizer.step()
+
+
+def with_the_model_in_the_place_of_its_wrapper(model, batches):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    parallel = DDP(model)
+    for batch in batches:
+        loss = model(batch).mean()  # expect: DL206
+        loss.backward()
+        optimizer.step()
+
+
+def with_the_wrapper_inside_of_the_net(net, adapter, batches):
+    optimizer = torch.optim.AdamW(adapter.parameters())
+    wrapped = DDP(adapter)
+    net.adapter = wrapped
+    for batch in batches:
+        loss = net(batch).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def with_the_wrapper_for_the_loss(model, batches, measure):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    parallel = DDP(model)
+    with torch.no_grad():
+        print(measure(model(next(batches))))
+    for batch in batches:
+        loss = parallel(batch).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def with_a_model_that_is_only_wrapped(model, teacher, batches):
+    # nothing trains it here
+    parallel = DDP(teacher)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in batches:
+        loss = (model(batch) - teacher(batch)).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def by_a_method_that_is_bound_before_the_loop(encoder, batches, pairs):
+    model = DDP(Matcher(encoder))
+    compare = model.module.measured if pairs else model.module.forward
+    for batch in batches:
+        loss = compare(batch).mean()  # expect: DL206
+        loss.backward()
+
+
+def by_a_bound_method_that_runs_no_layers(encoder, tokenizer, batches):
+    model = DDP(Matcher(encoder))
+    tokens_of = model.module.batch_of
+    count = model.module.get_length
+    for samples in batches:
+        loss = model(tokens_of(samples, tokenizer)).mean() / count(samples)
+        loss.backward()
+
+
+def by_a_bound_method_without_gradients(encoder, batches):
+    model = DDP(Matcher(encoder))
+    measure = model.module.measured
+    for batch in batches:
+        with torch.no_grad():
+            target = measure(batch)
+        loss = (model(batch) - target).mean()
+        loss.backward()
+
+
 def with_the_layers_that_it_is_given(encoder, batch):
     model = DDP(Matcher(encoder))
     loss = model.module.paired(encoder, batch)  # expect: DL206

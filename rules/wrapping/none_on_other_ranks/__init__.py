@@ -5,7 +5,9 @@ Finds a variable that a function sets to an object on some ranks and to None on 
 assignment or call of an attribute of it that the others reach as well. Also one that a function assigns on some
 ranks alone, and that the others read, an attribute that a constructor makes on some ranks alone, and whose methods
 the others call, and a data set that some ranks alone process further (`data = data.map(tokenize)` under a test of
-the rank) before all hand it to a loader or a Trainer. Also the run of one of accelerate's trackers, read by all ranks.
+the rank) before all hand it to a loader or a Trainer. Also what a function returns on some ranks alone, where the others get None
+or an empty dict, and a key of it is read, or it is unpacked, on all of them. Also the run of one of accelerate's
+trackers, read by all ranks.
 
 ## Why it is bad
 The ranks without the object raise AttributeError: "'NoneType' object has no attribute 'update'". Rank 0 and
@@ -16,6 +18,7 @@ columns, or have another number of batches.
 ## Errors you may see
 - `'NoneType' object has no attribute`
 - `'NoneType' object is not subscriptable`
+- `cannot unpack non-iterable NoneType object`
 - `cannot access local variable`
 - `referenced before assignment`
 
@@ -62,6 +65,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .answers import Answer, answered_on_main
 from .attributes import Use, absent_attributes
 from .processed import Processed, processed_by_rank
 from .trackers import runs_of_main
@@ -89,6 +93,8 @@ def check(model: Model) -> Iterator[Finding]:
             if read.id not in done:
                 done.add(read.id)
                 yield _unbound(summaries.function, read, assigned)
+        for answer in answered_on_main(model, summaries):
+            yield _answered(summaries.function.module, answer)
         for node in sorted(_absent_by_rank(summaries), key=lambda n: (n.lineno, n.col_offset)):
             name = node.value.id if isinstance(node.value, ast.Name) else ""
             made = _made_by_rank(summaries.function, name) if name not in done else None
@@ -99,6 +105,26 @@ def check(model: Model) -> Iterator[Finding]:
         yield _lacking(use)
     for function, node, opened in runs_of_main(model):
         yield _of_tracker(function, node, opened)
+
+
+def _answered(module: Module, answer: Answer) -> Finding:
+    called = source_of(module, answer.call.func)
+    nothing = "an empty dict" if answer.error == "KeyError" else "None"
+    fix = Fix(
+        Applicability.DISPLAY,
+        f"Read it on the ranks that get it, or have `{answer.callee.name}` return the same on every rank",
+    )
+    other = answer.empty if answer.empty is not None else answer.callee.node
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{called}(...)` gives {nothing} on other ranks than rank 0, where `{source_of(module, answer.node)}` raises "
+        f"{answer.error}. {fix.message}.",
+        place_of(module, answer.node),
+        (related(answer.callee.module, other, f"{nothing} on the other ranks"),),
+        fix,
+    )
 
 
 def _of_tracker(function: Function, node: ast.Attribute, opened: ast.Call) -> Finding:

@@ -3,8 +3,10 @@
 import argparse
 import os
 
+import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from horovod import torch as hvd
 from mmcv.runner import get_dist_info
 from torch.utils.data import DataLoader, DistributedSampler
 from transformers import Trainer
@@ -255,7 +257,106 @@ def scored_by_main(data, outputs, args):
     return scores["mean"]  # expect: DL208
 
 
+def scores_on_main(model, loader):
+    found = model(loader)
+    dist.all_reduce(found)
+    if dist.get_rank() != 0:
+        return {}
+    scores = {"top1": found.mean().item()}
+    return scores
+
+
+def summary_on_main(found):
+    dist.all_reduce(found)
+    if dist.get_rank() == 0:
+        return found.mean(), found.std()
+
+
+@torch.no_grad()
+def table_on_main(model, loader):
+    found = model(loader)
+    found = hvd.allgather(found)
+    if hvd.rank() != 0:
+        return None
+    return {"top1": found.mean().item()}
+
+
+def reads_what_main_got(model, loader, settings, step):
+    if step % settings.steps == 0:
+        if settings.whole:
+            scores = scores_on_main(model, loader)
+            print({name: value for name, value in scores.items()})
+            print(scores["top1"])  # expect: DL208
+        else:
+            scores = model(loader)
+            print(scores["top1"])
+
+
+def unpacks_what_main_got(found):
+    mean, spread = summary_on_main(found)  # expect: DL208
+    return mean / spread
+
+
+def reads_the_table_of_main(model, loader):
+    hvd.init()
+    table = table_on_main(model, loader)
+    return table["top1"]  # expect: DL208
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+def reads_what_main_got_on_main(model, loader, settings, found):
+    scores = scores_on_main(model, loader)
+    if dist.get_rank() == 0:
+        print(scores["top1"])
+        mean, spread = summary_on_main(found)
+        print(mean, spread)
+    print(scores.get("top1"))
+    if scores:
+        print(scores["top1"])
+    # the setting may hold on rank 0 alone
+    if settings.prints:
+        print(scores["top1"])
+
+
+def reads_what_all_got(model, loader):
+    scores = scores_on_main(model, loader)
+    given = [scores]
+    dist.broadcast_object_list(given)
+    scores = given[0]
+    print(scores["top1"])
+
+
+def fills_what_the_others_lack(model, loader, fill):
+    scores = scores_on_main(model, loader)
+    fill(scores)
+    print(scores["top1"])
+
+
+def expects_nothing(model, loader):
+    scores = scores_on_main(model, loader)
+    try:
+        print(scores["top1"])
+    except KeyError:
+        print("asked on another rank")
+
+
+def nobody_reads_it(model, loader):
+    scores = scores_on_main(model, loader)
+    return scores
+
+
+def empty_on_every_rank(wanted):
+    if wanted is None:
+        return {}
+    return {"top1": wanted}
+
+
+def reads_what_may_be_empty(wanted):
+    dist.barrier()
+    scores = empty_on_every_rank(wanted)
+    print(scores["top1"])
 
 
 def asked(make, model, steps):
