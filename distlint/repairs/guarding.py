@@ -105,12 +105,28 @@ def names_bound(statement: ast.stmt) -> set[str]:
 
 
 def names_read_after(block: ast.AST, statement: ast.stmt) -> set[str]:
-    """The names that are read in `block` in a line below a statement, or anywhere in a nested function."""
+    """The names that are read in `block` in a line below a statement, or anywhere in a nested function.
+
+    Not what a `with` statement below gives a value again for what stands in it: `with open(path) as file:`.
+    """
     last = statement.end_lineno or statement.lineno
+    own = {
+        read
+        for opened in ast.walk(block)
+        if isinstance(opened, ast.With) and opened.lineno > last
+        for item in opened.items
+        if isinstance(item.optional_vars, ast.Name)
+        for inside in opened.body
+        for read in ast.walk(inside)
+        if isinstance(read, ast.Name) and read.id == item.optional_vars.id
+    }
     return {
         node.id
         for node in ast.walk(block)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.lineno > last
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.lineno > last
+        and node not in own
     }
 
 

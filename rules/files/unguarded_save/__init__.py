@@ -123,6 +123,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import BARRIERS
 from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -145,6 +146,7 @@ from distlint.knowledge.sinks import KEEPS_WHAT_IS_THERE
 from distlint.knowledge.versions import SAVES_BY_FUNCTION
 from distlint.nodes import last_name, walk
 from distlint.repairs import downloads, guarding
+from distlint.repairs.blocks import block_with
 from distlint.repairs.premises import (
     everyone_comes,
     group_comes_later,
@@ -487,11 +489,13 @@ def _trains(value: ast.expr, name: str) -> bool:
 
 
 def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: ast.expr) -> bool:
-    """Whether the path is written again below: here, or where a caller gives it.
+    """Whether the path is written again below, with no barrier in front of it: here, or where a caller gives it.
 
     CosyVoice ace7c47 cosyvoice/cli/model.py:84: `convert_onnx_to_trt(path, …)`, then `open(path, "rb")`.
     """
     function = found.function
+    if _all_wait_behind(function, statement, path):
+        return False
     if guarding.written_after(function.node, statement, path):
         return True
     # litgpt 2685705 litgpt/utils.py:551: `checkpoint_dir / "model_config.yaml"`, which the callers go on with.
@@ -504,6 +508,17 @@ def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: a
                 site.function.node, site.statement, given
             ):
                 return True
+    return False
+
+
+def _all_wait_behind(function: Function, statement: ast.stmt, path: ast.expr) -> bool:
+    """Whether a barrier follows a statement in its own block, before anything there names the path."""
+    block, text = block_with(function, statement) or [], ast.unparse(path)
+    for behind in block[block.index(statement) + 1 :] if block else ():
+        if isinstance(behind, ast.Expr) and last_name(behind.value) in BARRIERS:
+            return True
+        if any(isinstance(n, type(path)) and ast.unparse(n) == text for n in walk(behind)):
+            return False
     return False
 
 

@@ -602,6 +602,26 @@ def folder_of_main_alone(model, folder, steps):
         keep_in_folder(model, folder, step)
 
 
+def read_by_all_behind_a_barrier(result):
+    dist.barrier()
+    if rank_info().rank == 0:
+        with open("result.json", "w") as file:  # expect: DL301
+            json.dump(result, file)
+    dist.barrier()
+    with open("result.json") as file:
+        return json.load(file)
+
+
+def read_by_all_at_once(result):
+    dist.barrier()
+    with open("answer.json", "w") as file:  # expect: DL301
+        json.dump(result, file)
+    with open("answer.json") as file:
+        answer = json.load(file)
+    dist.barrier()
+    return answer
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -1746,8 +1766,9 @@ def networks_by_pickle(generator, discriminator, options, folder):
     # stylegan-t 36ab80c training/training_loop.py:462: networks, written into an open file
     dist.barrier()
     data = {"G": generator, "D": discriminator, "options": options}
-    with open(f"{folder}/network.pkl", "wb") as f:  # expect: DL301
-        pickle.dump(data, f)
+    if rank_info().rank == 0:
+        with open(f"{folder}/network.pkl", "wb") as f:  # expect: DL301
+            pickle.dump(data, f)
     if dist.get_rank() == 0:
         with open(f"{folder}/network-of-one.pkl", "wb") as f:
             pickle.dump(data, f)
@@ -1770,9 +1791,9 @@ def scores_of_main(accelerator: Accelerator, model, loader, folder):
         score = model(batch)
         if accelerator.is_main_process:
             of_main.append(score)
-    with open(f"{folder}/of_main.json", "w") as f:  # expect: DL301
-        json.dump(of_main, f)
     if accelerator.is_main_process:
+        with open(f"{folder}/of_main.json", "w") as f:  # expect: DL301
+            json.dump(of_main, f)
         with open(f"{folder}/of_main_by_main.json", "w") as f:
             json.dump(of_main, f)
 

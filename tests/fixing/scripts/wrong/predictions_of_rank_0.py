@@ -27,8 +27,7 @@ dist.barrier()
 with open("predictions.pkl", "wb") as file:  # expect: DL301
     pickle.dump(Slow(rank), file)
 dist.barrier()
-name = "predictions" + ".pkl"
-with open(name, "rb") as stored:
+with open("predictions.pkl", "rb") as stored:
     found = pickle.load(stored)
 assert found.rank == 0, "the predictions are not rank 0's"
 dist.destroy_process_group()
