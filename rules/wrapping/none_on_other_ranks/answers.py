@@ -35,8 +35,14 @@ class Answer(NamedTuple):
 
 
 def answered_on_main(model: Model, summaries: FunctionSummaries) -> Iterator[Answer]:
-    """The first such read of each variable of a function, in source order."""
+    """The first such read of each variable of a function, in source order.
+
+    Not in what nobody calls: rank 0 alone has the requests of megatron-core 0.19.2
+    megatron/core/inference/text_generation_server/endpoints/completions.py:128.
+    """
     function = summaries.function
+    if not (function.is_module_body or model.callers.get(function)):
+        return
     on_main: set[ast.expr] = set()
     reads: dict[ast.expr, EmptySite] = {}
     for rank, run in summaries.summaries():

@@ -303,7 +303,20 @@ def reads_the_table_of_main(model, loader):
     return table["top1"]  # expect: DL208
 
 
+def reads_it_all(model, loader, settings):
+    reads_what_main_got(model, loader, settings, 0)
+    unpacks_what_main_got(model)
+    reads_the_table_of_main(model, loader)
+
+
 # --- right ----------------------------------------------------------------------------------------
+
+
+class Endpoint:
+    # megatron-core 0.19.2 megatron/core/inference/text_generation_server/endpoints/completions.py:128: rank 0 has the requests
+    def post(self, found):
+        mean, spread = summary_on_main(found)
+        return mean / spread
 
 
 def reads_what_main_got_on_main(model, loader, settings, found):
