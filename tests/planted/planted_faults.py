@@ -645,8 +645,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_REPAIRS}/guarding.py",
-        "isinstance(node.ctx, ast.Load) and node.lineno > last",
-        "isinstance(node.ctx, ast.Load) and node.lineno < last",
+        "and node.lineno > last\n        and node not in own",
+        "and node.lineno < last\n        and node not in own",
         "names read above a statement count as read behind it",
     ),
     Fault(
