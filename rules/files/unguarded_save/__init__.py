@@ -513,11 +513,11 @@ def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: a
 
 def _all_wait_behind(function: Function, statement: ast.stmt, path: ast.expr) -> bool:
     """Whether a barrier follows a statement in its own block, before anything there names the path."""
-    block, text = block_with(function, statement) or [], ast.unparse(path)
+    block = block_with(function, statement) or []
     for behind in block[block.index(statement) + 1 :] if block else ():
         if isinstance(behind, ast.Expr) and last_name(behind.value) in BARRIERS:
             return True
-        if any(isinstance(n, type(path)) and ast.unparse(n) == text for n in walk(behind)):
+        if guarding.written_after(behind, statement, path):
             return False
     return False
 
