@@ -41,8 +41,6 @@ def answered_on_main(model: Model, summaries: FunctionSummaries) -> Iterator[Ans
     megatron/core/inference/text_generation_server/endpoints/completions.py:128.
     """
     function = summaries.function
-    if not (function.is_module_body or model.callers.get(function)):
-        return
     on_main: set[ast.expr] = set()
     reads: dict[ast.expr, EmptySite] = {}
     for rank, run in summaries.summaries():
@@ -51,8 +49,11 @@ def answered_on_main(model: Model, summaries: FunctionSummaries) -> Iterator[Ans
                 on_main.add(site.node)
             else:
                 reads[site.node] = site
+    on_others = reads.keys() - on_main
+    if not on_others or not (function.is_module_body or model.callers.get(function)):
+        return
     done: set[ast.stmt] = set()
-    for node in sorted(reads.keys() - on_main, key=lambda n: (n.lineno, n.col_offset)):
+    for node in sorted(on_others, key=lambda n: (n.lineno, n.col_offset)):
         bound = _bound_by(function, node)
         if bound is None or bound in done or not isinstance(bound.value, ast.Call):
             continue
