@@ -48,6 +48,8 @@ _RETURNED: Final = "return"
 _MAKES_OR_ENDS: Final = frozenset(
     {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
 )
+_OF_LAUNCH: Final = frozenset({"world_size", "initialized", "rank"})
+"""What a condition that asks how the program is launched is told by."""
 _CALLS: Final = 2
 """Through so many calls a collective is looked for."""
 
@@ -115,6 +117,24 @@ def needs_group(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -
     callers = live.callers.get(site.function, ())
     return _meets(live, site.function, _held(site.guards), around, _CALLS) or (
         bool(callers) and all(_caller_meets(live, call) for call in callers)
+    )
+
+
+def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
+    """Whether a function meets the others on torch's default group at some time, and asks neither for one nor for ranks.
+
+    `torchrun` sets LOCAL_RANK, by which accelerate wraps on one process as well (accelerate 1.15.0 state.py:769). Where it
+    wraps nothing there is no group either, and such a program ends of that: UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:519,
+    `dist.barrier()` in each step that saves.
+    """
+    summaries = live.summaries_of(function)
+    return summaries is not None and any(
+        _of_default_group(call)
+        and not call.tries
+        and all(_OF_LAUNCH.isdisjoint(guard.value.tags) for guard in call.guards)
+        for _, summary in summaries.summaries()
+        for call in summary.calls
+        if call.function is function
     )
 
 

@@ -33,7 +33,8 @@ parameter with what is no model.
 Silent where the wrap is known to take place always, under a condition on the launch or the class, where the other
 arm or the line above makes something else that has a `module` (DataParallel, a class of the project, one of another library
 that takes the place of the model it is handed), where a flag wraps the model and
-whoever reads `.module`, or all that call it, enters a collective of the default group as well, and on values of unknown origin,
+whoever reads `.module`, or all that call it, enters a collective of the default group as well, where `prepare()` does and
+whoever reads it enters one in some step without asking whether there is a group, and on values of unknown origin,
 since a network may own a part called `module`.
 
 ## References
@@ -49,7 +50,12 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.put_on import as_put_on
-from distlint.analysis.questions.stand_ins import module_on_every_path, needs_group, wrapped_above
+from distlint.analysis.questions.stand_ins import (
+    meets_in_some_step,
+    module_on_every_path,
+    needs_group,
+    wrapped_above,
+)
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -105,9 +111,15 @@ def check(model: Model) -> Iterator[Finding]:
             and not wrapped_by_nobody(call_of_wrap(model, site), site)
             and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
-            and (wrap.kind in BY_LAUNCH or not needs_group(model, site, call_of_wrap(model, site)))
+            and not _needs_group(model, site, wrap)
         ):
             yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))
+
+
+def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
+    if wrap.kind in BY_LAUNCH:
+        return meets_in_some_step(model, site.function)
+    return needs_group(model, site, call_of_wrap(model, site))
 
 
 def _is_inside(wraps: tuple[Wrap, ...]) -> bool:

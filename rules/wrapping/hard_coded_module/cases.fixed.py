@@ -81,6 +81,14 @@ def wrapped_for_several(net):
     return unwrap(net).config  # expect: DL204
 
 
+def prepared_and_met_where_there_is_a_group(model, loader, every):
+    model = Accelerator().prepare(model)
+    for step, batch in enumerate(loader):
+        unwrap(model).head(batch).backward()  # expect: DL204
+        if step % every == 0 and dist.is_initialized():
+            dist.barrier()
+
+
 # Correct
 
 
@@ -129,6 +137,15 @@ def meets_above_the_epochs(net, loader, epochs, distributed):
         net = DDP(net)
     for _ in epochs:
         clipped_in_each_step(net, loader)
+
+
+def prepared_and_met_in_each_step_that_saves(model, loader, every):
+    # UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:343
+    model = Accelerator().prepare(model)
+    for step, batch in enumerate(loader):
+        model.module.head(batch).backward()
+        if step % every == 0:
+            dist.barrier()
 
 
 def always_wrapped(net):
