@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property
+from typing import Final
 
 from distlint.analysis.live.joint_entry import JointEntry, evidence
 from distlint.analysis.live.processes import is_behind_one, is_of_tests, is_program
@@ -23,7 +24,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.several import asks_for_several
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.linked import leading_to
+from distlint.analysis.program.linked import leading_to, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
@@ -69,6 +70,9 @@ from distlint.launch.engines import (
 from distlint.launch.project import LaunchFiles
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
+
+_OF_TYPES: Final = re.compile(r"DistributedDataParallelKwargs|DistributedType|\.distributed_type")
+"""What a program says of the type of a launch: it is meant for several."""
 
 
 class Model(LiveProgram):
@@ -263,6 +267,19 @@ class Model(LiveProgram):
         """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
         folder = module.path.rpartition("/")[0]
         return self.launch.in_engine(started_by(self, module), self._paths, folder)
+
+    def runs_in_engines(self, module: Module) -> bool:
+        """Whether all launches that lead to a file, and all configurations of accelerate, ask for FSDP or DeepSpeed.
+
+        EasyContext 6b0d310 README.md:110: `accelerate launch --config_file accelerate_configs/deepspeed_inference.yaml
+        eval_needle.py`, and no configuration of another type. Not so of a program that tells the types apart, or DDP how to
+        run: ConsisID 60429e4 train.py:1254, `distributed_type == DistributedType.DEEPSPEED or accelerator.is_main_process`.
+        """
+        return (
+            self.launch.configured_in_engines
+            and self.starts_in_engine(module)
+            and not any(_OF_TYPES.search(m.source.text) for m in linked(self.program, module))
+        )
 
     def start_in(self, engines: Set[Engine], module: Module) -> Start | None:
         """The first launch in one of `engines` that starts a file, or each of whose like leads to it.

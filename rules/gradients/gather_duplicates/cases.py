@@ -195,6 +195,21 @@ class Tagger(pl.LightningModule):
 # Correct
 
 
+class OfFullBatches:
+    def __init__(self, model, held_out):
+        # HuatuoGPT-o1 2c8d7fc ppo_utils/ppo_trainer_medo1.py:794: nothing is filled up where the last batch is dropped
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+        self.eval_loader = DataLoader(held_out, batch_size=8, drop_last=True)
+        self.eval_loader = self.accelerator.prepare(self.eval_loader)
+
+    def scored(self, metric):
+        for batch in self.eval_loader:
+            scores = self.model(batch["inputs"]).argmax(dim=-1)
+            metric.add_batch(self.accelerator.gather(scores))
+        return metric.compute()
+
+
 def last_batch_of_training_is_left_out(model, optimizer, train_set):
     sampler = DistributedSampler(train_set, drop_last=True)
     for batch in DataLoader(train_set, sampler=sampler, drop_last=True):

@@ -34,7 +34,8 @@ Unsafe: gradients change where batches are accumulated or fp16 is used.
 
 ## Known limits
 Silent where the other arm of an `if` calls `accelerator.backward`, where the gradient is read and no
-optimizer steps (guidance, attacks), and where a `GradScaler` scales the loss by hand.
+optimizer steps (guidance, attacks), where a `GradScaler` scales the loss by hand, and where `torchrun` starts all that
+leads there and no Accelerator of the file is told to accumulate, of fp16 or of an engine: nothing is left out then.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py:2829: "Should be used in lieu of `loss.backward()`"
@@ -50,9 +51,16 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.accelerating import Training, steps_optimizer, training
+from distlint.analysis.questions.accelerating import (
+    Training,
+    accelerators,
+    steps_optimizer,
+    training,
+)
+from distlint.analysis.questions.launched import started_by
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.configuration.launchers import Launcher
 from distlint.nodes import walk
 from distlint.rule import Status
 
@@ -66,6 +74,9 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 
+_PLAIN = frozenset({Launcher.TORCHRUN, Launcher.TORCH_LAUNCH})
+_CHANGES = frozenset({"gradient_accumulation_steps", "mixed_precision", "kwargs_handlers"})
+_CHANGES_NOTHING = frozenset({1, "no", "bf16", None})
 _WAYS = re.compile(
     r"accelerator is|is_accelerat|use_accelerat|deepspeed|fp16|apex|\bamp\b|use_amp|scaler"
 )
@@ -80,7 +91,11 @@ def check(model: Model) -> Iterator[Finding]:
         for function in module.all_functions:
             losses = [n for n in own_nodes(function) if isinstance(n, ast.Call) and _raw(n)]
             found = training(model, function) if losses else None
-            if found is None or not steps_optimizer(function):
+            if (
+                found is None
+                or not steps_optimizer(function)
+                or _leaves_nothing_out(model, module, found)
+            ):
                 continue
             chosen = _chosen(function)
             for call in losses:
@@ -88,6 +103,33 @@ def check(model: Model) -> Iterator[Finding]:
                 known = group is not None and group.site.name != ".backward"
                 if call not in chosen and not known:
                     yield _finding(module, found, call)
+
+
+def _leaves_nothing_out(model: Model, module: Module, found: Training) -> bool:
+    """Whether `accelerator.backward(loss)` would be `loss.backward()`: nothing accumulates, scales or takes the loss.
+
+    UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:453: `Accelerator(mixed_precision="bf16")`, started by torchrun, which
+    sets none of the variables by which `accelerate launch` chooses the precision or an engine.
+    """
+    made = [call for function in module.all_functions for call in accelerators(function)]
+    launches = [
+        launch
+        for path in (started_by(model, module) if made else ())
+        for _, launch in model.launch.starting(path)
+    ]
+    return (
+        bool(launches)
+        and all(launch.launcher in _PLAIN for launch in launches)
+        and all(_plain(keyword) for call in made for keyword in call.keywords)
+        and found.of("accumulate") is None
+    )
+
+
+def _plain(keyword: ast.keyword) -> bool:
+    """Whether an argument of an Accelerator leaves its `backward` as it is."""
+    if keyword.arg in _CHANGES:
+        return isinstance(keyword.value, ast.Constant) and keyword.value.value in _CHANGES_NOTHING
+    return keyword.arg is not None and not keyword.arg.endswith(("plugin", "plugins", "config"))
 
 
 def _raw(call: ast.Call) -> bool:

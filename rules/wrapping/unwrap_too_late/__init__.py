@@ -29,7 +29,8 @@ Safe: what comes out is the same part of the model, now also where there is a wr
 function is a context manager that gathers the shards of what it is given (`unwrap_model_for_generation`).
 
 ## Known limits
-As for DL201: silent where the code asks for the attribute or the launch first.
+As for DL201: silent where the code asks for the attribute or the launch first, information where all launches and
+configurations ask for FSDP or DeepSpeed.
 
 ## References
 - trl 0.15.0 to 0.26.2, `ppo_trainer.py`, `null_ref_context`
@@ -42,7 +43,12 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.no_model import may_be_no_model
-from distlint.analysis.questions.wrapped import is_guarded, layer_without, set_on_wrappers
+from distlint.analysis.questions.wrapped import (
+    BY_LAUNCH,
+    is_guarded,
+    layer_without,
+    set_on_wrappers,
+)
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -71,10 +77,10 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if layer_without(site.receiver.wraps, site.attr, written) is not None:
             kept = may_be_no_model(model, site.function, site.node.value)
-            yield _finding(call.site, site, kept)
+            yield _finding(model, call.site, site, kept)
 
 
-def _finding(call: CallSite, site: AttributeSite, kept: bool) -> Finding:
+def _finding(model: Model, call: CallSite, site: AttributeSite, kept: bool) -> Finding:
     receiver = source_of(site.module, site.node.value)
     text = f"{receiver}.{site.attr}"
     wrap = site.receiver.wraps[-1]
@@ -87,7 +93,7 @@ def _finding(call: CallSite, site: AttributeSite, kept: bool) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.INFO if wrap.kind in BY_LAUNCH and model.runs_in_engines(site.module) else SEVERITY,
         f"`{text}` is read from the wrapper before `{call.method}` runs, and raises AttributeError on "
         f"every rank where the model is in DistributedDataParallel. Unwrap first: "
         f"`unwrap({receiver}).{site.attr}`.",

@@ -67,13 +67,11 @@ itself are never reported: they belong on the wrapper.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
@@ -112,8 +110,6 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
     from distlint.knowledge.wrappers import Wrapper
 
-_OF_TYPES = re.compile(r"DistributedDataParallelKwargs|DistributedType|\.distributed_type")
-"""What a program says of the type of a launch: it is meant for several."""
 _DEPTH = 3
 """So many methods call one another above the wrap: LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:514."""
 
@@ -226,7 +222,7 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if not shown_inside(model, wrap, site):
         return Severity.INFO
     by_launch = site.receiver.wraps[-1].kind in BY_LAUNCH
-    if by_launch and _is_in_engine(model, site):
+    if by_launch and model.runs_in_engines(site.module):
         return Severity.INFO
     if wrap is None or wrap.function is site.function:
         return Severity.WARNING if by_launch else SEVERITY
@@ -240,22 +236,6 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
     if may_miss and not _handed_on(model, wrap, site):
         return Severity.INFO
     return Severity.WARNING if by_launch or elsewhere or conditional else SEVERITY
-
-
-def _is_in_engine(model: Model, site: AttributeSite) -> bool:
-    """Whether all launches that lead to a read, and all configurations of accelerate, ask for FSDP or DeepSpeed, which pass attributes on.
-
-    EasyContext 6b0d310 README.md:110: `accelerate launch --config_file accelerate_configs/deepspeed_inference.yaml
-    eval_needle.py`, and no configuration of another type. Not so of a program that tells the types apart, or DDP how to
-    run: ConsisID 60429e4 train.py:1254, `distributed_type == DistributedType.DEEPSPEED or accelerator.is_main_process`.
-    """
-    return (
-        model.launch.configured_in_engines
-        and model.starts_in_engine(site.module)
-        and not any(
-            _OF_TYPES.search(each.source.text) for each in linked(model.program, site.module)
-        )
-    )
 
 
 def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:

@@ -44,6 +44,8 @@ _WORLD: Final = re.compile(r"world|num_replicas")
 _MOST: Final = 8
 """Functions of which one is chosen at run time. Of more, nothing is known."""
 _LOADER: Final = "torch.utils.data.DataLoader"
+_OF_FULL_BATCHES: Final = "DataLoader(drop_last=True)"
+"""A loader to which `prepare()` adds nothing: each rank gets full batches alone (accelerate 1.15.0 data_loader.py:235)."""
 
 
 def called(flow: Following, node: ast.Call) -> Held:
@@ -288,7 +290,7 @@ def _one_prepared(flow: Following, node: ast.Call, argument: ast.expr, held: Hel
         return held
     if isinstance(argument, ast.List | ast.Tuple | ast.ListComp):
         return ALIKE
-    return _divided(flow, node, padded=True)
+    return _divided(flow, node, padded=held.made != _OF_FULL_BATCHES)
 
 
 def _loader(node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
@@ -296,7 +298,7 @@ def _loader(node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held
     given = [keywords[k] for k in ("sampler", "batch_sampler", "dataset") if k in keywords] + args
     share = next((held for held in given if held.is_share), None)
     if share is None:
-        return Held(kind=Kind.LOADER)
+        return Held(kind=Kind.LOADER, made=_OF_FULL_BATCHES if _drops_last(node) else None)
     source = share.source
     if source is not None and _drops_last(node):
         source = Source(source.node, source.module, source.text)
