@@ -552,7 +552,9 @@ def started(values: Mapping[str, Any]) -> Iterator[Defect]:
             "distributed_type: MULTI_GPU, or num_processes: 1 where one is meant",
         )
     elif values.get("use_cpu") is True and keys.is_one_of(distributed, keys.STARTS_SEVERAL):
-        yield severe(
+        # HuatuoGPT-o1 2c8d7fc configs/deepspeed_zero3.yaml:20: who asks for an engine means GPUs, which the ranks get.
+        left_over = keys.is_one_of(distributed, keys.ON_CUDA - {"MULTI_GPU"})
+        yield (mended if left_over else severe)(
             ("use_cpu",),
             f"use_cpu: true with {distributed}",
             "accelerate starts the processes, and each of them looks for GPUs all the same.",

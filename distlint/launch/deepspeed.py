@@ -30,7 +30,7 @@ def names(
         if key not in known and not _is_note(key) and not _asks_for_nothing(values, value)
     )
     if unknown:
-        yield mild(
+        yield (mended if keys.OF_LAUNCHER.issuperset(unknown) else mild)(
             (unknown[0],),
             f"has unknown {named(unknown, deepspeed_keys.TOP_LEVEL)}",
             "DeepSpeed never reads it: what it asks for does not happen.",

@@ -74,6 +74,7 @@ _WORDS: Final = {
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
         rb"|mmcv-full==1\.[0-4]\.|timm==0\.[1-3]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
         rb"|(?:ested|eveloped|e use)[ \w.,=]{1,16} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
+        rb"|\bcudatoolkit==?\d|\bpython==?3\.[5-7]\b"
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
         rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
@@ -107,7 +108,7 @@ _ON_ONE_GPU: Final = re.compile(
 """What a page says of code that one process runs: pyreft dafd099 examples/loreft/README.md:7."""
 _BY_MPI: Final = re.compile(rb"\b(?:horovodrun|mpirun|mpiexec)[ \t]+-")
 _ENVIRONMENT: Final = re.compile(
-    rb"^[ \t]*-[ \t]*[\"']?(?:(?:py)?torch|accelerate|deepspeed|transformers)[ \t]*[=<>~]",
+    rb"^[ \t]*-[ \t]*[\"']?(?:(?:(?:py)?torch|accelerate|deepspeed|transformers|cudatoolkit)[ \t]*[=<>~]|python==?3\.[5-7]\b)",
     re.MULTILINE,
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""

@@ -25,7 +25,7 @@ _NEWEST: Final = re.compile(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
 _ANY: Final = 1 << 16
 """Above every part of a version."""
 _ENVIRONMENT: Final = re.compile(
-    r"^[ \t]*-[ \t]*[\"']?(?P<name>(?:py)?torch|accelerate|deepspeed|transformers)[ \t]*(?P<clauses>[=<>~][^#\n\"']*)",
+    r"^[ \t]*-[ \t]*[\"']?(?P<name>(?:py)?torch|accelerate|deepspeed|transformers|python|cudatoolkit)[ \t]*(?P<clauses>[=<>~][^#\n\"']*)",
     re.MULTILINE,
 )
 _NAMED: Final = re.compile(r"^name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
@@ -65,6 +65,10 @@ _WHEELS: Final = re.compile(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d
 """The torch for which the wheels of mmcv are built that a page or Dockerfile has people install."""
 _MMCV: Final = re.compile(r"\bmmcv-full[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
 """The mmcv that a page or Dockerfile has people install."""
+_OF_CONDA: Final = re.compile(
+    r"\bconda (?:create|install)\b[^\n`]*?[ \t](?P<name>python|cudatoolkit)[ \t]*(?P<clauses>==?[ \t]*\d[\d.]*)"
+)
+"""The Python, or CUDA, with which a page has people make an environment."""
 _TIMM: Final = re.compile(r"\btimm[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)(?![^\n]*\bfix\b)")
 """The timm that a page or Dockerfile wants. With the fix that the page of MAE tells of, its old one runs with newer torches."""
 _BESIDE_IT: Final = r"we use(?: python)?[ =]?[\d.]*(?:,| and)"
@@ -110,9 +114,12 @@ _IMPLIED: Final = {
     _TRIED: _Implied((1, _ANY), (1, _ANY)),
     "timm": _Implied((0, 3, 2), (1, 8, _ANY)),
     "mmcv-full": _Implied((1, 4, 2), (1, 10, _ANY)),
+    "python": _Implied((3, 7, _ANY), (1, 13, _ANY)),
+    "cudatoolkit": _Implied((11, 6, _ANY), (1, 13, _ANY)),
 }
 """timm 0.3.2 timm/models/layers/helpers.py: `from torch._six import container_abcs`, which torch 1.9.0 has no more.
-mmcv-full 1.4.2 includes THC/THCAtomics.cuh, which torch 1.11.0 has no more: open-mmlab/mmcv issue 1582. What was tried with
+torch 2.0.0 has no wheel for Python 3.7 (`requires_python` 3.8.0 and later), and conda's packages of it want `pytorch-cuda`,
+not `cudatoolkit`. mmcv-full 1.4.2 includes THC/THCAtomics.cuh, which torch 1.11.0 has no more: open-mmlab/mmcv issue 1582. What was tried with
 torch 1 is of its time: XLM cd281d3 README.md:44.
 """
 
@@ -183,7 +190,10 @@ def _in_lines(text: str) -> Iterator[tuple[str, str]]:
 def _in_environment(text: str) -> Iterator[tuple[str, str]]:
     """The versions of torch and what trains with it in conda's list of packages, which writes one `=`."""
     for found in _ENVIRONMENT.finditer(text):
-        yield found["name"].removeprefix("py"), re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
+        yield (
+            found["name"].replace("pytorch", "torch"),
+            re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"]),
+        )
 
 
 def _in_guide(text: str) -> Iterator[tuple[str, str]]:
@@ -202,6 +212,8 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
         yield "torch", f"=={found['version']}"
     for found in _MMCV.finditer(text):
         yield "mmcv-full", found["clauses"]
+    for found in _OF_CONDA.finditer(text):
+        yield found["name"], re.sub(r"^=(?!=)", "==", found["clauses"])
     for found in _TIMM.finditer(text):
         yield "timm", found["clauses"]
     tried = [found["first"] or found["second"] for found in _TESTED.finditer(text)]

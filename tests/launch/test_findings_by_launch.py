@@ -178,9 +178,9 @@ dist.init_process_group("nccl")
         ({}, "error"),
         ({"requirements.txt": "torch\n"}, "error"),
         ({"requirements.txt": "torch>=1.7\n"}, "error"),
-        ({"requirements.txt": "torch==1.13.1+cu117\n"}, "warning"),
-        ({"requirements.txt": "torch>=1.7,<2.0  # the old launcher\n"}, "warning"),
-        ({"requirements.txt": "torch~=1.9\n"}, "warning"),
+        ({"requirements.txt": "torch==1.13.1+cu117\n"}, "info"),
+        ({"requirements.txt": "torch>=1.7,<2.0  # the old launcher\n"}, "info"),
+        ({"requirements.txt": "torch~=1.9\n"}, "info"),
         ({"requirements.txt": "torch<=2.0\n"}, "error"),
         ({"requirements.txt": "torch==2.0.1\ntorchvision==0.15\n"}, "error"),
         ({"requirements.txt": "torchmetrics==1.0\n"}, "error"),
@@ -202,6 +202,22 @@ dist.init_process_group("nccl")
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8.1  \n"}, "warning"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch `1.8.1`\n"}, "warning"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8 or higher\n"}, "error"),
+        ({"INSTALL.md": "conda create -n one python=3.7 -y\n"}, "warning"),
+        ({"INSTALL.md": "conda create -n one python=3.10 -y\n"}, "error"),
+        (
+            {"INSTALL.md": "conda install pytorch torchvision cudatoolkit=10.0 -c pytorch\n"},
+            "warning",
+        ),
+        ({"INSTALL.md": "conda install cudatoolkit-dev=12.1 -c conda-forge\n"}, "error"),
+        (
+            {"INSTALL.md": "conda create -n one python=3.7\n", "requirements.txt": "torch>=2.1\n"},
+            "error",
+        ),
+        (
+            {"environment.yml": "name: one\ndependencies:\n  - python=3.7.4\n  - pytorch\n"},
+            "warning",
+        ),
+        ({"environment.yml": "name: one\ndependencies:\n  - pytorch=1.12\n"}, "info"),
         ({"Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}, "warning"),
         ({"docker/Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\n"}, "error"),
         (
@@ -374,7 +390,7 @@ dist.init_process_group("nccl")
     ("files", "severity"),
     [
         ({"requirements.txt": "torch==1.1.0\n"}, "info"),
-        ({"requirements.txt": "torch==1.11.0\n"}, "warning"),
+        ({"requirements.txt": "torch==1.11.0\n"}, "info"),
         # Newer ones may do as well as that of a page, or of those who wrote it.
         ({"README.md": "- Pytorch == 1.1.0\n"}, "warning"),
         # CodeRL ec3c526: the copy of a library asks for what it needs itself.
@@ -384,7 +400,7 @@ dist.init_process_group("nccl")
         ),
     ],
 )
-def test_a_pin_of_a_torch_without_torchrun(
+def test_a_pin_of_a_torch_below_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], severity: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -161,7 +161,7 @@ dist.init_process_group("nccl")
         ("import timm", "timm==0.9.2\n", "error"),
         ("from torch._six import container_abcs", "numpy\n", "info"),
         ("from torch._six import inf", "numpy\n", "info"),
-        ("import timm", "torch==1.12.0\n", "warning"),
+        ("import timm", "torch==1.12.0\n", "info"),
     ],
 )
 def test_an_old_launcher_of_its_time_is_a_note(
@@ -213,13 +213,13 @@ def test_a_launch_in_an_environment_whose_name_tells_its_torch(
     ("page", "severity"),
     [
         ("pip install torch==1.9.1+cu111 torchvision==0.10.1\n", "info"),
-        ("pip install torch==1.12.0\n", "warning"),
+        ("pip install torch==1.12.0\n", "info"),
         ("pip install torch\n", "warning"),
         ("docker run --gpus all nvcr.io/nvidia/pytorch:21.03-py3\n", "info"),
-        ("docker run --gpus all nvcr.io/nvidia/pytorch:21.11-py3\n", "warning"),
+        ("docker run --gpus all nvcr.io/nvidia/pytorch:21.11-py3\n", "info"),
     ],
 )
-def test_a_launch_with_a_torch_that_has_no_torchrun_is_a_note(
+def test_a_launch_with_a_torch_that_passes_an_underscore_is_a_note(
     page: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "train.py").write_text("import torch\nargs = parser.parse_args()\n")

@@ -52,6 +52,13 @@ CLUSTER_KEYS = frozenset(
     ]
 )
 
+OF_LAUNCHER = CLUSTER_KEYS - {
+    "mixed_precision", "fp16", "fp8_config", "num_processes", "num_machines", "gpu_ids", "dynamo_config", "dynamo_backend",
+    "command_file", "commands",
+}  # fmt: skip
+"""What accelerate's launcher alone is told, and a file that goes on to DeepSpeed says in vain without a loss: LongLLaVA
+f349366 scripts/zero3.json:16 keeps `same_network` and `use_cpu`."""
+
 # utils/dataclasses.py, DistributedType
 DISTRIBUTED_TYPES = frozenset(
     [

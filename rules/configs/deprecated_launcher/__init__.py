@@ -48,11 +48,11 @@ words of the program instead of a command line, and, of an option that a script 
 where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
 found, and none where the program asks whether it was passed. Who starts processes may number them. A warning where
-requirements.txt, conda's environment, a Dockerfile or what a page installs lets in torch below 2 alone, or a page tells
-of tests with torch 1 alone; launches are information where that is torch below 1.10, which has no `torchrun` (the name of conda's environment may tell it, too: `source activate pt1.8`), where the script takes what any
+a Dockerfile or what a page installs lets in torch below 2 alone (by its version, that of Python, or `cudatoolkit`), or a page tells
+of tests with torch 1 alone; launches are information there (the name of conda's environment may tell it, too: `source activate pt1.8`), where the script takes what any
 version passes (it declares both spellings, or the hyphen beside a torch 2 that is required, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
 which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or that asserts such a timm, or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
-and one beside whose requirements pin a torch without `torchrun`, or whose environment of conda one without `torch.distributed.run`.
+and scripts and launches beside whose requirements, or environment of conda, torch is pinned below 2: what is installed passes what they take.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
 
@@ -105,7 +105,7 @@ LITERALS = (b"--local_rank", b"--local-rank", b"hydra.main", b"torch._six.")
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
-_READ = re.compile(r"(?<!\bself)\.local_rank\b|[\"']local_rank[\"']|\*\*vars\(")
+_READ = re.compile(r"(?<!\bself)\.local_rank\b|(?<!dest=)[\"']local_rank[\"']|\*\*vars\(")
 """What asks for the argument: an attribute, but of what keeps a number in its own; a key; all that were parsed."""
 _FILLED_IN = re.compile(r"\blocal_rank is (?:not )?None\b")
 """What asks whether the launcher has passed the argument, and does without."""
@@ -136,6 +136,8 @@ _INSTEAD = (
     _Instead("torchrun", (1, 10)),  # torch 1.10.0 setup.py
     _Instead("python -m torch.distributed.run", (1, 9)),  # torch 1.9.0 torch/distributed/run.py
 )
+_HYPHEN = (2,)
+"""Since this torch the old launcher passes `--local-rank`."""
 _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
@@ -167,8 +169,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         group.sort(key=lambda each: not each[0].reported)
         (_, launch), *more = group
         # Nobody starts what is not there: what a vendored script was started with, nobody misses.
-        # With timm 0.3.2, or mmcv-full 1.4.2 (insightface 7fadd42 detection/scrfd/README.md:55), the code runs with no torch that deprecates the launcher, and a torch that is pinned below 1.10
-        # (MapTR a6872d8 docs/install.md:15) has no `torchrun`: a later pin alone is lifted any day. One that goes on with
+        # With timm 0.3.2, or mmcv-full 1.4.2 (insightface 7fadd42 detection/scrfd/README.md:55), the code runs with no torch that deprecates the launcher, and one that is pinned below 2
+        # (MapTR a6872d8 docs/install.md:15) passes what the script takes, of which its own finding tells. One that goes on with
         # whatever is passed, or is passed nothing, is told of the deprecation at each start, and nothing is lost (MDT
         # 7d26c21 run.sh:12). Of what is started by a name that the environment completes nothing shows that it refuses anything.
         of_its_time = all(
@@ -179,7 +181,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             or "use_env" in e[1].options
             or files.older_than("timm", (0, 3, 3), e[0].path)
             or files.older_than("mmcv-full", (1, 4, 3), e[0].path)
-            or _is_older(files, *e, _INSTEAD[0].since)
+            or _is_older(files, *e, _HYPHEN)
             for e in group
         )
         severity = Severity.INFO if of_its_time else SEVERITY
@@ -333,7 +335,7 @@ def check(model: Model) -> Iterator[Finding]:
             not own
             # DL-Art-School f31a333 codes/multi_modal_train.py:61 declares it for itself, and starts codes/train.py.
             and not any(each.path in helpers for each in imported_below(model.program, module))
-            and (sure := [each for each in launched if _is_of_it(module, each)])
+            and (sure := _surely_started(model, module))
         ):
             yield from _undeclared(model, module, sure[0])
 
@@ -356,7 +358,7 @@ def _wanted(
         if launch.launcher in (Launcher.TORCH_LAUNCH, Launcher.TORCHRUN)
         and (
             not _passes_rank(launch)
-            or model.launch.older_than("torch", (2,), script.path, launch.conda)
+            or model.launch.older_than("torch", _HYPHEN, script.path, launch.conda)
         )
     ]
     if code is None or not starts:
@@ -399,7 +401,7 @@ def _left_out(
         and (texts := [each.source.text for each in imported_below(model.program, module)])
         and any(_TAKEN.search(text) for text in texts)
         and not any(_READ_ELSEWHERE.search(text) for text in texts)
-        and not model.launch.older_than("torch", (2,), module.path)
+        and not model.launch.older_than("torch", _HYPHEN, module.path)
     ):
         advice = "Declare both spellings"
         written = source(module.source.text, call.args[0])
@@ -472,6 +474,16 @@ def _is_of_it(module: Module, launch: Launch) -> bool:
 def _started(model: Model, module: Module) -> list[Launch]:
     """The launches of a script whose launcher passes the local rank as an argument."""
     return [launch for _, launch in model.launch.starting(module.path) if _passes_rank(launch)]
+
+
+def _surely_started(model: Model, module: Module) -> list[Launch]:
+    """Those that mean no other file of that name.
+
+    SphereFormer 0ff1e0a detection/tools/scripts/dist_train.sh:19 starts the `train.py` of the folder above its own, not that
+    of the top.
+    """
+    found = model.launch.surely_starting(module.path)
+    return [each for _, each in found if _passes_rank(each) and _is_of_it(module, each)]
 
 
 def _passes_rank(launch: Launch) -> bool:
@@ -549,7 +561,10 @@ def _is_read(model: Model, module: Module, declared: ast.Call) -> bool:
     (`dest="rank"`, ColBERT colbert/utils/parser.py:21) it counts as read. A script that declares one itself reads its own
     (insightface 7fadd42 parsing/dml_csr/train.py:192, of which test.py:65 has a left-over).
     """
-    renamed = any(keyword.arg == "dest" for keyword in declared.keywords)
+    renamed = any(
+        keyword.arg == "dest" and getattr(keyword.value, "value", None) != "local_rank"
+        for keyword in declared.keywords
+    )
     return renamed or any(
         _READ.search(each.source.text)
         for each in model.modules
@@ -589,15 +604,15 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
             fix = Fix(Applicability.UNSAFE, advice, (replace(first, code=code), AddImport("os")))
     places = tuple(Related(launch.place, "started here") for launch in started[:_SHOWN])
     # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 or the first timm trains runs with little that is newer.
-    old = model.launch.older_than("torch", (2,), module.source.path)
+    old = model.launch.older_than("torch", _HYPHEN, module.source.path)
     of_torch_1 = _OF_TORCH_1.search(module.source.text) is not None
     severity = Severity.ERROR if started and not old and not of_torch_1 else SEVERITY
     if (
         model.launch.pinned_before("timm", (0, 3, 3), module.path)
         or _needs_torch_1(model, module)
         or (old and (of_torch_1 or _calls_into_torch_1(model, module)))
-        or model.launch.pinned_before("torch", _INSTEAD[0].since, module.path)
-        or model.launch.listed_before("torch", _INSTEAD[-1].since, module.path)
+        or model.launch.pinned_before("torch", _HYPHEN, module.path)
+        or model.launch.listed_before("torch", _HYPHEN, module.path)
     ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)

@@ -93,7 +93,9 @@ def _finding(model: Model, call: CallSite, site: AttributeSite, kept: bool) -> F
     return Finding(
         CODE,
         NAME,
-        Severity.INFO if wrap.kind in BY_LAUNCH and model.runs_in_engines(site.module) else SEVERITY,
+        Severity.INFO
+        if wrap.kind in BY_LAUNCH and model.runs_in_engines(site.module)
+        else SEVERITY,
         f"`{text}` is read from the wrapper before `{call.method}` runs, and raises AttributeError on "
         f"every rank where the model is in DistributedDataParallel. Unwrap first: "
         f"`unwrap({receiver}).{site.attr}`.",
