@@ -63,6 +63,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import (
+    assignments,
     ends_process,
     literals,
     own_nodes,
@@ -80,7 +81,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.knowledge.schema import Effect
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import comment_behind, dedented, source
@@ -272,14 +273,18 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
     if guard is None and _is_numbered(found):
         advice = "Let rank 0 choose the name and make it, and send the name to all: `run_on_main(..., broadcast=True)`"
         return Fix(Applicability.DISPLAY, advice)
+    again = _made_again(model, found)
+    if _is_undone(found, again) or _removed_above(model, found):
+        advice = "Let rank 0 remove and make it while the others wait: one step alone leaves ranks that remove what others have made"
+        return Fix(Applicability.DISPLAY, advice)
     flag = _FLAGS.get(site.name.removeprefix("."))
-    if flag is not None and flag not in site.keywords and not _made_again(model, found):
+    if flag is not None and flag not in site.keywords and not again:
         edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
         if edit is not None:
             return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
     if guard is None:
         return None
-    if (edit := _made_with_parents(model, found)) is not None:
+    if (edit := _made_with_parents(found)) is not None:
         advice = "Take what another rank did: `os.makedirs(..., exist_ok=True)`"
         return Fix(Applicability.SAFE, advice, (edit,))
     if (moved := on_import(joint_entry)) is not None:
@@ -297,7 +302,7 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         inside = block.lineno <= line <= (block.end_lineno or line)
         if inside and (facts.is_collective(call.site.rows) or call.site.callee is not None):
             return None  # a collective in a section of one rank would hang
-    if not _made_again(model, found) and (edits := _removed_anyway(found, block)):
+    if not again and (edits := _removed_anyway(found, block)):
         return Fix(
             Applicability.SAFE,
             "Take what another rank did: `suppress(FileNotFoundError)`",
@@ -310,13 +315,13 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
     )
 
 
-def _made_with_parents(model: Model, found: FileCall) -> Replace | None:
+def _made_with_parents(found: FileCall) -> Replace | None:
     """`os.mkdir(p)` as the call that takes what is there; None where it is no such call.
 
     ChatLM-mini-Chinese 2696eb8 pre_train.py:127: the folder of a log, behind its test.
     """
     site = found.site
-    if site.name != "os.mkdir" or site.node.keywords or _made_again(model, found):
+    if site.name != "os.mkdir" or site.node.keywords:
         return None
     edit = with_keyword(site.module.source.text, site.node, "exist_ok=True")
     before, called, behind = edit.code.partition(".mkdir(") if edit is not None else ("", "", "")
@@ -380,16 +385,46 @@ def _removed_anyway(found: FileCall, block: ast.If) -> tuple[Edit, ...]:
     return (replaced,) if known else (replaced, AddImport("contextlib"))
 
 
-def _made_again(model: Model, removed: FileCall) -> bool:
-    """Whether something is created further down where a call removes it.
+def _removed_above(model: Model, made: FileCall) -> bool:
+    """Whether the function has removed a folder, or the one around it, in front of making it.
+
+    ABINet 789743c callbacks.py:307: a rank that comes late removes what the first has made, whatever `exist_ok` says.
+    """
+    return made.effect is Effect.CREATE_DIR and any(
+        removed.effect is Effect.DELETE
+        and removed.function is made.function
+        and removed.site.node.lineno < made.site.node.lineno
+        and (made.text == removed.text or _is_below(made, removed))
+        for removed in model.file_calls
+    )
+
+
+def _is_below(made: FileCall, removed: FileCall) -> bool:
+    """Whether a path is put together from another one, here or where the function assigns it."""
+    written = [made.path, *assignments(made.function).get(made.text, ())]
+    parts = [node for each in written if each is not None for node in walk(each)]
+    return any(ast.unparse(node) == removed.text for node in parts if isinstance(node, ast.expr))
+
+
+def _made_again(model: Model, removed: FileCall) -> set[Effect]:
+    """How what a call removes is created further down.
 
     The last rank would find, and remove, what the first has made there since
     (lightning 2.6.6 lightning_fabric/strategies/model_parallel.py:403: a file makes room for a folder).
     """
-    return removed.effect is Effect.DELETE and any(
-        made.effect in (Effect.WRITE, Effect.CREATE_DIR)
+    if removed.effect is not Effect.DELETE:
+        return set()
+    return {
+        made.effect
+        for made in model.file_calls
+        if made.effect in (Effect.WRITE, Effect.CREATE_DIR)
         and made.text == removed.text
         and made.function is removed.function
         and made.site.node.lineno > removed.site.node.lineno
-        for made in model.file_calls
-    )
+    }
+
+
+def _is_undone(removed: FileCall, again: set[Effect]) -> bool:
+    """Whether a rank that asks behind the first one takes what that has made for what is to be removed: a tree, or a file."""
+    of_its_kind = Effect.CREATE_DIR if removed.site.name == "shutil.rmtree" else Effect.WRITE
+    return of_its_kind in again
