@@ -197,11 +197,29 @@ def _callers(program: Program, work: list[Function]) -> Iterator[Function]:
     """
     seen = set(work)
     while work:
-        for user, use in _uses(program, work.pop()):
-            if use.called and user not in seen and not user.is_module_body:
+        function = work.pop()
+        users = [user for user, use in _uses(program, function) if use.called]
+        for user in (*users, *_own_users(program, function)):
+            if user not in seen and not user.is_module_body:
                 seen.add(user)
                 work.append(user)
                 yield user
+
+
+def _own_users(program: Program, method: Function) -> Iterator[Function]:
+    """The methods that call a method of their own object.
+
+    ROLL 8eb27cc mcore_adapter/src/mcore_adapter/models/converter/post_converter.py:410: `self._init_model()` makes a group of one.
+    """
+    cls = method.cls
+    for each in (cls, *program.subclasses(cls)) if cls is not None else ():
+        if program.find_method(each, method.name) is method:
+            for user in each.methods.values():
+                if any(
+                    isinstance(node, ast.Call) and dotted_name(node.func) == f"self.{method.name}"
+                    for node in own_nodes(user)
+                ):
+                    yield user
 
 
 def _sets_up(program: Program, function: Function) -> bool:
