@@ -259,10 +259,6 @@ class Model(LiveProgram):
                 return tuple(int(part) for part in re.findall(r"\d+", text)[:3]) < version
         return self.launch.older_than(package, version, module.path)
 
-    def stays_on_one_machine(self, module: Module) -> bool:
-        """Whether every launch that leads to a file says that there is one machine."""
-        return self.launch.stays_on_one_machine(started_by(self, module))
-
     def starts_in_engine(self, module: Module) -> bool:
         """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
         folder = module.path.rpartition("/")[0]

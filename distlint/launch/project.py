@@ -560,24 +560,6 @@ class LaunchFiles:
         configured = list(self.of(Format.ACCELERATE))
         return bool(configured) and all(_counts_several(each) for each in configured)
 
-    def stays_on_one_machine(self, paths: Iterable[str]) -> bool:
-        """Whether launches start some of the Python files, and each of these says itself that there is one machine.
-
-        U2PL ab3d2be experiments/cityscapes/744/ours/train.sh:11: `--nnodes=1`. MuseTalk 0a89dec configs/training/gpu.yaml:
-        `num_machines: 1`. Who says nothing may be told of others on the machine.
-        """
-        found = [start for path in paths for start in self.starting(path)]
-        return bool(found) and all(self._says_one_machine(*start) for start in found)
-
-    def _says_one_machine(self, script: Script, launch: Launch) -> bool:
-        if "standalone" in launch.options:
-            return True
-        option = launch.options.get(launch.row.machines)
-        if option is not None:
-            return option.sure and option.value == "1"
-        configuration = self.configured(script, launch)
-        return configuration is not None and configuration.values.get("num_machines") == 1
-
     def in_engine(self, paths: Iterable[str], known: Set[str], folder: str) -> bool:
         """Whether what leads to code is started, each time in FSDP or DeepSpeed.
 

@@ -34,8 +34,7 @@ Information only where rank 0 alone makes the folder: to list it fails on the ot
 Silent where a test that fails raises or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, to a load below that then raises, where another checkpoint of the folder
 is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
-machines cannot meet (a group on `localhost`, in all scripts that lead to the load; one machine by `--nnodes 1`, `--standalone`
-or accelerate's `num_machines: 1` in all launches of these) or meet through a file, on a disk that
+machines cannot meet (a group on `localhost`, in all scripts that lead to the load) or meet through a file, on a disk that
 all of them share (`file://`, and no other address), where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are
 loaded (of what epoch they are is only printed), above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
@@ -141,7 +140,6 @@ def check(model: Model) -> Iterator[Finding]:
             or is_folder_of_all(model, call.site, asked, argument, save)
             or is_saved_by_all(model, call.site)
             or on_one_machine(model, call.site.function)
-            or model.stays_on_one_machine(call.site.module)
             or meets_in_a_file(model, call.site.module)
         ):
             continue
