@@ -1165,3 +1165,19 @@ def shown_loss_ends_it(net, criterion, loader):
                 sys.exit(0)
             print(loss)
     dist.barrier()  # expect: DL101
+
+
+def state_of_all_ranks(state, device):
+    # cosmos-predict1 cosmos_predict1/utils/fsdp_optim_fix.py:68: information, each by what it was told of the state
+    if dist.get_rank() == 0:
+        if not isinstance(state, torch.Tensor) or state.dim() == 0:
+            return state
+        tensor = state.to(device)
+    else:
+        if isinstance(state, torch.Tensor):
+            return state
+        elif state is None:
+            return state
+        tensor = torch.zeros(state.shape, device=device)
+    dist.broadcast(tensor, src=0)  # expect: DL101
+    return tensor
