@@ -177,6 +177,7 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
     A call whose function the ranks enter in several ways is there once: as they enter it together.
     """
     found: dict[tuple[int, int], FileCall] = {}
+    by_main: dict[tuple[int, int], list[Value]] = {}
     single = live.alone
     for summaries in live.functions():
         if summaries.function in single:
@@ -189,13 +190,30 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
                     if _is_never_of_several(live, made):
                         made = replace(made, joint_entry=None)
                 key = (id(made.site.node), id(made.path))
+                by_main.setdefault(key, []).extend(
+                    value for rank, _, value in made.sites if rank is MAIN and value is not None
+                )
                 known = found.get(key)
                 if known is None or _worth(made) > _worth(known):
                     found[key] = made
     return sorted(
-        found.values(),
+        (_with_main(each, by_main[key]) for key, each in found.items()),
         key=lambda f: (f.site.module.path, f.site.node.lineno, f.site.node.col_offset),
     )
+
+
+def _with_main(found: FileCall, by_main: list[Value]) -> FileCall:
+    """A call with rank 0 among the ranks that make it, where it comes by other arguments and means the same path.
+
+    yolor 3ca250a train.py:231: rank 0 alone is handed a `tb_writer`, and what is written lies in `opt.save_dir`.
+    """
+    alike = {value.key for value in by_main if not is_own(value)}
+    if not found.by_others or any(
+        value is None or is_own(value) or value.key not in alike for _, _, value in found.sites
+    ):
+        return found
+    _, site, value = found.sites[0]
+    return replace(found, sites=((MAIN, site, value), *found.sites), entered=found.entered | {MAIN})
 
 
 def _without_failing(live: LiveProgram, found: FileCall) -> FileCall:
