@@ -141,6 +141,25 @@ def both(x, y, group):
 """,
             "error",
         ),
+        # Pyramid-Flow 3040d71 video_vae/context_parallel_ops.py:103: a copy of the last rows, for which nobody has a name
+        (
+            """
+def send(x, axis):
+    x = x.transpose(0, axis)
+    work = dist.isend(x[-2:].contiguous(), 1)
+    return torch.cat([x[:2], x])
+""",
+            "info",
+        ),
+        (
+            """
+def send(x, axis):
+    x = x * axis
+    work = dist.isend(x[-2:].contiguous(), 1)
+    return torch.cat([x[:2], x])
+""",
+            "warning",
+        ),
         # a message between two ranks: Gloo gives it up with its handle
         (
             """

@@ -74,3 +74,49 @@ def test_what_is_asked_too_early_is_a_warning_where_nothing_raises(tmp_path: Pat
 
 def test_what_raises_on_every_rank_is_an_error(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL509", RAISES) == ["error"]
+
+
+INDEXED = """
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+    def first_ends(self, model, prompts):
+        ended = model.generate(prompts) == self.end
+        first = torch.full((ended.size(0),), ended.size(1), device=self.accelerator.device)
+        first[ended.any(dim=1)] = 0
+        return first
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", "info"),
+        (", device_map=get_kbit_device_map()", "info"),
+        (", device_map={'': 0}", "info"),
+        (", device_map='auto'", "warning"),
+        (", **{'device_map': 'balanced'}", "warning"),
+    ],
+)
+def test_two_devices_where_a_program_spreads_a_model(
+    given: str, expected: str, tmp_path: Path
+) -> None:
+    # Video-R1 59d65c3 src/r1-v/src/open_r1/trainer/grpo_trainer.py:509; its evaluation, which spreads the model, is
+    # another program
+    start = f"""
+from file_0 import Trainer
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("small"{given})
+Trainer().first_ends(model, ["once"])
+"""
+    apart = """
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("small", device_map="auto")
+"""
+    assert severities(tmp_path, "DL506", INDEXED, start, apart) == [expected]

@@ -1521,3 +1521,32 @@ def keep(model, path):
 def test_what_keeps_a_copy_is_unwrapped(tmp_path: Path, kept: str, expected: str) -> None:
     # VisRAG f35d232 timm_modified/timm/utils/model_ema.py:109
     assert severities(tmp_path, "DL205", AVERAGED.format(kept=kept)) == [expected]
+
+
+TOLD = """
+import torch
+import torch.distributed as dist
+
+def send(state, device):
+    if dist.get_rank() == 0:
+        if not isinstance(state, torch.Tensor) or state.dim() == 0:
+            return state
+        tensor = state.to(device)
+    else:
+        OTHERS
+        tensor = torch.zeros(state.shape, device=device)
+    dist.broadcast(tensor, src=0)
+    return tensor
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ("if isinstance(state, torch.Tensor): return state", "info"),
+        ("assert isinstance(state, tuple)", "warning"),
+    ],
+)
+def test_ranks_that_leave_by_one_value(others: str, expected: str, tmp_path: Path) -> None:
+    # cosmos-predict1 cosmos_predict1/utils/fsdp_optim_fix.py:82: rank 0 has told the others what it leaves with
+    assert severities(tmp_path, "DL101", TOLD.replace("OTHERS", others)) == [expected]

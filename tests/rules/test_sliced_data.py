@@ -1,4 +1,4 @@
-"""Shares that a data set of the program takes itself (DL601): by a rank that its constructor gets."""
+"""Shares that a data set of the program takes itself (DL601, DL104): by a rank that its constructor gets, or asks for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from distlint.cli import main as run
-from tests.rules.checked import findings_in
+from tests.rules.checked import findings_in, severities_in
 
 DATA = """
 import torch
@@ -152,3 +152,48 @@ def _severities(tmp_path: Path, main: str, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit):
         run(["check", "--no-cache", "--select", "DL601", "--output-format", "json", str(tmp_path)])
     return [found["severity"] for found in json.loads(capsys.readouterr().out)["findings"]]
+
+
+DEALT = """
+import numpy as np
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, SubsetRandomSampler
+
+def loaders(data, validation, size, cached):
+    if cached:
+        indices = np.arange(dist.get_rank(), len(data), dist.get_world_size())
+        sampler = SubsetRandomSampler(indices)
+    else:
+        sampler = DistributedSampler(data)
+    indices = np.arange(dist.get_rank(), len(validation), dist.get_world_size())
+    tested = SubsetRandomSampler(indices)
+    return DataLoader(data, sampler=sampler, GIVEN), DataLoader(validation, sampler=tested)
+
+def train(model, optimizer, data, validation, size, cached):
+    model = DistributedDataParallel(model)
+    loader, _ = loaders(data, validation, size, cached)
+    for batch in loader:
+        optimizer.zero_grad()
+        model(batch).backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("batch_size=size", "warning"),
+        ("batch_size=size, drop_last=False", "warning"),
+        ("batch_size=1, drop_last=True", "warning"),
+        ("drop_last=True", "warning"),
+        ("batch_size=size, drop_last=True", "info"),
+    ],
+)
+def test_an_element_more_in_whole_batches(
+    given: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # UniCL 9983bf8 data/build.py:33
+    text = DEALT.replace("GIVEN", given)
+    found = severities_in("DL104", tmp_path, {"train.py": text}, capsys)
+    assert set(found) == {expected}

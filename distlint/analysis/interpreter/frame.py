@@ -333,7 +333,13 @@ class Frame(ABC):
             and not self.scope.handling
             and last.value.variance is Variance.RANK_DEPENDENT
             and last.value.truthiness() is not None
-        ) or (last is not None and self.judges_own_loss(last.node, last.value))
+        ) or (
+            last is not None
+            and self.judges_own_loss(last.node, last.value)
+            # Rank 0 alone looks at its loss where it prints it, and whoever fails ends the job: tubelet-transformer
+            # f610c97 utils/video_action_recognition.py:614.
+            and not any(g.value.variance is Variance.RANK_DEPENDENT for g in self.scope.guards)
+        )
         alone = self.scope.alone if kind is JumpKind.RAISE else None
         self.steps.append(Jump(kind, node, by_rank, alone))
 

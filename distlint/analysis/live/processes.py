@@ -21,16 +21,14 @@ from distlint.analysis.live.written_sizes import (
     settles_on_one,
     written_sizes,
 )
+from distlint.analysis.program.checks import is_asked_to_be_one, lets_one_pass
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.linked import imported, imported_below
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
-    asks_if_missing,
     assignments,
     default_of,
-    ends_process,
-    literals,
     own_nodes,
 )
 from distlint.knowledge.sinks import COMMANDS
@@ -95,16 +93,6 @@ _MARKED: Final = re.compile(r"mark\.world_size\(([^)]*)\)")
 """How the tests of composer and its like say on how many processes they run, and are chosen by in conftest.py."""
 _LIGHTNING: Final = frozenset({"Fabric", "Trainer"})
 """What starts as many processes as it has `devices`, and refuses another number that a launcher has started."""
-_RANKS: Final = frozenset({"rank", "local_rank", "global_rank", "LOCAL_RANK"})
-_IS_ONE: Final[dict[type[ast.cmpop], bool]] = {
-    ast.Eq: True,
-    ast.LtE: True,
-    ast.NotEq: False,
-    ast.Gt: False,
-}
-"""Whether a comparison with 1 holds where a size is 1."""
-_OF_GROUPS: Final = re.compile(r"(?i)(?:^|[._])(?:[tcped]p|sp)(?:[._]|$)|group|mesh|parallel")
-"""Owners of the size of a part of the processes."""
 _OPTIONS: Final = re.compile(
     r"ArgumentParser\(|sys\.argv|@hydra\.main|fire\.Fire\(|@click\.command|parse_args_into"
 )
@@ -209,11 +197,29 @@ def _callers(program: Program, work: list[Function]) -> Iterator[Function]:
     """
     seen = set(work)
     while work:
-        for user, use in _uses(program, work.pop()):
-            if use.called and user not in seen and not user.is_module_body:
+        function = work.pop()
+        users = [user for user, use in _uses(program, function) if use.called]
+        for user in (*users, *_own_users(program, function)):
+            if user not in seen and not user.is_module_body:
                 seen.add(user)
                 work.append(user)
                 yield user
+
+
+def _own_users(program: Program, method: Function) -> Iterator[Function]:
+    """The methods that call a method of their own object.
+
+    ROLL 8eb27cc mcore_adapter/src/mcore_adapter/models/converter/post_converter.py:410: `self._init_model()` makes a group of one.
+    """
+    cls = method.cls
+    for each in (cls, *program.subclasses(cls)) if cls is not None else ():
+        if program.find_method(each, method.name) is method:
+            for user in each.methods.values():
+                if any(
+                    isinstance(node, ast.Call) and dotted_name(node.func) == f"self.{method.name}"
+                    for node in own_nodes(user)
+                ):
+                    yield user
 
 
 def _sets_up(program: Program, function: Function) -> bool:
@@ -386,11 +392,11 @@ def _insists_on_one(function: Function) -> bool:
     return (
         any(map(_refuses_several, body))
         or any(map(_has_one_sample, body))
-        or any(map(_lets_one_pass, body))
+        or any(map(lets_one_pass, body))
         or any(
             _becomes_size(function.module, size)
             for statement in body
-            for size in _is_asked_to_be_one(statement)
+            for size in is_asked_to_be_one(statement)
         )
     )
 
@@ -427,63 +433,11 @@ def _is_start(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and dotted_name(test.left) == "__name__"
 
 
-def _is_asked_to_be_one(statement: ast.stmt) -> Iterator[ast.expr]:
-    """What a statement lets go on where it is 1: `assert size == 1`, `if size > 1: raise …`."""
-    for part, holds in _known_below(statement):
-        match part:
-            case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=1)]) if (
-                _IS_ONE.get(type(op)) is holds
-            ):
-                yield left
-
-
-def _known_below(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
-    """What a check says of the code below it: the parts of its condition, and whether they hold."""
-    match statement:
-        case ast.Assert(test=test):
-            yield from literals(test, True)
-        case ast.If(test=test, body=[*_, last]) if _ends(last):
-            yield from literals(test, False)
-
-
-def _lets_one_pass(statement: ast.stmt) -> bool:
-    """Whether several processes do not pass a check: of their number, or of the rank that a launcher hands over.
-
-    yolor 3ca250a train.py:571: `assert opt.local_rank == -1, 'DDP mode not implemented for --evolve'`.
-    """
-    return any(map(_is_size, _is_asked_to_be_one(statement))) or any(
-        _says_no_rank(part, holds) for part, holds in _known_below(statement)
-    )
-
-
-def _says_no_rank(part: ast.expr, holds: bool) -> bool:
-    """Whether a condition says that no launcher has numbered the process: a rank of -1."""
-    match part:
-        case ast.Compare(
-            left=left, ops=[op], comparators=[ast.Constant() | ast.UnaryOp() as right]
-        ):
-            return (
-                last_name(left) in _RANKS
-                and not _OF_GROUPS.search(dotted_name(left))
-                and ast.unparse(right) != "None"
-                and asks_if_missing(op, right) is holds
-            )
-    return False
-
-
 @remembered
 def _has_check(module: Module) -> bool:
     return any(
-        isinstance(node, ast.Assert | ast.If) and _lets_one_pass(node)
+        isinstance(node, ast.Assert | ast.If) and lets_one_pass(node)
         for node in walk(module.source.tree)
-    )
-
-
-def _ends(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Raise) or (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and ends_process(statement.value.func)
     )
 
 
@@ -493,13 +447,13 @@ def is_behind_one(function: Function, line: int) -> bool:
     terapipe 1a17aa2 terapipe.py:370: `assert dist.get_world_size() == 1` in the branch that saves; in the other one all
     ranks load.
     """
-    block: list[ast.stmt] = function.body
+    block: list[ast.stmt] = function.body if _has_check(function.module) else []
     while block:
         inside: list[ast.stmt] = []
         for statement in block:
             if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
                 inside = _block_at(statement, line)
-            elif statement.lineno < line and _lets_one_pass(statement):
+            elif statement.lineno < line and lets_one_pass(statement):
                 return True
         block = inside
     return False
@@ -514,20 +468,6 @@ def _block_at(statement: ast.stmt, line: int) -> list[ast.stmt]:
             if block and block[0].lineno <= line <= (block[-1].end_lineno or line):
                 return block
     return []
-
-
-def _is_size(node: ast.expr) -> bool:
-    """Whether an expression is the number of all processes; that of a group is another one."""
-    if any(isinstance(part, ast.Constant) and part.value == "WORLD_SIZE" for part in walk(node)):
-        return True
-    match node:
-        case ast.Call(func=func, args=[], keywords=[]):
-            return last_name(func) == "get_world_size"
-        case ast.Name() | ast.Attribute():
-            return last_name(node) in ("world_size", "WORLD_SIZE") and not _OF_GROUPS.search(
-                dotted_name(node)
-            )
-    return False
 
 
 def _becomes_size(module: Module, size: ast.expr) -> bool:

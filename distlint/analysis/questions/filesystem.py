@@ -47,7 +47,7 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.commands import command_of, copied_by_command, made_by_command
 from distlint.analysis.questions.entered import never_entered
 from distlint.analysis.questions.held_by_main import fails_on_others
-from distlint.analysis.questions.paths import folder_of, holds, parts_of, readable
+from distlint.analysis.questions.paths import ending, folder_of, holds, parts_of, readable
 from distlint.analysis.questions.refused_options import refused_options
 from distlint.analysis.questions.unset_options import is_for_refused
 from distlint.knowledge import sinks
@@ -177,6 +177,7 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
     A call whose function the ranks enter in several ways is there once: as they enter it together.
     """
     found: dict[tuple[int, int], FileCall] = {}
+    by_main: dict[tuple[int, int], list[Value]] = {}
     single = live.alone
     for summaries in live.functions():
         if summaries.function in single:
@@ -189,13 +190,30 @@ def file_calls(live: LiveProgram) -> list[FileCall]:
                     if _is_never_of_several(live, made):
                         made = replace(made, joint_entry=None)
                 key = (id(made.site.node), id(made.path))
+                by_main.setdefault(key, []).extend(
+                    value for rank, _, value in made.sites if rank is MAIN and value is not None
+                )
                 known = found.get(key)
                 if known is None or _worth(made) > _worth(known):
                     found[key] = made
     return sorted(
-        found.values(),
+        (_with_main(each, by_main[key]) for key, each in found.items()),
         key=lambda f: (f.site.module.path, f.site.node.lineno, f.site.node.col_offset),
     )
+
+
+def _with_main(found: FileCall, by_main: list[Value]) -> FileCall:
+    """A call with rank 0 among the ranks that make it, where it comes by other arguments and means the same path.
+
+    yolor 3ca250a train.py:231: rank 0 alone is handed a `tb_writer`, and what is written lies in `opt.save_dir`.
+    """
+    alike = {value.key for value in by_main if not is_own(value)}
+    if not found.by_others or any(
+        value is None or is_own(value) or value.key not in alike for _, _, value in found.sites
+    ):
+        return found
+    _, site, value = found.sites[0]
+    return replace(found, sites=((MAIN, site, value), *found.sites), entered=found.entered | {MAIN})
 
 
 def _without_failing(live: LiveProgram, found: FileCall) -> FileCall:
@@ -639,7 +657,57 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
     # Data sets lie where the settings say: SwissArmyTransformer 63dc23a sat/data_utils/configure_data.py:113 makes one for
     # each of the paths on the command line. Of the rank's own part of a list its value tells.
     listed_alike = found.effect is Effect.DOWNLOAD
-    return _shared(found.path, found.function, live.callers, _MAX_CALLERS, listed_alike)
+    return _shared(found.path, found.function, _who_comes(live, found), _MAX_CALLERS, listed_alike)
+
+
+def _who_comes(live: LiveProgram, found: FileCall) -> Mapping[Function, list[CallSite]]:
+    """Who calls each function; of those that call this one, who is seen to come with other ranks, and by a path that fits.
+
+    CogVideoX-Fun 6c39567 cogvideox/utils/utils.py:65 is under `if path.endswith("mp4"):`. Scripts of one process call it with
+    a name without a number, and of all ranks of a training who passes one passes one of a GIF.
+    """
+    entry, function = found.joint_entry, found.function
+    sites = live.callers.get(function, ())
+    if entry is None or entry.call is None or not sites:
+        return live.callers
+    asked = [
+        each
+        for guard in found.site.guards
+        for each in _asked_endings(guard)
+        if each[0] in function.parameters
+    ]
+    together = live.answer(entered_together)
+    coming = [
+        site
+        for site in sites
+        if site.function in together and all(_may_end(site, *each) for each in asked)
+    ]
+    return {**live.callers, function: coming} if coming else live.callers
+
+
+def entered_together(live: LiveProgram) -> frozenset[Function]:
+    """The functions that several ranks are known to enter together."""
+    return frozenset(function for function, _ in live.joint_entries)
+
+
+def _asked_endings(guard: Guard) -> Iterator[tuple[str, str, bool]]:
+    """What a condition says of the end of a variable: its name, the end, and whether it has it."""
+    for part, holds_ in literals(guard.node, guard.taken):
+        match part:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="endswith"),
+                args=[ast.Constant(value=str() as end)],
+            ):
+                yield name, end, holds_
+
+
+def _may_end(site: CallSite, name: str, end: str, has_it: bool) -> bool:
+    assert site.callee is not None
+    given = argument_of(site.node, site.callee, name)
+    known = ending(parts_of(given, site.function)) if given is not None else ""
+    if not known:
+        return True
+    return known.endswith(end) is has_it or (has_it and end.endswith(known))
 
 
 def is_of_share(live: LiveProgram, found: FileCall) -> bool:

@@ -51,6 +51,9 @@ def _held(
         case ast.Dict(keys=keys, values=values):
             return _of_dict(program, function, list(zip(keys, values, strict=True)), name, depth)
         case ast.Call(func=ast.Name(id="dict"), args=args, keywords=keywords):
+            told = [keyword.value for keyword in keywords if keyword.arg == name]
+            if told:  # `dict(x=1, **others)` raises where the others hold an x
+                return told
             merged: list[tuple[ast.expr | None, ast.expr]] = [(None, each) for each in args]
             merged += [(ast.Constant(k.arg) if k.arg else None, k.value) for k in keywords]
             return _of_dict(program, function, merged, name, depth)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from distlint.analysis.interpreter.ranks import NODE_MAIN
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_calls
+from distlint.analysis.questions.keywords import keyword_values
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge.schema import Effect
@@ -119,10 +121,37 @@ def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: in
     callers = live.callers.get(site.function, ())
     return bool(depth and callers) and all(
         caller.function is not site.function
-        and _made_on_the_way(
-            live, caller, bound(folder, arguments_of(caller, site.function)), depth - 1
+        and (
+            _is_seen(caller, above := bound(folder, _arguments(live, caller, site.function)))
+            or _made_on_the_way(live, caller, above, depth - 1)
         )
         for caller in callers
+    )
+
+
+def _arguments(live: LiveProgram, caller: CallSite, callee: Function) -> dict[Hashable, Parts]:
+    """The paths that a call passes, in a dict that it hands on as well."""
+    passed = arguments_of(caller, callee)
+    if any(keyword.arg is None for keyword in caller.node.keywords):
+        for name in callee.parameters:
+            given = keyword_values(live.program, caller.function, caller.node, name)
+            if given is not None and len(given) == 1:
+                passed["parameter", id(callee), name] = parts_of(given[0], caller.function)
+    return passed
+
+
+def _is_seen(site: CallSite, folder: Parts) -> bool:
+    """Whether a call is made where a file in a folder was found alone.
+
+    bezier_curve_text_spotting 3ec0271 maskrcnn_benchmark/engine/inference.py:91: all ranks evaluate where there is a
+    `predictions.pth`, and the evaluation makes the folder of it.
+    """
+    return any(
+        len(path := parts_of(asked, site.function)) > len(folder) and holds(folder, path)
+        for guard in site.guards
+        for part, found in literals(guard.node, guard.taken)
+        if found
+        for asked in asked_paths(part)
     )
 
 

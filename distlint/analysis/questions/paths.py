@@ -314,6 +314,16 @@ def _told(part: Hashable, arguments: Mapping[Hashable, Parts]) -> Hashable:
     return part
 
 
+def ending(parts: Parts) -> str:
+    """The end of a path as far as it is written out: `.mp4` of `f"sample-{step}.mp4"`."""
+    match parts[-1:]:
+        case [str() as name]:
+            return name
+        case [("text", [*_, [str() as last]])]:
+            return last
+    return ""
+
+
 def holds(outer: Parts, inner: Parts) -> bool:
     """Whether `inner` is the path `outer`, or lies in it."""
     return bool(outer) and inner[: len(outer)] == outer

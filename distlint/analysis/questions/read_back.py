@@ -218,6 +218,9 @@ def _never_reads(program: Program) -> bool:
 def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> bool:
     if other.effect is not Effect.READ or other.path is None:
         return False
+    if found.by_others and found.ranks.isdisjoint(other.ranks):
+        # Rank 0 reads what it has written to its own path (ScaledYOLOv4 6768003 train.py:337).
+        return False
     read = parts_of(other.path, other.function)
     if found.site.method == "save_pretrained" and _lists_others(other, read):
         return False

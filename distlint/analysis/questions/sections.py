@@ -13,6 +13,7 @@ from distlint.analysis.live.joint_entry import BARRIERS, groups_of
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.questions.filesystem import entered_together
 from distlint.knowledge import facts
 
 if TYPE_CHECKING:
@@ -83,17 +84,12 @@ def _in_turn(live: LiveProgram, site: CallSite, below: frozenset[Function]) -> b
     callers = live.callers.get(site.function, ())
     # Where several ranks are known to call, who may call on one process does not count:
     # yolov5 5081342 segment/train.py:163 has its data set checked in turn, and val.py by itself.
-    entered = live.answer(_entered)
+    entered = live.answer(entered_together)
     callers = [each for each in callers if each.function in entered] or callers
     below |= {site.function}
     return bool(callers) and all(
         caller.function not in below and _in_turn(live, caller, below) for caller in callers
     )
-
-
-def _entered(live: LiveProgram) -> frozenset[Function]:
-    """The functions that several ranks are known to enter together."""
-    return frozenset(function for function, _ in live.joint_entries)
 
 
 def after_main(live: LiveProgram, site: CallSite) -> bool:

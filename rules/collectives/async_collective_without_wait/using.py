@@ -6,8 +6,8 @@ import ast
 import enum
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import own_nodes, storage_of, target_names
-from distlint.nodes import children, walk
+from distlint.analysis.program.syntax import assignments, own_nodes, storage_of, target_names
+from distlint.nodes import children, last_name, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,9 @@ _FORM: Final = frozenset(
     {"shape", "dtype", "device", "size", "numel", "dim", "record_stream", "requires_grad"}
 )
 """What is asked of a tensor or told to it and reads none of its numbers (torch 2.13.0 torch/_tensor_docs.py)."""
+
+_REORDER: Final = frozenset({"transpose", "permute", "movedim", "swapaxes"})
+"""Views with other strides, of which `contiguous()` makes a copy."""
 
 
 class Use(enum.Enum):
@@ -33,6 +36,7 @@ def is_own_copy(site: CallSite) -> bool:
     """Whether a tensor is made for the call that sends it: a part that is copied, or what an operation gives.
 
     SeedVR 673b563 models/video_vae_v3/modules/context_parallel_lib.py:154: `tensor[-1][:, :, -size:].detach().contiguous()`.
+    Pyramid-Flow 3040d71 video_vae/context_parallel_ops.py:103: the last rows of what was transposed.
     """
     sent = site.node.args[0] if site.node.args else None
     match sent:
@@ -41,8 +45,23 @@ def is_own_copy(site: CallSite) -> bool:
         case ast.Call(func=ast.Attribute(attr="contiguous", value=of)):
             while isinstance(of, ast.Call) and isinstance(of.func, ast.Attribute):
                 of = of.func.value
-            return isinstance(of, ast.Subscript) and isinstance(of.slice, ast.Tuple)
+            return isinstance(of, ast.Subscript) and (
+                isinstance(of.slice, ast.Tuple) or _is_transposed(site, of.value)
+            )
     return False
+
+
+def _is_transposed(site: CallSite, tensor: ast.expr) -> bool:
+    """Whether a variable holds another order of axes where a call stands: no rows of it lie behind one another."""
+    if not isinstance(tensor, ast.Name):
+        return False
+    given = [
+        value
+        for value in assignments(site.function).get(tensor.id, ())
+        if value.lineno < site.node.lineno
+    ]
+    last = max(given, key=lambda value: value.lineno, default=None)
+    return isinstance(last, ast.Call) and last_name(last.func) in _REORDER
 
 
 def use_behind(site: CallSite) -> Use:

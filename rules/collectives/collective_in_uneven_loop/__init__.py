@@ -5,7 +5,8 @@ Reports collectives inside loops whose number of iterations is each rank's own: 
 (`names[rank::world_size]`, `range(rank, n, world_size)`, `islice`, a comprehension that asks for the rank), over a
 rank's part (`split_between_processes`, `array_split(…)[rank]`, `shard`, slices whose size is rounded up), over a
 loader of such data, over the elements that a mask left, or `while` a value of this rank holds. Also samplers and streams of
-the project that deal out a list in this way and do not fill it up, where a wrapped model is trained. The forward and
+the project that deal out a list in this way and do not fill it up, where a wrapped model is trained (information where the loader
+drops a last batch that is not full: few lengths make a difference then). The forward and
 the backward of a model in DDP or FSDP are collectives.
 
 ## Why it is bad
@@ -112,15 +113,16 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _of_part(part: UnevenPart) -> Finding:
+    often = "" if not part.whole_batches else ", as where its part is a multiple of the batch,"
     fix = Fix(
         Applicability.DISPLAY, "Repeat some elements, or drop some, until all parts are equal"
     )
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.INFO if part.whole_batches else SEVERITY,
         f"`{text_of(part.node)}` gives the first ranks one element more where their number does not divide all: "
-        "a rank with a batch more waits in the gradients' reduction for ranks that have ended the epoch. "
+        f"a rank with a batch more{often} waits in the gradients' reduction for ranks that have ended the epoch. "
         f"{fix.message}.",
         place_of(part.module, part.node),
         (related(*part.trains, "all ranks train here"),),

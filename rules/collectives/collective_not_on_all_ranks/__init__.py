@@ -66,7 +66,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of
-from distlint.analysis.program.syntax import ends_process
+from distlint.analysis.program.syntax import ends_process, own_nodes
 from distlint.analysis.questions.ending import ends_the_job
 from distlint.analysis.questions.lone_groups import makes_group_of_one
 from distlint.analysis.questions.terminals import leaves_on_answer
@@ -128,8 +128,10 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     Of those behind conditions that are not decided none of seven causes was true since wave 13 (SwissArmyTransformer
     63dc23a examples/chatglm2/chat_model.py:47: with the arguments of this call none of it is reached).
     """
-    if _end_the_job(model, divergence) or any(
-        leaves_on_answer(model, divergence.function, guard) for guard in divergence.guards
+    if (
+        _end_the_job(model, divergence)
+        or _leave_alike(divergence)
+        or any(leaves_on_answer(model, divergence.function, guard) for guard in divergence.guards)
     ):
         return Severity.INFO
     if divergence.in_one_file:
@@ -151,6 +153,39 @@ def _may_stay(divergence: Divergence) -> bool:
         for guard in divergence.guards
         for node in walk(guard.module.source.tree)
     )
+
+
+def _leave_alike(divergence: Divergence) -> bool:
+    """Whether rank 0 and the others leave under a condition each, both of one value: by what they hold, in the same cases.
+
+    cosmos-predict1 4ed35fa cosmos_predict1/utils/fsdp_optim_fix.py:68, as in torch/distributed/fsdp/_optim_utils.py: rank 0
+    returns what is no tensor of several numbers, and has told the others of each of these, who return all else.
+    """
+    return divergence.left and any(
+        isinstance(node, ast.If)
+        and any(part is guard.node for part in walk(node.test))
+        and bool(_asked_to_leave(node.body) & _asked_to_leave(node.orelse))
+        for guard in divergence.guards
+        for node in own_nodes(divergence.function)
+    )
+
+
+def _asked_to_leave(block: list[ast.stmt]) -> set[str]:
+    """The values that the conditions ask for under which a block is left, by name; not what they call."""
+    tests = [
+        node.test
+        for statement in block
+        for node in walk(statement)
+        if isinstance(node, ast.If) and any(map(_leaves, (*node.body, *node.orelse)))
+    ]
+    called = {id(node.func) for test in tests for node in walk(test) if isinstance(node, ast.Call)}
+    owners = {id(n.value) for test in tests for n in walk(test) if isinstance(n, ast.Attribute)}
+    return {
+        node.id
+        for test in tests
+        for node in walk(test)
+        if isinstance(node, ast.Name) and id(node) not in called and id(node) not in owners
+    }
 
 
 def _leaves(statement: ast.stmt) -> bool:

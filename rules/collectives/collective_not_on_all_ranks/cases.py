@@ -2,6 +2,7 @@
 
 import functools
 import io
+import math
 import os
 import signal
 import sys
@@ -1139,3 +1140,44 @@ def written_rounds(model, file):
     for text in served_rounds(model, 10):
         if dist.get_rank() == 0:
             file.write(text)
+
+
+def shown_loss_is_a_number(net, criterion, loader):
+    # tubelet-transformer f610c97 utils/video_action_recognition.py:614: who fails ends the job, and nobody waits on
+    model = torch.nn.parallel.DistributedDataParallel(net)
+    for inputs, targets in loader:
+        with torch.no_grad():
+            loss = criterion(model(inputs), targets).item()
+        if dist.get_rank() == 0:
+            if not math.isfinite(loss):
+                sys.exit(1)
+            print(loss)
+    dist.barrier()
+
+
+def shown_loss_ends_it(net, criterion, loader):
+    model = torch.nn.parallel.DistributedDataParallel(net)
+    for inputs, targets in loader:
+        with torch.no_grad():
+            loss = criterion(model(inputs), targets).item()
+        if dist.get_rank() == 0:
+            if not math.isfinite(loss):
+                sys.exit(0)
+            print(loss)
+    dist.barrier()  # expect: DL101
+
+
+def state_of_all_ranks(state, device):
+    # cosmos-predict1 cosmos_predict1/utils/fsdp_optim_fix.py:68: information, each by what it was told of the state
+    if dist.get_rank() == 0:
+        if not isinstance(state, torch.Tensor) or state.dim() == 0:
+            return state
+        tensor = state.to(device)
+    else:
+        if isinstance(state, torch.Tensor):
+            return state
+        elif state is None:
+            return state
+        tensor = torch.zeros(state.shape, device=device)
+    dist.broadcast(tensor, src=0)  # expect: DL101
+    return tensor

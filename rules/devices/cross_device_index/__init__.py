@@ -33,7 +33,8 @@ Not `.to(eos_idx)`: that takes the other tensor's dtype as well, and a mask beco
 Safe: a tensor that is there already stays the same object.
 
 ## Known limits
-A preview: whether the model is spread is decided at the launch, and not seen here. Arithmetic between the
+A warning where a file of the same program spreads a model (`device_map="auto"`, `parallelize()`), else
+information: that a launch spreads it is not seen here. Arithmetic between the
 two tensors is not looked for, nor what another function returns. An index that an operation has already
 brought together with a tensor of the process's device is taken to be there.
 
@@ -45,18 +46,23 @@ brought together with a tensor of the process's device is taken to be there.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.devices import SPREADING_MAPS
 from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.program import Program
 
 CODE = "DL506"
 NAME = "cross-device-index"
@@ -71,6 +77,10 @@ _FACTORIES = frozenset(
 _METHODS = {"gather": 1, "index_select": 1, "masked_fill": 0, "masked_fill_": 0, "masked_select": 0}
 """Methods of tensors that take an index or mask, and its position."""
 _STEPS = 5
+_SPREADS = re.compile(
+    rf"""device_map["']?\s*[=:]\s*["'](?:{"|".join(sorted(SPREADING_MAPS))})["']|\.parallelize\("""
+)
+"""What divides one model over several GPUs of one process."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -87,7 +97,17 @@ def check(model: Model) -> Iterator[Finding]:
                 if len(values) == 1 and _on_own_device(model, function, values[0])
             }
             if made:
-                yield from _indexed(model, function, made)
+                # Of two at first sight none was true: GRPO trainers of programs whose launches have a GPU for each
+                # process (Video-R1 59d65c3 grpo_trainer.py:509, R1-V bbbbe3d grpo_trainer.py:394).
+                severity = SEVERITY if _is_spread(model.program, module) else Severity.INFO
+                yield from (
+                    replace(found, severity=severity) for found in _indexed(model, function, made)
+                )
+
+
+def _is_spread(program: Program, module: Module) -> bool:
+    """Whether a file of the programs that a file is part of spreads a model over several GPUs."""
+    return any(_SPREADS.search(each.source.text) for each in linked(program, module))
 
 
 def _has_device(node: ast.expr) -> bool:

@@ -1235,3 +1235,27 @@ def number_of_a_device(args, folder):
         shutil.rmtree(folder)  # expect: DL305
     if args.local_rank == 0:
         print(folder)
+
+
+def scores_what_was_found(data, model, folder, **more):
+    # bezier_curve_text_spotting 3ec0271 maskrcnn_benchmark/engine/inference.py:91: the folder holds the file
+    dist.barrier()
+    kept = os.path.join(folder, "predictions.pth")
+    if os.path.isfile(kept):
+        settings = dict(data=data, predictions=torch.load(kept), folder=folder, **more)
+        return score(**settings)
+    predictions = model(data)
+    dist.all_gather_object([None], predictions)
+    return score_anew(data, predictions, folder)
+
+
+def score(data, predictions, folder):
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+    return data.score(predictions)
+
+
+def score_anew(data, predictions, folder):
+    if not os.path.isdir(folder):
+        os.mkdir(folder)  # expect: DL305
+    return data.score(predictions)
