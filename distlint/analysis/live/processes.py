@@ -18,6 +18,7 @@ from distlint.analysis.live.ray_tasks import is_one_task, starts_tasks
 from distlint.analysis.live.written_sizes import (
     handed_sizes,
     is_written_for_one,
+    joins_as_one,
     settles_on_one,
     written_sizes,
 )
@@ -56,6 +57,7 @@ _MAY_BE_ALONE: Final = tuple(
         r"WORLD_SIZE\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"devices\s*=\s*(?:1\b|\[\w+\])",
         r"ray\.remote\(",
+        r"WORLD_SIZE[\"']\]?\s*[=:]\s*[\"']1[\"']",
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
@@ -302,6 +304,7 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
             or _insists_on_one(function)
             or _is_of_one(function)
             or settles_on_one(program, function)
+            or joins_as_one(program, function)
         ):
             yield function
     if _insists_on_one(module.body) or is_written_for_one(program, module):

@@ -190,6 +190,19 @@ class _Accesses:
     def _constants(self) -> dict[str, tuple[str, ...]]:
         return _text_constants(self._module)
 
+    @cached_property
+    def _dicts(self) -> dict[str, ast.expr]:
+        """What names hold that are assigned once in the file."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in walk(self._module.source.tree):
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    found.setdefault(name, []).append(value)
+        return {name: values[0] for name, values in found.items() if len(values) == 1}
+
     def _uses(
         self, node: ast.expr, statement: ast.stmt
     ) -> Iterator[tuple[Use, tuple[str, ...], ast.expr | None]]:
@@ -211,7 +224,8 @@ class _Accesses:
                 for keyword in node.keywords:
                     if keyword.arg:
                         yield Use.WRITE, (keyword.arg,), keyword.value
-                for mapping in node.args:
+                for given in node.args:
+                    mapping = self._dicts.get(given.id) if isinstance(given, ast.Name) else given
                     if isinstance(mapping, ast.Dict):
                         for key_, value in zip(mapping.keys, mapping.values, strict=True):
                             if key_ is not None:
