@@ -84,8 +84,11 @@ _WORKER: Final = frozenset({"fn", "target", "function", "entrypoint"})
 """The parameters by which they get it."""
 _RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
 """Parameters that say which rank the caller is."""
-_DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device", "device_id", "device_index"})
-"""Names of the number of a process's GPU: `device == 0` in PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183."""
+_DEVICES: Final = frozenset(
+    {"gpu", "gpu_id", "gpu_index", "device", "device_id", "device_index", "current_device"}
+)
+"""Names of the number of a process's GPU: `device == 0` in PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183,
+`torch.cuda.current_device() == 0` in A-ViT 120c9cb engine_act.py:125."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
 _OF_COMMANDS: Final = frozenset({"callback", "command", "group", "main", "staticmethod"})
@@ -933,12 +936,12 @@ def may_be_about_rank(guard: Guard) -> bool:
     if guard.taken and lets_engine_in(guard.node):
         return False
     return (
-        "rank" in guard.value.tags or mentions_rank(guard.node) or _asks_for_first_gpu(guard.node)
+        "rank" in guard.value.tags or mentions_rank(guard.node) or asks_for_first_gpu(guard.node)
     )
 
 
 @remembered_of_nodes
-def _asks_for_first_gpu(test: ast.expr) -> bool:
+def asks_for_first_gpu(test: ast.expr) -> bool:
     """Whether a condition asks for the first GPU of a machine, by which a worker knows that it is the first.
 
     vissl 09270ed tests/test_state_checkpoint_conversion.py:128: `if gpu_id == 0:` in what `mp.spawn` starts.

@@ -211,13 +211,6 @@ class _Accesses:
                 written = statement.value if isinstance(statement, ast.Assign) else None
                 use = {ast.Load: Use.READ, ast.Store: Use.WRITE, ast.Del: Use.REMOVE}[type(ctx)]
                 yield use, self._names(key), written if use is Use.WRITE else None
-            case ast.Call(func=function, args=[key, *rest]):
-                found = _CALLS.get(self._resolve(function))
-                if found is Use.REMOVE and not isinstance(statement, ast.Expr):
-                    found = Use.READ_AND_REMOVE
-                if found is not None:
-                    writes = found in (Use.WRITE, Use.DEFAULT)
-                    yield found, self._names(key), rest[0] if writes and rest else None
             case ast.Call(func=ast.Attribute(attr="update", value=owner)) if self._is_environ(
                 owner
             ):
@@ -230,6 +223,13 @@ class _Accesses:
                         for key_, value in zip(mapping.keys, mapping.values, strict=True):
                             if key_ is not None:
                                 yield Use.WRITE, self._names(key_), value
+            case ast.Call(func=function, args=[key, *rest]):
+                found = _CALLS.get(self._resolve(function))
+                if found is Use.REMOVE and not isinstance(statement, ast.Expr):
+                    found = Use.READ_AND_REMOVE
+                if found is not None:
+                    writes = found in (Use.WRITE, Use.DEFAULT)
+                    yield found, self._names(key), rest[0] if writes and rest else None
             case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[owner]):
                 if self._is_environ(owner):
                     yield Use.TEST, self._names(key), None
