@@ -20,7 +20,7 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import NUMBERED, Closure, Variance
 from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
 from distlint.analysis.live.modes import never_both
-from distlint.analysis.live.processes import is_pytests, runs_alone
+from distlint.analysis.live.processes import is_pytests, runs_alone, trains_on_one_device
 from distlint.analysis.live.several import (
     asks_if_sharded,
     is_one_kernel,
@@ -1266,7 +1266,10 @@ def _hook(program: Program, function: Function) -> str | None:
             and function.name not in _NOT_ON_ALL
             and f"{base}.{function.name}" not in hooks.MAIN_ONLY_METHODS
             and not (base.startswith("transformers.") and trains_on_one(program, function.module))
-            and not (base == _LIGHTNING_MODULE and _is_never_run(program, function.name))
+            and not (
+                base == _LIGHTNING_MODULE
+                and (_is_never_run(program, function.name) or trains_on_one_device(program))
+            )
         ):
             return f"{function.cls.name}.{function.name}"
     return None
