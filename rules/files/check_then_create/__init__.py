@@ -80,13 +80,14 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.knowledge.schema import Effect
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
+from .anew import is_made_anew
 from .child import made_by_child
 from .existing import is_read_below
 from .tagged import is_a_folder
@@ -121,6 +122,8 @@ _FLAGS = {
 }
 """Keyword that makes the call take what another rank did, by name (".method" without the dot)."""
 _REMOVES = frozenset({"os.remove", "os.unlink"})
+
+_ANEW = "Let rank 0 remove what was there and make it, while the others wait: `run_on_main()`"
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -172,7 +175,7 @@ def _found(model: Model) -> Iterator[Finding]:
             CODE,
             NAME,
             severity,
-            _message(found, does, guard, joint_entry),
+            _message(model, found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
                 *(
@@ -250,11 +253,14 @@ def _is_chosen(model: Model, found: FileCall) -> bool:
     return asked_for(found.site) or (bool(callers) and all(map(asked_for, callers)))
 
 
-def _message(found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry) -> str:
+def _message(
+    model: Model, found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry
+) -> str:
     if guard is None:
+        advice = _ANEW if is_made_anew(model, found) else "Create it with `exist_ok=True`"
         return (
             f"the first rank creates `{found.text}` and the others fail because it is there: "
-            f"{joint_entry.text}. Create it with `exist_ok=True`."
+            f"{joint_entry.text}. {advice}."
         )
     return (
         f"all ranks find the same answer and all {does} `{found.text}`: {joint_entry.text}. Let one "
@@ -272,6 +278,10 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
     if guard is None and _is_numbered(found):
         advice = "Let rank 0 choose the name and make it, and send the name to all: `run_on_main(..., broadcast=True)`"
         return Fix(Applicability.DISPLAY, advice)
+    if is_made_anew(model, found) or (
+        guard is not None and _made_again(model, found) and not _asks_for_file(guard)
+    ):
+        return Fix(Applicability.DISPLAY, _ANEW)
     flag = _FLAGS.get(site.name.removeprefix("."))
     if flag is not None and flag not in site.keywords and not _made_again(model, found):
         edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
@@ -378,6 +388,14 @@ def _removed_anyway(found: FileCall, block: ast.If) -> tuple[Edit, ...]:
     code += comment_behind(text, block.body[0])
     replaced = Replace(span_of(block), code)
     return (replaced,) if known else (replaced, AddImport("contextlib"))
+
+
+def _asks_for_file(guard: Guard) -> bool:
+    """Whether a condition holds of a file alone: of a folder that is there in its place it does not."""
+    return any(
+        isinstance(node, ast.Call) and last_name(node.func) in ("isfile", "is_file")
+        for node in walk(guard.node)
+    )
 
 
 def _made_again(model: Model, removed: FileCall) -> bool:
