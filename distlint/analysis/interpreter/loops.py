@@ -24,7 +24,6 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.interpreter.variables import Variables
 from distlint.analysis.program.definitions import dotted_name
-from distlint.analysis.program.equal_lengths import as_long_as
 from distlint.analysis.program.syntax import assigned_names
 from distlint.nodes import children, walk
 
@@ -110,7 +109,7 @@ def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
     if iterable.type == "generator" and iterable.receiver is not None:
         return _over_generator(frame, statement, iterable, assigned)
     iterated(frame, iterable, statement.iter)
-    key = ("for", id(statement), _turns(frame, statement.iter) or iterable.key)
+    key = ("for", id(statement), iterable.key)
     loop = Loop(statement, key, with_own_length(iterable), [], [], volatile={key})
     open_ = OpenLoop(statement, loop, assigned)
 
@@ -123,14 +122,6 @@ def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
     _follow_turns(frame, open_, turn)
     _close(frame, loop, statement)
     return True
-
-
-def _turns(frame: Frame, iterable: ast.expr) -> Hashable:
-    """What says how many turns a loop over a variable has on all ranks alike, though each made the list in its own way."""
-    if not isinstance(iterable, ast.Name):
-        return None
-    measure = as_long_as(frame.summaries.program, frame.function, iterable.id)
-    return ("as long as", measure) if measure else None
 
 
 def _unrolled(frame: Frame, statement: ast.For | ast.AsyncFor, items: tuple[Value, ...]) -> bool:

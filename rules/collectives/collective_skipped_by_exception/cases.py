@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import subprocess
+import sys
 import urllib.request
 from io import BytesIO
 
@@ -15,6 +16,7 @@ import torch.distributed as dist
 from datasets import load_dataset, load_from_disk
 from PIL import Image
 from torch.nn.parallel import DistributedDataParallel
+from transformers import AutoModel
 
 from distlint.runtime import main_process_first
 
