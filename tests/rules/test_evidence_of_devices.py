@@ -74,3 +74,37 @@ def test_what_is_asked_too_early_is_a_warning_where_nothing_raises(tmp_path: Pat
 
 def test_what_raises_on_every_rank_is_an_error(tmp_path: Path) -> None:
     assert severities(tmp_path, "DL509", RAISES) == ["error"]
+
+
+MODULE = """
+import torch
+from pytorch_lightning import LightningModule
+
+
+class Policy(LightningModule):
+    def on_fit_start(self):
+        self.net.load_state_dict(torch.load(self.checkpoint))
+
+    def training_step(self, batch, index):
+        return self.net(batch).mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [("1", []), ("one", []), ("8", ["warning"]), ("several", ["warning"])],
+)
+def test_a_module_whose_trainers_have_one_device(
+    devices: str, expected: list[str], tmp_path: Path
+) -> None:
+    """warp-drive bac017e tutorials/tutorial-7: `num_gpus = 1`, and `devices=num_gpus`."""
+    user = f"""
+from pytorch_lightning import Trainer
+from file_0 import Policy
+
+one = 1
+several = 8
+trainer = Trainer(accelerator="gpu", devices={devices})
+trainer.fit(Policy())
+"""
+    assert severities(tmp_path, "DL505", MODULE, user) == expected
