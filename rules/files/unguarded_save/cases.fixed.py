@@ -41,6 +41,7 @@ from torchvision import datasets
 from torchpack import distributed as torchpack_dist
 from torchvision.datasets.utils import download_url
 from transformers import PreTrainedTokenizer, Trainer, TrainerCallback
+from trl import PPOTrainer
 from distlint.runtime import main_process_first, rank_info, run_on_main, save
 
 
@@ -2021,3 +2022,14 @@ class OfEachBatch:
         dist.barrier()
         if self.may_write(step):
             save(state, path)  # expect: DL301
+
+
+def written_by_ppo(config, model, batches, folder):
+    # LLMBox 5a1cfe2 training/ppo.py:237: before trl 0.12 its trainer had an Accelerator, and no is_world_process_zero()
+    trainer = PPOTrainer(config, model)
+    dist.barrier()
+    for questions, answers, rewards in batches:
+        trainer.step(questions, answers, rewards)
+    if trainer.accelerator.is_main_process:
+        trainer.save_pretrained(folder)  # expect: DL301
+    trainer.accelerator.wait_for_everyone()

@@ -41,6 +41,7 @@ from torchvision import datasets
 from torchpack import distributed as torchpack_dist
 from torchvision.datasets.utils import download_url
 from transformers import PreTrainedTokenizer, Trainer, TrainerCallback
+from trl import PPOTrainer
 
 
 # --- bugs -----------------------------------------------------------------------------------------
@@ -1974,3 +1975,12 @@ class OfEachBatch:
         dist.barrier()
         if self.may_write(step):
             torch.save(state, path)  # expect: DL301
+
+
+def written_by_ppo(config, model, batches, folder):
+    # LLMBox 5a1cfe2 training/ppo.py:237: before trl 0.12 its trainer had an Accelerator, and no is_world_process_zero()
+    trainer = PPOTrainer(config, model)
+    dist.barrier()
+    for questions, answers, rewards in batches:
+        trainer.step(questions, answers, rewards)
+    trainer.save_pretrained(folder)  # expect: DL301
