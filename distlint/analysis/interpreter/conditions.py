@@ -206,7 +206,9 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         return mode if asks_for_shards else negate(mode)
     if (equal := _asks_list_for_text(frame, node)) is not None:
         return constant(equal)
-    left = _argument_rank(frame, node) or _place_in_machine(frame, node) or frame.evaluate(node.left)
+    left = (
+        _argument_rank(frame, node) or _place_in_machine(frame, node) or frame.evaluate(node.left)
+    )
     results: list[Value] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = frame.evaluate(comparator)
@@ -297,7 +299,9 @@ def _place_in_machine(frame: Frame, node: ast.Compare) -> Value | None:
     """
     match node:
         case ast.Compare(
-            left=ast.BinOp(left=ast.Name() | ast.Attribute() as rank, op=ast.Mod(), right=count) as left,
+            left=ast.BinOp(
+                left=ast.Name() | ast.Attribute() as rank, op=ast.Mod(), right=count
+            ) as left,
             ops=[ast.Eq() | ast.NotEq()],
             comparators=[ast.Constant(value=0)],
         ) if last_name(rank) in _RANKS and PER_MACHINE.search(ast.unparse(count)):

@@ -935,9 +935,7 @@ def may_be_about_rank(guard: Guard) -> bool:
         return False  # followed already: this rank got through, or each does
     if guard.taken and lets_engine_in(guard.node):
         return False
-    return (
-        "rank" in guard.value.tags or mentions_rank(guard.node) or asks_for_first_gpu(guard.node)
-    )
+    return "rank" in guard.value.tags or mentions_rank(guard.node) or asks_for_first_gpu(guard.node)
 
 
 @remembered_of_nodes

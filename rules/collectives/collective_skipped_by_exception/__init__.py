@@ -52,7 +52,8 @@ behind the `try`. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
 sharded model counts where the program or its launch files speak of FSDP or DeepSpeed. Information where the call only looks
 into a folder (`os.listdir`), which is there for all ranks of a machine or for none, or where all ranks are on one machine and
-nothing but a missing file, of one path for all, is caught. Silent where it reads bytes in memory
+nothing but a missing file, of one path for all, is caught, or where the handler ends the process and the others come to what
+waits in sharded models alone. Silent where it reads bytes in memory
 (`Image.open(BytesIO(data))`) that are neither a rank's own nor those of a turn over data, or the text of an option (`json.loads(args.extra)`) that the
 program does not set: it fails on all ranks or on none.
 
@@ -153,7 +154,9 @@ def check(model: Model) -> Iterator[Finding]:
             CODE,
             NAME,
             Severity.INFO
-            if ends or _fails_alike(model, divergence, node) or _ends_beside_whole_models(divergence, node)
+            if ends
+            or _fails_alike(model, divergence, node)
+            or _ends_beside_whole_models(divergence, node)
             else SEVERITY,
             f"{what}, and the rank goes another way than those that come to `{event_text(event)}` "
             f"({place}){waits}. {fix.message}.",
