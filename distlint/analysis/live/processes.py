@@ -641,7 +641,7 @@ def _made_by_lightning(module: Module) -> Iterator[ast.Call]:
 def trains_on_one_device(program: Program) -> bool:
     """Whether a program makes Trainers of Lightning, and each for one device: its modules meet no other rank.
 
-    warp-drive bac017e warp_drive/training/deprecate/pytorch_lightning.py, of which one tutorial makes a module.
+    As the one of warp-drive bac017e tutorials/tutorial-7-training_with_warp_drive_and_pytorch_lightning.py does.
     """
     made = [
         (module, call)
