@@ -6,7 +6,6 @@ import logging
 import os
 import shutil
 import subprocess
-import sys
 import urllib.request
 from io import BytesIO
 
@@ -16,7 +15,6 @@ import torch.distributed as dist
 from datasets import load_dataset, load_from_disk
 from PIL import Image
 from torch.nn.parallel import DistributedDataParallel
-from transformers import AutoModel
 
 from distlint.runtime import main_process_first
 
