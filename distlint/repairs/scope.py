@@ -68,6 +68,10 @@ _TRAINER: Final = Scope(
     barrier="self.accelerator.wait_for_everyone()",
 )
 _FRAMEWORKS: Final[dict[str, Scope]] = {
+    # Before trl 0.12 no Trainer of transformers (0.8.6 trainer/ppo_trainer.py); it has its Accelerator in all versions.
+    "trl.PPOTrainer": Scope(
+        main="self.accelerator.is_main_process", barrier="self.accelerator.wait_for_everyone()"
+    ),
     "transformers.Trainer": _TRAINER,
     # transformers 5.0.0 trainer_callback.py, TrainerState: what every hook is given.
     "transformers.TrainerCallback": Scope(main="state.is_world_process_zero"),
@@ -91,6 +95,11 @@ _ACCELERATOR: Final = {
 """What `accelerate.Accelerator` has (1.15.0 accelerator.py)."""
 
 _OF_TRAINER: Final = {
+    # LLMBox 5a1cfe2 training/ppo.py:236, with trl 0.8.6.
+    "trl.PPOTrainer": {
+        "main": "{}.accelerator.is_main_process",
+        "barrier": "{}.accelerator.wait_for_everyone()",
+    },
     # 5.0.0 trainer.py
     "transformers.Trainer": {
         "main": "{}.is_world_process_zero()",
@@ -762,9 +771,10 @@ def _facts_of(values: list[tuple[RankClass, Value]], module: Module) -> Iterator
     """The fields of `Scope` that a name can stand for."""
     if all(value.type == "accelerate.Accelerator" for _, value in values):
         yield "accelerator"
-    for base in _OF_TRAINER:
-        if all(value.type and base in facts.with_bases([value.type]) for _, value in values):
-            yield base
+    bases = [facts.with_bases([value.type] if value.type else []) for _, value in values]
+    nearest = {next((base for base in each if base in _OF_TRAINER), "") for each in bases}
+    if len(nearest) == 1:
+        yield from nearest - {""}
     if len({rank for rank, _ in values}) < 2:
         return
     # Called with a 0 in it, a function runs on one process: `run_training(0, 1, …)` in lightweight-gan efbec45

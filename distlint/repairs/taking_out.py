@@ -8,16 +8,34 @@ from itertools import pairwise
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import blocks, own_statements
 from distlint.analysis.program.places import span_of
-from distlint.edits import Delete
+from distlint.edits import Delete, Edit, Replace
 from distlint.nodes import walk
 
 
-def taken_out(function: Function, call: ast.Call) -> tuple[Delete, ...]:
-    """The edits that leave out a call which is a statement of its own; none where it is part of another."""
-    for statement, _ in own_statements(function.body):
+def taken_out(function: Function, call: ast.Call) -> tuple[Edit, ...]:
+    """The edits that leave out a call which is a statement of its own; none where it is part of another.
+
+    A handler that did nothing else goes on raising: RoboVLMs 8adc1d2 eval/calvin/eval_utils.py:75, where `pass` would give
+    back half a list.
+    """
+    for statement, around in own_statements(function.body):
         if isinstance(statement, ast.Expr) and statement.value is call:
-            return Delete(span_of(statement), prune=True), *without_import(function, call)
+            imports = without_import(function, call)
+            removed = {(each.span.line, each.span.column) for each in imports}
+            if any(_is_all_of(handler.body, statement, removed) for handler in _handlers(around)):
+                return Replace(span_of(statement), "raise"), *imports
+            return Delete(span_of(statement), prune=True), *imports
     return ()
+
+
+def _handlers(around: tuple[ast.stmt, ...]) -> list[ast.ExceptHandler]:
+    return around[-1].handlers if around and isinstance(around[-1], ast.Try) else []
+
+
+def _is_all_of(body: list[ast.stmt], statement: ast.stmt, removed: set[tuple[int, int]]) -> bool:
+    """Whether a block holds a statement and nothing else that stays."""
+    left = [each for each in body if (each.lineno, each.col_offset) not in removed]
+    return left == [statement]
 
 
 def without_import(function: Function, call: ast.Call) -> tuple[Delete, ...]:

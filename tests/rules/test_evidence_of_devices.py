@@ -120,3 +120,37 @@ from transformers import AutoModelForCausalLM
 model = AutoModelForCausalLM.from_pretrained("small", device_map="auto")
 """
     assert severities(tmp_path, "DL506", INDEXED, start, apart) == [expected]
+
+
+MODULE = """
+import torch
+from pytorch_lightning import LightningModule
+
+
+class Policy(LightningModule):
+    def on_fit_start(self):
+        self.net.load_state_dict(torch.load(self.checkpoint))
+
+    def training_step(self, batch, index):
+        return self.net(batch).mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [("1", []), ("one", []), ("8", ["warning"]), ("several", ["warning"])],
+)
+def test_a_module_whose_trainers_have_one_device(
+    devices: str, expected: list[str], tmp_path: Path
+) -> None:
+    """warp-drive bac017e tutorials/tutorial-7: `num_gpus = 1`, and `devices=num_gpus`."""
+    user = f"""
+from pytorch_lightning import Trainer
+from file_0 import Policy
+
+one = 1
+several = 8
+trainer = Trainer(accelerator="gpu", devices={devices})
+trainer.fit(Policy())
+"""
+    assert severities(tmp_path, "DL505", MODULE, user) == expected

@@ -33,3 +33,46 @@ def test_a_look_into_a_folder_fails_alike(
 ) -> None:
     script = SCRIPT.format(call=call)
     assert list(severities_in("DL105", tmp_path, {"script.py": script}, capsys)) == [severity]
+
+
+LEAVING = """
+import json
+import sys
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel
+from transformers import AutoModel
+
+
+def read(path):
+    try:
+        return json.load(open(path))
+    except OSError:
+        sys.exit()
+
+
+def main(path, name):
+    dist.init_process_group("nccl")
+    options = read(path)
+    model = {waits}
+    return model, options
+
+
+def shard(model):
+    return FullyShardedDataParallel(model)
+
+
+if __name__ == "__main__":
+    main("options.json", "gpt2")
+"""
+
+
+@pytest.mark.parametrize(
+    ("waits", "severity"),
+    [("AutoModel.from_pretrained(name)", "info"), ("dist.barrier()", "warning")],
+)
+def test_who_ends_its_process_beside_a_model_goes_on_nowhere(
+    waits: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """scepter 9f5b439 scepter/modules/utils/config.py:464: what waits is a collective of sharded models alone."""
+    script = LEAVING.format(waits=waits)
+    assert list(severities_in("DL105", tmp_path, {"script.py": script}, capsys)) == [severity]

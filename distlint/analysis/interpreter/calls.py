@@ -63,8 +63,8 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
     ):
         return _super(frame, node)
     function = frame.evaluate(node.func)
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES_ENTRIES:
-        _forget_entries(frame, node.func.value)
+    if isinstance(node.func, ast.Attribute):
+        _forget_contents(frame, node.func.value, node.func.attr)
     args: list[Value] = []
     known_arguments = True
     for argument in node.args:
@@ -93,13 +93,24 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
 
 _CHANGES_ENTRIES: Final = frozenset({"update", "pop", "popitem", "clear", "setdefault"})
 """Methods of a dict after which other things are under its keys."""
+_CHANGES_ITEMS: Final = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "add"})
+"""Methods after which a list or set has more elements, or fewer."""
 
 
-def _forget_entries(frame: Frame, owner: ast.expr) -> None:
+def _forget_contents(frame: Frame, owner: ast.expr, method: str) -> None:
+    """Note that what was written of a list or dict is not all that is in it behind a method that changes it.
+
+    TorchEasyRec 54cac31 tzrec/modules/sid/residual_vector_quantizer.py:61: `res_centers = []`, filled in a loop and returned.
+    """
     path = dotted_name(owner)
     known = frame.variables.get(path) if path else None
-    if known is not None and known.entries is not None:
-        frame.variables.refine(path, known.replace(entries=None))
+    if known is None:
+        return
+    if known.entries is not None and method in _CHANGES_ENTRIES:
+        known = known.replace(entries=None)
+        frame.variables.refine(path, known)
+    if known.items is not None and method in _CHANGES_ITEMS:
+        frame.variables.refine(path, known.replace(items=None, const=UNKNOWN, not_none=True))
 
 
 def dispatch(

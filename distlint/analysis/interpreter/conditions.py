@@ -39,7 +39,7 @@ from distlint.analysis.program.syntax import (
     own_nodes,
 )
 from distlint.knowledge import facts, ranks
-from distlint.knowledge.conventions import LISTED_SETTINGS, TRAINING_ARGUMENTS
+from distlint.knowledge.conventions import LISTED_SETTINGS, PER_MACHINE, TRAINING_ARGUMENTS
 from distlint.knowledge.failures import TENSOR_SIZE
 from distlint.nodes import COMPARISONS, last_name
 
@@ -56,6 +56,9 @@ _NEGATED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.GtE: ast.Lt,
     ast.LtE: ast.Gt,
 }
+
+_RANKS: Final = frozenset({"rank", "global_rank", "world_rank"})
+"""Names of a rank among all processes: what it leaves over by those of a machine is the local rank."""
 
 # Questions about the kind of a thing, not its contents: the same on all ranks even for a rank's own data.
 _STRUCTURAL: Final = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
@@ -203,7 +206,9 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         return mode if asks_for_shards else negate(mode)
     if (equal := _asks_list_for_text(frame, node)) is not None:
         return constant(equal)
-    left = _argument_rank(frame, node) or frame.evaluate(node.left)
+    left = (
+        _argument_rank(frame, node) or _place_in_machine(frame, node) or frame.evaluate(node.left)
+    )
     results: list[Value] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = frame.evaluate(comparator)
@@ -283,6 +288,24 @@ def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:
         ) if dotted_name(read) not in frame.variables:
             kind = facts.argument_attribute(dotted_name(owner), attr, constant_)
             return frame.rank_value(kind, read, f"`{dotted_name(read)}`") if kind else None
+    return None
+
+
+def _place_in_machine(frame: Frame, node: ast.Compare) -> Value | None:
+    """`rank % ngpus_per_node` in a comparison with 0: the local rank, whatever object holds the rank.
+
+    relabel_imagenet 3d4824f train.py:289: `self.context.rank % self.context.ngpus_per_node`, where each spawned process
+    has set `context.rank`.
+    """
+    match node:
+        case ast.Compare(
+            left=ast.BinOp(
+                left=ast.Name() | ast.Attribute() as rank, op=ast.Mod(), right=count
+            ) as left,
+            ops=[ast.Eq() | ast.NotEq()],
+            comparators=[ast.Constant(value=0)],
+        ) if last_name(rank) in _RANKS and PER_MACHINE.search(ast.unparse(count)):
+            return frame.rank_value("local_rank", left, f"`{ast.unparse(left)}`")
     return None
 
 

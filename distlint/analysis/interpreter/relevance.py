@@ -35,6 +35,8 @@ _COMMON: Final = frozenset(
 _ASKED: Final = "is_available("
 _DISTRIBUTED_ASKED: Final = re.compile(r"\bdist(?:ributed)?\.is_available\(")
 """jukebox 08efbbc jukebox/utils/dist_adapter.py:17, `is_available()`, in front of each of its collectives."""
+_PLACE_ASKED: Final = re.compile(r"\brank(?:\(\))?\s*%\s*[\w.]*(?:per_|local|count|gpus)")
+"""relabel_imagenet 3d4824f train.py:287, a method that gives back `self.context.rank % self.context.ngpus_per_node == 0`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
     weak |= {
         f for f, words in held.items() if _ASKED in words and _DISTRIBUTED_ASKED.search(texts[f])
     }
+    weak |= {f for f, words in held.items() if "rank" in words and _PLACE_ASKED.search(texts[f])}
     for module in program.modules.values():
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):

@@ -20,7 +20,7 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import NUMBERED, Closure, Variance
 from distlint.analysis.live.data_sets import made_by_name, run_by_constructor
 from distlint.analysis.live.modes import never_both
-from distlint.analysis.live.processes import is_pytests, runs_alone
+from distlint.analysis.live.processes import is_pytests, runs_alone, trains_on_one_device
 from distlint.analysis.live.several import (
     asks_if_sharded,
     is_one_kernel,
@@ -84,8 +84,11 @@ _WORKER: Final = frozenset({"fn", "target", "function", "entrypoint"})
 """The parameters by which they get it."""
 _RANKS: Final = frozenset({"rank", "global_rank", "local_rank"})
 """Parameters that say which rank the caller is."""
-_DEVICES: Final = frozenset({"gpu", "gpu_id", "gpu_index", "device", "device_id", "device_index"})
-"""Names of the number of a process's GPU: `device == 0` in PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183."""
+_DEVICES: Final = frozenset(
+    {"gpu", "gpu_id", "gpu_index", "device", "device_id", "device_index", "current_device"}
+)
+"""Names of the number of a process's GPU: `device == 0` in PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183,
+`torch.cuda.current_device() == 0` in A-ViT 120c9cb engine_act.py:125."""
 _ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
 _OF_COMMANDS: Final = frozenset({"callback", "command", "group", "main", "staticmethod"})
@@ -932,13 +935,11 @@ def may_be_about_rank(guard: Guard) -> bool:
         return False  # followed already: this rank got through, or each does
     if guard.taken and lets_engine_in(guard.node):
         return False
-    return (
-        "rank" in guard.value.tags or mentions_rank(guard.node) or _asks_for_first_gpu(guard.node)
-    )
+    return "rank" in guard.value.tags or mentions_rank(guard.node) or asks_for_first_gpu(guard.node)
 
 
 @remembered_of_nodes
-def _asks_for_first_gpu(test: ast.expr) -> bool:
+def asks_for_first_gpu(test: ast.expr) -> bool:
     """Whether a condition asks for the first GPU of a machine, by which a worker knows that it is the first.
 
     vissl 09270ed tests/test_state_checkpoint_conversion.py:128: `if gpu_id == 0:` in what `mp.spawn` starts.
@@ -1263,7 +1264,10 @@ def _hook(program: Program, function: Function) -> str | None:
             and function.name not in _NOT_ON_ALL
             and f"{base}.{function.name}" not in hooks.MAIN_ONLY_METHODS
             and not (base.startswith("transformers.") and trains_on_one(program, function.module))
-            and not (base == _LIGHTNING_MODULE and _is_never_run(program, function.name))
+            and not (
+                base == _LIGHTNING_MODULE
+                and (_is_never_run(program, function.name) or trains_on_one_device(program))
+            )
         ):
             return f"{function.cls.name}.{function.name}"
     return None

@@ -18,6 +18,7 @@ from distlint.analysis.live.ray_tasks import is_one_task, starts_tasks
 from distlint.analysis.live.written_sizes import (
     handed_sizes,
     is_written_for_one,
+    joins_as_one,
     settles_on_one,
     written_sizes,
 )
@@ -31,6 +32,7 @@ from distlint.analysis.program.syntax import (
     default_of,
     own_nodes,
 )
+from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.sinks import COMMANDS
 from distlint.nodes import LEAVES, children, walk
 
@@ -54,6 +56,7 @@ _MAY_BE_ALONE: Final = tuple(
         r"WORLD_SIZE\W{0,4} (?:!=|>) 1:\s*(?:raise|sys|exit|print)\b",
         r"devices\s*=\s*(?:1\b|\[\w+\])",
         r"ray\.remote\(",
+        r"WORLD_SIZE[\"']\]?\s*[=:]\s*[\"']1[\"']",
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
@@ -308,6 +311,7 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
             or _insists_on_one(function)
             or _is_of_one(function)
             or settles_on_one(program, function)
+            or joins_as_one(program, function)
         ):
             yield function
     if _insists_on_one(module.body) or is_written_for_one(program, module):
@@ -520,7 +524,7 @@ def _makes_group_of_one(program: Program, function: Function, statement: ast.stm
     if isinstance(helper, Function) and _starts_one(program, function, value, helper):
         return True
     if name in _LIGHTNING:
-        return _has_one_device(value) and _all_have_one_device(function.module)
+        return _has_one_device(function.module, value) and _all_have_one_device(function.module)
     if not isinstance(value.func, ast.Call):
         sizes = [k for k in value.keywords if k.arg is not None and _SIZE.fullmatch(k.arg)]
         layout = len(sizes) > 1 and any(k.arg in _REPLICAS for k in sizes)
@@ -545,10 +549,15 @@ def _starts_one(program: Program, function: Function, call: ast.Call, helper: Fu
     return bool(started) and _is_one(started[0], handed_sizes(program, function, call, helper))
 
 
-def _has_one_device(call: ast.Call) -> bool:
+def _has_one_device(module: Module, call: ast.Call) -> bool:
     """Whether Lightning drives one device: `Fabric(devices=1)`, `Trainer(devices=[0])`."""
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    match given.get("devices"):
+    devices = given.get("devices")
+    if isinstance(devices, ast.Name):
+        # warp-drive bac017e tutorials/tutorial-7: `num_gpus = 1`, and `devices=num_gpus`.
+        written = _constants(module.body).get(devices.id)
+        return written == 1 and "num_nodes" not in given
+    match devices:
         case ast.Constant(value=1) | ast.List(elts=[_]):
             nodes = given.get("num_nodes")
             return nodes is None or (isinstance(nodes, ast.Constant) and nodes.value == 1)
@@ -558,11 +567,34 @@ def _has_one_device(call: ast.Call) -> bool:
 @remembered
 def _all_have_one_device(module: Module) -> bool:
     """Whether a file makes no other: a script that tests on one device may have trained on several before."""
-    return all(
-        _has_one_device(node)
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and last_name(node.func) in _LIGHTNING
-    )
+    return all(_has_one_device(module, call) for call in _made_by_lightning(module))
+
+
+def _made_by_lightning(module: Module) -> Iterator[ast.Call]:
+    """The calls of a file that make what starts as many processes as it has devices, by their names."""
+    for node in walk(module.source.tree):
+        if isinstance(node, ast.Call) and last_name(node.func) in _LIGHTNING:
+            yield node
+
+
+@remembered
+def trains_on_one_device(program: Program) -> bool:
+    """Whether a program makes Trainers of Lightning, and each for one device: its modules meet no other rank.
+
+    As the one of warp-drive bac017e tutorials/tutorial-7-training_with_warp_drive_and_pytorch_lightning.py does.
+    """
+    made = [
+        (module, call)
+        for module in program.modules.values()
+        if "Trainer(" in module.source.text
+        for call in _made_by_lightning(module)
+        if _is_lightnings(program.resolve_dotted(module, dotted_name(call.func)))
+    ]
+    return bool(made) and all(_has_one_device(module, call) for module, call in made)
+
+
+def _is_lightnings(meaning: object) -> bool:
+    return isinstance(meaning, str) and canonical_name(meaning) == "lightning.pytorch.Trainer"
 
 
 def _defaults(program: Program, function: Function, sizes: list[ast.keyword]) -> dict[str, object]:

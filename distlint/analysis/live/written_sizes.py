@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
+from distlint.analysis.program.environment import Use, accesses
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
@@ -24,6 +25,8 @@ _SEVERAL: Final = re.compile(
     r"|Process\(|get_rank\(|get_world_size\(|Accelerator\(|Trainer\("
 )
 """What a script has that asks for its number, or may be told it."""
+_OF_ONE: Final = re.compile(r"WORLD_SIZE[\"']\]?\s*[=:]\s*[\"']1[\"']")
+"""What says in the environment that there is one process."""
 _STARTERS: Final = frozenset(
     {
         "spawn",
@@ -122,6 +125,75 @@ def settles_on_one(program: Program, function: Function) -> bool:
             and isinstance(node.ctx, ast.Store)
         )
     )
+
+
+@remembered
+def joins_as_one(program: Program, function: Function) -> bool:
+    """Whether a function says in the environment that there is one process, itself or in a helper, and makes its group below.
+
+    TorchEasyRec 54cac31 tzrec/utils/export_util.py:225: the ranks above 0 return, and rank 0 goes on behind
+    `os.environ["WORLD_SIZE"] = "1"`; 1395 calls a helper that does both.
+    """
+    said: list[int] = []
+    joined: list[int] = []
+    for node in own_nodes(function):
+        if isinstance(node, ast.Call):
+            called = program.resolve_dotted(function.module, dotted_name(node.func))
+            if _joins_launched(node) or (
+                isinstance(called, Function)
+                and any(_joins_launched(each) for each in own_nodes(called))
+            ):
+                joined.append(node.lineno)
+            if isinstance(called, Function) and _is_said(program, called):
+                said.append(node.lineno)
+    said += _is_said(program, function)
+    return bool(said) and bool(joined) and min(said) < min(joined)
+
+
+def _joins_launched(node: ast.AST) -> bool:
+    """Whether a call makes a process group of as many as the environment says."""
+    return (
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "init_process_group"
+        and not any(k.arg in (None, _SIZE, "init_method", "store") for k in node.keywords)
+        and len(node.args) <= 1
+    )
+
+
+def _is_said(program: Program, function: Function) -> list[int]:
+    """The lines on which a function writes into the environment that there is one process, whatever was there."""
+    if _OF_ONE.search(function.module.source.text) is None:
+        return []
+    return [
+        each.statement.lineno
+        for each in accesses(program, function.module)
+        if each.name == "WORLD_SIZE"
+        and each.use is Use.WRITE
+        and each.function is (None if function.is_module_body else function.node)
+        and isinstance(each.value, ast.Constant)
+        and each.value.value == "1"
+        and all(
+            _goes_on(outer, each.statement)
+            for outer in each.above
+            if each.function is None or outer.lineno > each.function.lineno
+        )
+    ]
+
+
+def _goes_on(outer: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether who goes on has run a statement in a block: where the other arm leaves, or has nothing to correct."""
+    match outer:
+        case ast.With():
+            return True
+        case ast.If(
+            test=ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Constant(value="1")]),
+            orelse=[],
+        ):
+            return "WORLD_SIZE" in ast.unparse(left)
+        case ast.If(body=body, orelse=orelse):
+            other = orelse if statement.lineno <= (body[-1].end_lineno or 0) else body
+            return bool(other) and isinstance(other[-1], ast.Return | ast.Raise)
+    return False
 
 
 def _surely_run(module: Module, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

@@ -190,6 +190,19 @@ class _Accesses:
     def _constants(self) -> dict[str, tuple[str, ...]]:
         return _text_constants(self._module)
 
+    @cached_property
+    def _dicts(self) -> dict[str, ast.expr]:
+        """What names hold that are assigned once in the file."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in walk(self._module.source.tree):
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    found.setdefault(name, []).append(value)
+        return {name: values[0] for name, values in found.items() if len(values) == 1}
+
     def _uses(
         self, node: ast.expr, statement: ast.stmt
     ) -> Iterator[tuple[Use, tuple[str, ...], ast.expr | None]]:
@@ -198,6 +211,18 @@ class _Accesses:
                 written = statement.value if isinstance(statement, ast.Assign) else None
                 use = {ast.Load: Use.READ, ast.Store: Use.WRITE, ast.Del: Use.REMOVE}[type(ctx)]
                 yield use, self._names(key), written if use is Use.WRITE else None
+            case ast.Call(func=ast.Attribute(attr="update", value=owner)) if self._is_environ(
+                owner
+            ):
+                for keyword in node.keywords:
+                    if keyword.arg:
+                        yield Use.WRITE, (keyword.arg,), keyword.value
+                for given in node.args:
+                    mapping = self._dicts.get(given.id) if isinstance(given, ast.Name) else given
+                    if isinstance(mapping, ast.Dict):
+                        for key_, value in zip(mapping.keys, mapping.values, strict=True):
+                            if key_ is not None:
+                                yield Use.WRITE, self._names(key_), value
             case ast.Call(func=function, args=[key, *rest]):
                 found = _CALLS.get(self._resolve(function))
                 if found is Use.REMOVE and not isinstance(statement, ast.Expr):
@@ -205,17 +230,6 @@ class _Accesses:
                 if found is not None:
                     writes = found in (Use.WRITE, Use.DEFAULT)
                     yield found, self._names(key), rest[0] if writes and rest else None
-            case ast.Call(func=ast.Attribute(attr="update", value=owner)) if self._is_environ(
-                owner
-            ):
-                for keyword in node.keywords:
-                    if keyword.arg:
-                        yield Use.WRITE, (keyword.arg,), keyword.value
-                for mapping in node.args:
-                    if isinstance(mapping, ast.Dict):
-                        for key_, value in zip(mapping.keys, mapping.values, strict=True):
-                            if key_ is not None:
-                                yield Use.WRITE, self._names(key_), value
             case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[owner]):
                 if self._is_environ(owner):
                     yield Use.TEST, self._names(key), None

@@ -118,6 +118,28 @@ def _clears(body: list[ast.stmt], flag: str) -> bool:
     )
 
 
+def acts_on_main_alone(live: LiveProgram, function: Function, test: ast.AST) -> bool:
+    """Whether what follows from a test is done by functions that a decorator keeps to rank 0, and by nothing else.
+
+    Panda-70M 9afd40b captioning/video_llama/runners/runner_base.py:438: `@main_process` above `_save_checkpoint()`.
+    """
+    done = [
+        call
+        for outer in own_nodes(function)
+        if isinstance(outer, ast.If) and any(part is test for part in walk(outer.test))
+        for statement in outer.body
+        for call in walk(statement)
+        if isinstance(call, ast.Call)
+    ]
+    groups = [live.call_at(call) for call in done]
+    return bool(done) and all(
+        group is not None
+        and group.site.callee is not None
+        and any(map(mentions_rank, group.site.callee.decorators))
+        for group in groups
+    )
+
+
 def under_main_alone(live: LiveProgram, function: Function, node: ast.AST) -> bool:
     """Whether a part of a function stands under a condition that lets rank 0 alone in.
 

@@ -415,18 +415,23 @@ def goes_to_own_file(live: LiveProgram, function: Function, call: ast.Call) -> b
     """Whether what a call writes goes into a file that each rank has for itself, by its name.
 
     VideoMAE 14ef8d8 engine_for_finetuning.py:222: the caller hands `str(global_rank) + ".txt"` over, and rank 0 reads
-    the files of all.
+    the files of all. TorchEasyRec 54cac31 tzrec/utils/export_util.py:1573: `json.dump(…, f)` into `…-{rank:02d}-of-….json`.
     """
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("write", "writelines"):
-        return False
-    name = ast.unparse(call.func.value)
     return any(
-        item.optional_vars is not None
-        and ast.unparse(item.optional_vars) == name
-        and isinstance(item.context_expr, ast.Call)
-        and item.context_expr.args
-        and differs_between_ranks(item.context_expr.args[0], function, live.callers)
-        for node in own_nodes(function)
-        if isinstance(node, ast.With) and any(part is call for part in walk(node))
-        for item in node.items
+        differs_between_ranks(path, function, live.callers) for path in _paths(function, call)
     )
+
+
+def _paths(function: Function, call: ast.Call) -> Iterator[ast.expr]:
+    """The paths of the open files that a call writes to or is handed."""
+    handles = {ast.unparse(each) for each in (*call.args[1:], *(k.value for k in call.keywords))}
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("write", "writelines"):
+        handles.add(ast.unparse(call.func.value))
+    for node in own_nodes(function) if handles else ():
+        if isinstance(node, ast.With) and any(part is call for part in walk(node)):
+            for item in node.items:
+                match item:
+                    case ast.withitem(
+                        context_expr=ast.Call(args=[path, *_]), optional_vars=ast.expr() as name
+                    ) if ast.unparse(name) in handles:
+                        yield path

@@ -62,6 +62,7 @@ class Divergence:
     explained whether those conditions stand around the collective or lead out above it; else they only divide
     ending    the calls that end the process of the ranks that do not wait, by the identity of their nodes
     other_chain the calls from the function to what the other ranks do instead
+    caller    the function in which the chain begins, where some ranks end their process inside another that it calls
     """
 
     kind: DivergenceKind
@@ -81,6 +82,7 @@ class Divergence:
     explained: bool = True
     ending: frozenset[int] = frozenset()
     other_chain: tuple[CallNode, ...] = ()
+    caller: Function | None = None
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -578,7 +580,7 @@ def _local(
         found.append(
             Divergence(
                 kind, owner, layer, act, others[0] if others else None, None, None, (),
-                chain, path, not others, value, place,
+                chain, path, not others, value, place, caller=function if owner is not function else None,
             )
         )  # fmt: skip
     return found

@@ -242,7 +242,7 @@ def related_places(divergence: Divergence) -> tuple[Related, ...]:
 
 
 def _module_of_call(divergence: Divergence, node: ast.AST) -> Module:
-    module = divergence.module
+    module = (divergence.caller or divergence.function).module
     for call in divergence.chain:
         if call.node is node:
             return module

@@ -47,7 +47,7 @@ compared: one rank may serve the others there (`command = scatter(...)`). Calls 
 definition count as doing nothing. A warning where ranks leave under one more condition than who they are (`if rank == 0:`,
 and in it `if os.path.exists(log): return`). Information where the ranks that do not come end with an error that nobody catches:
 `torchrun` and `mp.spawn` end the others then (not so under Slurm), and where they have left on a person's answer to
-`input()`. Silent where a caller expects the hang, and on
+`input()`. Silent where a caller expects the hang, where the group was made behind `os.environ["WORLD_SIZE"] = "1"`, and on
 `MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.
 
 ## References

@@ -1181,3 +1181,64 @@ def state_of_all_ranks(state, device):
         tensor = torch.zeros(state.shape, device=device)
     dist.broadcast(tensor, src=0)  # expect: DL101
     return tensor
+
+
+@torch.no_grad()
+def centres_for_each(points, sizes):
+    found = []
+    for size in sizes:
+        found.append(points[torch.randint(len(points), (size,))])
+        torch.cuda.manual_seed(size)
+    return found
+
+
+class AsManyOnEachRank:
+    # TorchEasyRec 54cac31 tzrec/modules/sid/residual_vector_quantizer.py:229: as many centres as sizes, whoever makes them
+    def __init__(self, sizes):
+        self.sizes = list(sizes)
+
+    def start(self, points):
+        if dist.get_rank() == 0:
+            centres = centres_for_each(points, self.sizes)
+        else:
+            centres = [torch.empty(size, points.shape[1]) for size in self.sizes]
+        for centre in centres:
+            dist.broadcast(centre, src=0)
+
+
+def exported_by_one(model, path):
+    # TorchEasyRec 54cac31 tzrec/utils/export_util.py:236: a group of one process
+    if int(os.environ.get("RANK", 0)) != 0:
+        return
+    if os.environ.get("WORLD_SIZE") != "1":
+        os.environ["WORLD_SIZE"] = "1"
+    if not dist.is_initialized():
+        dist.init_process_group("gloo")
+    dcp.load(model.state_dict(), checkpoint_id=path)
+
+
+def leave_but_one():
+    if int(os.environ.get("RANK", 0)) != 0:
+        return False
+    alone = {"RANK": "0", "WORLD_SIZE": "1"}
+    os.environ.update(alone)
+    return True
+
+
+def start_group():
+    dist.init_process_group(backend="gloo")
+
+
+def exported_behind_a_helper(model, path):
+    if not leave_but_one():
+        return
+    start_group()
+    dcp.load(model.state_dict(), checkpoint_id=path)
+
+
+def exported_by_one_of_many(model, path):
+    if int(os.environ.get("RANK", 0)) != 0:
+        return
+    os.environ.setdefault("WORLD_SIZE", "1")
+    dist.init_process_group("gloo")  # expect: DL101
+    dcp.load(model.state_dict(), checkpoint_id=path)  # expect: DL101

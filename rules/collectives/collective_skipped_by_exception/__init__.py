@@ -52,7 +52,8 @@ behind the `try`. A forward counts where the program shows what
 wraps the model: in mosaicml 0.23.0 composer/trainer/trainer.py:2763 it does not. One that waits only in a
 sharded model counts where the program or its launch files speak of FSDP or DeepSpeed. Information where the call only looks
 into a folder (`os.listdir`), which is there for all ranks of a machine or for none, or where all ranks are on one machine and
-nothing but a missing file, of one path for all, is caught. Silent where it reads bytes in memory
+nothing but a missing file, of one path for all, is caught, or where the handler ends the process and the others come to what
+waits in sharded models alone. Silent where it reads bytes in memory
 (`Image.open(BytesIO(data))`) that are neither a rank's own nor those of a turn over data, or the text of an option (`json.loads(args.extra)`) that the
 program does not set: it fails on all ranks or on none.
 
@@ -72,7 +73,7 @@ from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import attempts_around
+from distlint.analysis.program.syntax import attempts_around, ends_process
 from distlint.analysis.questions.ending import handlers_end_the_job
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.traces.witness import (
@@ -152,7 +153,11 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            Severity.INFO if ends or _fails_alike(model, divergence, node) else SEVERITY,
+            Severity.INFO
+            if ends
+            or _fails_alike(model, divergence, node)
+            or _ends_beside_whole_models(divergence, node)
+            else SEVERITY,
             f"{what}, and the rank goes another way than those that come to `{event_text(event)}` "
             f"({place}){waits}. {fix.message}.",
             place_of(divergence.module, node),
@@ -160,6 +165,28 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _ends_beside_whole_models(divergence: Divergence, node: ast.AST) -> bool:
+    """Whether a rank ends its process where the others wait in what is a collective of sharded models alone.
+
+    scepter 9f5b439 scepter/modules/utils/config.py:464: `sys.exit()` in the handler, in front of `from_pretrained()` in a
+    page of gradio's. None goes on apart, and nothing shows that the model is sharded.
+    """
+    around = attempts_around(divergence.function, node)
+    innermost = max(around, key=lambda attempt: attempt.lineno, default=None)
+    return (
+        divergence.layer is Layer.SHARDED
+        and innermost is not None
+        and all(_ends(handler.body[-1]) for handler in innermost.handlers)
+    )
+
+
+def _ends(last: ast.stmt) -> bool:
+    match last:
+        case ast.Expr(value=ast.Call(func=called)):
+            return ends_process(called)
+    return False
 
 
 def _fails_alike(model: Model, divergence: Divergence, node: ast.AST) -> bool:

@@ -189,8 +189,7 @@ def read_results(path, load):
     try:
         return load(path)
     except ValueError:
-        # expect: DL701
-        pass
+        raise  # expect: DL701
     return None
 
 

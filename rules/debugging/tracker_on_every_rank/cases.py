@@ -3,6 +3,7 @@
 import os
 
 import mlflow
+import torch
 import torch.distributed as dist
 import wandb
 from accelerate import Accelerator
@@ -163,6 +164,16 @@ def begun_by_all(model, path, losses):
     for step, loss in enumerate(losses):
         if dist.get_rank() == 0:
             begun.add_scalar("loss", loss, step)
+    return DDP(model)
+
+
+def begun_by_all_for_the_first_gpu(model, path, losses):
+    # A-ViT 120c9cb engine_act.py:125: as above; information.
+    dist.init_process_group("nccl")
+    of_gpu = SummaryWriter(path)  # expect: DL704
+    for step, loss in enumerate(losses):
+        if of_gpu is not None and torch.cuda.current_device() == 0:
+            of_gpu.add_scalar("loss", loss, step)
     return DDP(model)
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.live.joint_entry import asks_for_first_gpu
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
@@ -51,7 +52,10 @@ def drawn_on_one(model: Model, site: CallSite) -> bool:
     """
     names = {name.rpartition(".")[2] for name in _kept_in(site)}
     asked = [
-        any(isinstance(s, ast.If) and mentions_rank(s.test) for s in (*around, statement))
+        any(
+            isinstance(s, ast.If) and (mentions_rank(s.test) or asks_for_first_gpu(s.test))
+            for s in (*around, statement)
+        )
         for module in model.program.modules.values()
         if any(name in module.source.text for name in _CURVES)
         for function in (module.body, *module.all_functions)

@@ -63,7 +63,6 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import (
-    assignments,
     ends_process,
     literals,
     own_nodes,
@@ -88,6 +87,7 @@ from distlint.repairs.guarding import comment_behind, dedented, source
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
 
+from .anew import is_made_anew
 from .child import made_by_child
 from .existing import is_read_below
 from .tagged import is_a_folder
@@ -122,6 +122,8 @@ _FLAGS = {
 }
 """Keyword that makes the call take what another rank did, by name (".method" without the dot)."""
 _REMOVES = frozenset({"os.remove", "os.unlink"})
+
+_ANEW = "Let rank 0 remove what was there and make it, while the others wait: `run_on_main()`"
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -173,7 +175,7 @@ def _found(model: Model) -> Iterator[Finding]:
             CODE,
             NAME,
             severity,
-            _message(found, does, guard, joint_entry),
+            _message(model, found, does, guard, joint_entry),
             place_of(module, found.site.node),
             (
                 *(
@@ -251,11 +253,14 @@ def _is_chosen(model: Model, found: FileCall) -> bool:
     return asked_for(found.site) or (bool(callers) and all(map(asked_for, callers)))
 
 
-def _message(found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry) -> str:
+def _message(
+    model: Model, found: FileCall, does: str, guard: Guard | None, joint_entry: JointEntry
+) -> str:
     if guard is None:
+        advice = _ANEW if is_made_anew(model, found) else "Create it with `exist_ok=True`"
         return (
             f"the first rank creates `{found.text}` and the others fail because it is there: "
-            f"{joint_entry.text}. Create it with `exist_ok=True`."
+            f"{joint_entry.text}. {advice}."
         )
     return (
         f"all ranks find the same answer and all {does} `{found.text}`: {joint_entry.text}. Let one "
@@ -273,18 +278,18 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
     if guard is None and _is_numbered(found):
         advice = "Let rank 0 choose the name and make it, and send the name to all: `run_on_main(..., broadcast=True)`"
         return Fix(Applicability.DISPLAY, advice)
-    again = _made_again(model, found)
-    if _is_undone(found, again) or _removed_above(model, found):
-        advice = "Let rank 0 remove and make it while the others wait: one step alone leaves ranks that remove what others have made"
-        return Fix(Applicability.DISPLAY, advice)
+    if is_made_anew(model, found) or (
+        guard is not None and _made_again(model, found) and not _asks_for_file(guard)
+    ):
+        return Fix(Applicability.DISPLAY, _ANEW)
     flag = _FLAGS.get(site.name.removeprefix("."))
-    if flag is not None and flag not in site.keywords and not again:
+    if flag is not None and flag not in site.keywords and not _made_again(model, found):
         edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
         if edit is not None:
             return Fix(Applicability.SAFE, f"Take what another rank did: `{flag}=True`", (edit,))
     if guard is None:
         return None
-    if (edit := _made_with_parents(found)) is not None:
+    if (edit := _made_with_parents(model, found)) is not None:
         advice = "Take what another rank did: `os.makedirs(..., exist_ok=True)`"
         return Fix(Applicability.SAFE, advice, (edit,))
     if (moved := on_import(joint_entry)) is not None:
@@ -302,7 +307,7 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         inside = block.lineno <= line <= (block.end_lineno or line)
         if inside and (facts.is_collective(call.site.rows) or call.site.callee is not None):
             return None  # a collective in a section of one rank would hang
-    if not again and (edits := _removed_anyway(found, block)):
+    if not _made_again(model, found) and (edits := _removed_anyway(found, block)):
         return Fix(
             Applicability.SAFE,
             "Take what another rank did: `suppress(FileNotFoundError)`",
@@ -315,13 +320,13 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
     )
 
 
-def _made_with_parents(found: FileCall) -> Replace | None:
+def _made_with_parents(model: Model, found: FileCall) -> Replace | None:
     """`os.mkdir(p)` as the call that takes what is there; None where it is no such call.
 
     ChatLM-mini-Chinese 2696eb8 pre_train.py:127: the folder of a log, behind its test.
     """
     site = found.site
-    if site.name != "os.mkdir" or site.node.keywords:
+    if site.name != "os.mkdir" or site.node.keywords or _made_again(model, found):
         return None
     edit = with_keyword(site.module.source.text, site.node, "exist_ok=True")
     before, called, behind = edit.code.partition(".mkdir(") if edit is not None else ("", "", "")
@@ -385,46 +390,24 @@ def _removed_anyway(found: FileCall, block: ast.If) -> tuple[Edit, ...]:
     return (replaced,) if known else (replaced, AddImport("contextlib"))
 
 
-def _removed_above(model: Model, made: FileCall) -> bool:
-    """Whether the function has removed a folder, or the one around it, in front of making it.
-
-    ABINet 789743c callbacks.py:307: a rank that comes late removes what the first has made, whatever `exist_ok` says.
-    """
-    return made.effect is Effect.CREATE_DIR and any(
-        removed.effect is Effect.DELETE
-        and removed.function is made.function
-        and removed.site.node.lineno < made.site.node.lineno
-        and (made.text == removed.text or _is_below(made, removed))
-        for removed in model.file_calls
+def _asks_for_file(guard: Guard) -> bool:
+    """Whether a condition holds of a file alone: of a folder that is there in its place it does not."""
+    return any(
+        isinstance(node, ast.Call) and last_name(node.func) in ("isfile", "is_file")
+        for node in walk(guard.node)
     )
 
 
-def _is_below(made: FileCall, removed: FileCall) -> bool:
-    """Whether a path is put together from another one, here or where the function assigns it."""
-    written = [made.path, *assignments(made.function).get(made.text, ())]
-    parts = [node for each in written if each is not None for node in walk(each)]
-    return any(ast.unparse(node) == removed.text for node in parts if isinstance(node, ast.expr))
-
-
-def _made_again(model: Model, removed: FileCall) -> set[Effect]:
-    """How what a call removes is created further down.
+def _made_again(model: Model, removed: FileCall) -> bool:
+    """Whether something is created further down where a call removes it.
 
     The last rank would find, and remove, what the first has made there since
     (lightning 2.6.6 lightning_fabric/strategies/model_parallel.py:403: a file makes room for a folder).
     """
-    if removed.effect is not Effect.DELETE:
-        return set()
-    return {
-        made.effect
-        for made in model.file_calls
-        if made.effect in (Effect.WRITE, Effect.CREATE_DIR)
+    return removed.effect is Effect.DELETE and any(
+        made.effect in (Effect.WRITE, Effect.CREATE_DIR)
         and made.text == removed.text
         and made.function is removed.function
         and made.site.node.lineno > removed.site.node.lineno
-    }
-
-
-def _is_undone(removed: FileCall, again: set[Effect]) -> bool:
-    """Whether a rank that asks behind the first one takes what that has made for what is to be removed: a tree, or a file."""
-    of_its_kind = Effect.CREATE_DIR if removed.site.name == "shutil.rmtree" else Effect.WRITE
-    return of_its_kind in again
+        for made in model.file_calls
+    )

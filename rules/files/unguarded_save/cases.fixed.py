@@ -41,6 +41,7 @@ from torchvision import datasets
 from torchpack import distributed as torchpack_dist
 from torchvision.datasets.utils import download_url
 from transformers import PreTrainedTokenizer, Trainer, TrainerCallback
+from trl import PPOTrainer
 from distlint.runtime import main_process_first, rank_info, run_on_main, save
 
 
@@ -1990,3 +1991,45 @@ def resumes_in_front_of_its_loop(model, args, epochs):
     for _ in range(epochs):
         dist.barrier()
         put(model.state_dict(), path)
+
+
+class OfOneMachine:
+    # relabel_imagenet 3d4824f train.py:287: the first process of a machine, by a method
+    def __init__(self, context):
+        self.context = context
+        dist.init_process_group("nccl", rank=context.rank, world_size=context.world_size)
+
+    def may_write(self):
+        return not self.context.several or (
+            self.context.several and (self.context.rank % self.context.ngpus_per_node) == 0
+        )
+
+    def write(self, state, path):
+        dist.barrier()
+        if self.may_write():
+            torch.save(state, path)
+
+
+class OfEachBatch:
+    def __init__(self, context):
+        self.context = context
+        dist.init_process_group("nccl", rank=context.rank, world_size=context.world_size)
+
+    def may_write(self, step):
+        return not self.context.every or step % self.context.every == 0
+
+    def write(self, state, step, path):
+        dist.barrier()
+        if self.may_write(step):
+            save(state, path)  # expect: DL301
+
+
+def written_by_ppo(config, model, batches, folder):
+    # LLMBox 5a1cfe2 training/ppo.py:237: before trl 0.12 its trainer had an Accelerator, and no is_world_process_zero()
+    trainer = PPOTrainer(config, model)
+    dist.barrier()
+    for questions, answers, rewards in batches:
+        trainer.step(questions, answers, rewards)
+    if trainer.accelerator.is_main_process:
+        trainer.save_pretrained(folder)  # expect: DL301
+    trainer.accelerator.wait_for_everyone()

@@ -70,6 +70,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.questions.alone import (
+    acts_on_main_alone,
     entered_by_main_alone,
     on_main_alone,
     under_main_alone,
@@ -289,6 +290,7 @@ def _decided(
     alone = (
         entered
         or under_main_alone(model, function, decision.node)
+        or acts_on_main_alone(model, function, decision.node)
         or any(on_main_alone(model, n) for n in walk(decision.node))
     )
     text = ast.unparse(decision.value)

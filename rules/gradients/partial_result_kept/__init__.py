@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.alone import on_main_alone
-from distlint.analysis.questions.reported import writes
+from distlint.analysis.questions.reported import goes_to_own_file, writes
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
@@ -91,7 +91,7 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if isinstance(written, ast.Call) and last_name(written) == "state_dict":
                 continue  # of a scheduler that counts its share's batches: EleutherAI/sparsify 9d3b136 trainer.py:663
-            if _is_checkpoint(function, written):
+            if _is_checkpoint(function, written) or goes_to_own_file(model, function, call):
                 continue
             text = ast.unparse(written)
             yield Finding(

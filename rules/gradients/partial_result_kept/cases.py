@@ -338,3 +338,13 @@ def checkpoint_with_the_best_score(model, optimizer, data, path):
     if dist.get_rank() == 0:
         package = dict(model=model.state_dict(), optimizer=optimizer.state_dict(), best=errors)
         torch.save(package, path)
+
+
+def a_file_of_each_rank(model, data, folder):
+    # TorchEasyRec 54cac31 tzrec/utils/export_util.py:1573: a file of each rank's own, though rank 0 alone writes it here
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    found = [model(batch).tolist() for batch in DataLoader(data, sampler=DistributedSampler(data))]
+    name = f"part-{rank:02d}-of-{world_size:02d}"
+    if rank == 0:
+        with open(f"{folder}/{name}.json", "w") as file:
+            json.dump(found, file)

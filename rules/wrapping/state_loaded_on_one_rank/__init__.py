@@ -49,6 +49,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.syntax import default_of
 from distlint.analysis.questions.launched import roots
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name
@@ -112,18 +114,45 @@ def _is_on_few(call: CallGroup) -> bool:
 
 
 def _loads(model: Model, site: CallSite) -> Iterator[CallSite]:
-    """The calls that restore an optimizer: the one at hand, else those that it leads to."""
+    """The calls that restore an optimizer: the one at hand, else those that it leads to.
+
+    None of what a call leaves out is restored: TorchEasyRec 54cac31 tzrec/utils/export_util.py:259 calls
+    `restore_model(…)` without its `optimizer=None`.
+    """
     if _loaded(site):
         yield site
-    work = [site.callee] if site.callee is not None else []
-    for function in work:
+    work = [(site.callee, _left_out(site, frozenset()))] if site.callee is not None else []
+    seen = {function for function, _ in work}
+    for function, left_out in work:
         summaries = model.summaries_of(function) if len(work) < _REACH else None
         for _, summary in summaries.summaries() if summaries is not None else ():
             for inner in summary.calls:
-                if _loaded(inner):
+                if (name := _loaded(inner)) and name not in left_out:
                     yield inner
-                if inner.callee is not None and inner.callee not in work:
-                    work.append(inner.callee)
+                if inner.callee is not None and inner.callee not in seen:
+                    seen.add(inner.callee)
+                    work.append((inner.callee, _left_out(inner, left_out)))
+
+
+def _left_out(site: CallSite, missing: frozenset[str]) -> frozenset[str]:
+    """The parameters that are None in a call by their default, or by what is missing where it is made."""
+    function = site.callee
+    if function is None or any(each.arg is None for each in site.node.keywords):
+        return frozenset()
+    return frozenset(
+        name
+        for name in function.parameters
+        if _is_none(argument_of(site.node, function, name) or default_of(function, name), missing)
+    )
+
+
+def _is_none(given: ast.expr | None, missing: frozenset[str]) -> bool:
+    match given:
+        case ast.Constant(value=None):
+            return True
+        case ast.Name(id=name):
+            return name in missing
+    return False
 
 
 def _loaded(site: CallSite) -> str:

@@ -37,6 +37,19 @@ def after_the_others_left(optimizer, path):
     optimizer.load_state_dict(torch.load(path, map_location="cpu"))  # expect: DL211
 
 
+def restored(path, model, optimizer=None):
+    state = torch.load(path, map_location="cpu")
+    model.load_state_dict(state["model"])
+    if optimizer:
+        optimizer.load_state_dict(state["optimizer"])
+
+
+def resumed_by_rank_0(model, optimizer, path):
+    if dist.get_rank() == 0:
+        restored(path, model, optimizer)  # expect: DL211
+    return model
+
+
 # Correct
 
 
@@ -82,3 +95,20 @@ class Resuming:
 
     def update(self):
         self.optimizer.step()
+
+
+def exported_by_rank_0(model, path):
+    # TorchEasyRec 54cac31 tzrec/utils/export_util.py:259: nothing of an optimizer is read there
+    if dist.get_rank() == 0:
+        restored(path, model)
+    return model
+
+
+def exported_by_a_helper(model, path, optimizer=None):
+    restored(path, model, optimizer)
+
+
+def exported_by_rank_0_in_a_helper(model, path):
+    if dist.get_rank() == 0:
+        exported_by_a_helper(model, path)
+    return model

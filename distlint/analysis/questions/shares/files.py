@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _READS: Final = re.compile(r"^(?:open|read\w*|load\w*|fromfile|genfromtxt)$")
 _LISTS: Final = frozenset({"glob", "iglob", "rglob", "listdir", "iterdir", "scandir"})
-_WAITS: Final = re.compile(r"barrier|wait|sync", re.IGNORECASE)
+_WAITS: Final = re.compile(r"barrier|wait|sync|all_?gather|all_?reduce", re.IGNORECASE)
 
 
 @remembered
