@@ -1459,9 +1459,10 @@ TOLERANT: Final[dict[str, dict[str, int]]] = {
 os)."""
 
 RENAMES: Final = frozenset(
-    {"os.rename", "os.replace", "pathlib.Path.rename", "pathlib.Path.replace"}
+    {"os.rename", "os.replace", "pathlib.Path.rename", "pathlib.Path.replace", "shutil.move"}
 )
-"""Moves that put one file in the place of another in one step (POSIX `rename`; python 3.11 os, pathlib)."""
+"""Moves that put one file in the place of another in one step (POSIX `rename`; python 3.11 os, pathlib; shutil.py:848,
+on one file system)."""
 
 FILLS_FOLDERS: Final = frozenset(
     {"extractall", "unpack_archive", "copytree", "extract_archive", "snapshot_download"}

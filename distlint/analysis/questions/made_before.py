@@ -11,6 +11,7 @@ from distlint.analysis.interpreter.ranks import NODE_MAIN
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_calls
+from distlint.analysis.questions.made_by_parent import made_by_parent
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge.schema import Effect
@@ -115,6 +116,8 @@ def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: in
     if any(_makes_first(made, site, folder) for made in makers) or _made_by_constructor(
         live, site.function, folder
     ):
+        return True
+    if made_by_parent(live, site.function, folder):
         return True
     callers = live.callers.get(site.function, ())
     return bool(depth and callers) and all(
