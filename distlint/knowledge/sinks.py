@@ -1473,6 +1473,9 @@ tarfile, zipfile; torchvision 0.29.2 torchvision/datasets/utils.py)."""
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
 
+IMPORT_AGAIN: Final = frozenset({"reload", "import_module", "exec_module"})
+"""Calls that read the code of a module from its file (python 3.11 importlib)."""
+
 KEEP_NAMES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.move"})
 """Those that give what they put into a folder the name that it had (python 3.11 shutil.py:413, 825)."""
 SMALL_OBJECTS: Final = re.compile(

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.questions.built import classes_of, parts, wrapped_classes
 from distlint.nodes import last_name, walk
 
@@ -85,7 +86,9 @@ def _may_bring_buffers(live: LiveProgram, module: Module, call: ast.Call) -> boo
     """Whether a call may make what keeps a buffer: a norm that is told to, a loss with weights, what another library makes."""
     meaning = live.resolve(module, call.func)
     if not isinstance(meaning, str):
-        return meaning is None and not isinstance(call.func, ast.Attribute | ast.Name | ast.Call)
+        return meaning is None and not (
+            isinstance(call.func, ast.Attribute | ast.Name | ast.Call) or _runs_a_part(call.func)
+        )
     last = meaning.rpartition(".")[2]
     if meaning.startswith(_OF_WEIGHTS):
         return True
@@ -93,6 +96,13 @@ def _may_bring_buffers(live: LiveProgram, module: Module, call: ast.Call) -> boo
         told = any(keyword.arg in _KEEPS for keyword in call.keywords)
         return told or last in _LAYERS or last.endswith("Loss")
     return not meaning.startswith(_PLAIN) or meaning.startswith("torch.hub.")
+
+
+def _runs_a_part(called: ast.expr) -> bool:
+    """Whether a layer that an object has made already is called: `self.ups[i](x)`, and not `NORMS[kind](width)`."""
+    while isinstance(called, ast.Subscript):
+        called = called.value
+    return dotted_name(called).startswith("self.")
 
 
 def _classes(live: LiveProgram, model: Value) -> list[Class | None]:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
-from distlint.analysis.program.syntax import assignments, own_nodes, started_by
+from distlint.analysis.program.syntax import assignments, own_nodes, started_by, target_names
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import Parts, bound, holds, object_of, parts_of
 
@@ -54,21 +54,39 @@ def _is_made_above(live: LiveProgram, parent: Function, call: ast.Call, folder: 
 
 def _comes_with_folder(live: LiveProgram, parent: Function, name: str, attr: str) -> bool:
     """Whether the function that returned an object has made the folder that it put into an attribute of it."""
-    match assignments(parent).get(name, ()):
-        case [ast.Call(func=called)]:
+    match [n for n in own_nodes(parent) if isinstance(n, ast.Assign) and _is_given(name, n)]:
+        case [ast.Assign(targets=[target], value=ast.Call(func=called))]:
             maker = live.resolve(parent.module, called)
         case _:
             return False
     if not isinstance(maker, Function):
         return False
     made = [path for _, path in _folders_made_in(maker)]
-    returned = [n.value for n in own_nodes(maker) if isinstance(n, ast.Return)]
+    returned = [
+        _part_of(node.value, target, name)
+        for node in own_nodes(maker)
+        if isinstance(node, ast.Return)
+    ]
     return bool(returned) and all(
         isinstance(value, ast.Name)
         and len(kept := assignments(maker).get(f"{value.id}.{attr}", ())) == 1
         and any(holds(parts_of(kept[0], maker), path) for path in made)
         for value in returned
     )
+
+
+def _is_given(name: str, assigned: ast.Assign) -> bool:
+    return any(name in target_names(target) for target in assigned.targets)
+
+
+def _part_of(value: ast.expr | None, target: ast.expr, name: str) -> ast.expr | None:
+    """What of a returned value a name gets: `hps, args = parse()`."""
+    match value, target:
+        case ast.Tuple(elts=values), ast.Tuple(elts=names) if len(values) == len(names):
+            return next((v for v, n in zip(values, names, strict=True) if last_name(n) == name), None)
+        case _, ast.Name():
+            return value
+    return None
 
 
 def _folders_made_in(function: Function) -> Iterator[tuple[ast.Call, Parts]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence, Set
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 Place = tuple["Module", ast.AST]
+
+_CODE: Final = ".py"
 
 
 def read_back(live: LiveProgram, found: FileCall) -> Place | None:
@@ -122,6 +124,8 @@ def _read_as(
     parts = parts_of(path, function)
     if not _never_reads(live.program) and not _met_behind(live, found):
         yield from ((function.module, node) for node in _for_library(path, function))
+    if parts and str(parts[-1]).endswith(_CODE):
+        yield from ((function.module, node) for node in _imports_again(function, writes))
     for other in live.answer(file_calls):
         if _reads(live, other, found, parts) or _reads_below(live, other, parts, function, writes):
             yield other.site.module, other.site.node
@@ -130,6 +134,20 @@ def _read_as(
     elif not _is_into_folder(live, found, parts):
         handed = _handed_on(live, path, function, writes)
         yield from ((function.module, node) for node in handed)
+
+
+def _imports_again(function: Function, writes: ast.AST) -> Iterator[ast.AST]:
+    """Where a function imports behind a write of code what it may have imported before.
+
+    RoboVLMs 8adc1d2 main.py:145: `importlib.reload(transformers)` below a copy over one of its files.
+    """
+    for node in own_nodes(function):
+        if (
+            isinstance(node, ast.Call)
+            and last_name(node.func) in sinks.IMPORT_AGAIN
+            and _comes_back(function, writes, node)
+        ):
+            yield node
 
 
 def _is_into_folder(live: LiveProgram, found: FileCall, parts: Parts) -> bool:
