@@ -903,7 +903,12 @@ def mentions_rank(node: ast.expr) -> bool:
             case ast.Attribute(attr=name):
                 pass
             case ast.Subscript(slice=ast.Constant(value=str() as name)) if name != "rank":
-                pass  # that alone may be the rank of a matrix
+                pass  # that alone may be the rank of a matrix, which is never 0
+            case ast.Compare(
+                left=ast.Subscript(slice=ast.Constant(value="rank" as name)),
+                comparators=[ast.Constant(value=0)],
+            ):
+                pass
             # magic-animate d2bc3bc demo/animate_dist.py:174: `dist_kwargs.get("rank", 0) == 0`.
             case ast.Call(
                 func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as name), *_]
