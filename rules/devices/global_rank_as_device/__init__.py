@@ -48,6 +48,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import RANK_MODULO
@@ -191,7 +192,7 @@ def _asks_rank(model: Model, index: ast.expr, value: Value, origin: Origin) -> b
         and index is not origin.node
         and not isinstance(index.slice, ast.Constant)
     ):
-        return _of_a_list(index)
+        return _of_a_list(model, index)
     name = ast.unparse(index.func if isinstance(index, ast.Call) else index).lower()
     if any(n is origin.node for n in walk(index)):
         return True
@@ -223,19 +224,43 @@ def _is_put_into(attr: str, origin: Origin) -> bool:
     )
 
 
-def _of_a_list(index: ast.Subscript) -> bool:
+def _of_a_list(model: Model, index: ast.Subscript) -> bool:
     """Whether a rank chooses among the GPUs that a setting lists: `configs["gpus"][rank]`.
 
     Not among those that a request lists, one for each rank (LLaMA2-Accessory 3777c43
-    accessory/model/multi_gpu_wrapper.py:78).
+    accessory/model/multi_gpu_wrapper.py:78), nor where the program wants as many as there are ranks.
     """
     match index.value:
         case (
             ast.Attribute(attr=str() as name)
             | ast.Subscript(slice=ast.Constant(value=str() as name))
         ):
-            return _LISTS.search(name) is not None and _is_global_rank(index.slice)
+            return (
+                _LISTS.search(name) is not None
+                and _is_global_rank(index.slice)
+                and name not in model.answer(_counted_as_ranks)
+            )
     return False
+
+
+def _counted_as_ranks(model: Model) -> frozenset[str]:
+    """The settings whose length the program compares with the number of ranks: an entry for each rank of all machines.
+
+    ULTRA 427966a ultra/util.py:111: `len(cfg.train.gpus) != world_size` raises, and README.md:253 lists the devices of one
+    machine once for each machine.
+    """
+    return frozenset(
+        last_name(counted)
+        for module in model.program.modules.values()
+        if "len(" in module.source.text and "world_size" in module.source.text
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Compare) and len(node.comparators) == 1
+        for one, other in permutations((node.left, node.comparators[0]))
+        if "world_size" in last_name(other)
+        and isinstance(one, ast.Call)
+        and last_name(one.func) == "len"
+        for counted in one.args
+    )
 
 
 def _finding(model: Model, function: Function, places: list[Chosen], origin: Origin) -> Finding:
