@@ -49,7 +49,12 @@ from typing import TYPE_CHECKING
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.put_on import as_put_on
-from distlint.analysis.questions.stand_ins import module_on_every_path, needs_group, wrapped_above
+from distlint.analysis.questions.stand_ins import (
+    module_on_every_path,
+    needs_gpu,
+    needs_group,
+    wrapped_above,
+)
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -105,6 +110,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not wrapped_by_nobody(call_of_wrap(model, site), site)
             and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
+            and not needs_gpu(model, site, call_of_wrap(model, site))
             and (wrap.kind in BY_LAUNCH or not needs_group(model, site, call_of_wrap(model, site)))
         ):
             yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))
