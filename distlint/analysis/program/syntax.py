@@ -906,6 +906,7 @@ def mentions_rank(node: ast.expr) -> bool:
                 pass  # that alone may be the rank of a matrix, which is never 0
             case ast.Compare(
                 left=ast.Subscript(slice=ast.Constant(value="rank" as name)),
+                ops=[ast.Eq() | ast.NotEq()],
                 comparators=[ast.Constant(value=0)],
             ):
                 pass

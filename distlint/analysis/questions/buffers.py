@@ -34,7 +34,11 @@ _PLAIN: Final = (
     "collections.",
 )
 """What makes no module that has buffers: functions of torch (`torch.hub` loads one, which is another library's), numbers, shapes."""
-_OF_WEIGHTS: Final = ("torch.nn.utils.spectral_norm", "torch.nn.utils.parametri", "torch.nn.utils.prune.")
+_OF_WEIGHTS: Final = (
+    "torch.nn.utils.spectral_norm",
+    "torch.nn.utils.parametri",
+    "torch.nn.utils.prune.",
+)
 """What keeps vectors, masks or what a weight began as in buffers (torch 2.13.0 torch/nn/utils); not `weight_norm`, which makes
 two parameters of one."""
 _MODELS: Final = re.compile(

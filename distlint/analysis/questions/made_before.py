@@ -10,7 +10,13 @@ from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import NODE_MAIN
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.syntax import literals, own_nodes
-from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_calls, same_path, tolerated
+from distlint.analysis.questions.filesystem import (
+    FileCall,
+    asked_paths,
+    file_calls,
+    same_path,
+    tolerated,
+)
 from distlint.analysis.questions.made_by_parent import made_by_parent
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of

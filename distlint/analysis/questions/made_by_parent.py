@@ -83,7 +83,9 @@ def _part_of(value: ast.expr | None, target: ast.expr, name: str) -> ast.expr | 
     """What of a returned value a name gets: `hps, args = parse()`."""
     match value, target:
         case ast.Tuple(elts=values), ast.Tuple(elts=names) if len(values) == len(names):
-            return next((v for v, n in zip(values, names, strict=True) if last_name(n) == name), None)
+            return next(
+                (v for v, n in zip(values, names, strict=True) if last_name(n) == name), None
+            )
         case _, ast.Name():
             return value
     return None

@@ -145,7 +145,7 @@ def _imports_again(function: Function, writes: ast.AST) -> Iterator[ast.AST]:
         if (
             isinstance(node, ast.Call)
             and last_name(node.func) in sinks.IMPORT_AGAIN
-            and _comes_back(function, writes, node)
+            and comes_back(function, writes, node)
         ):
             yield node
 
@@ -173,7 +173,7 @@ def _reads_below(
     read = parts_of(other.path, other.function)
     return any(
         site.function is function
-        and _comes_back(function, writes, site.node)
+        and comes_back(function, writes, site.node)
         and bound(read, arguments_of(site, other.function)) == path
         for site in live.callers.get(other.function, ())
     )
@@ -248,7 +248,7 @@ def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> 
         return check_before(found) is not None
     if _is_tried(found.function, other.site.node, found.site.node):
         return True
-    return _comes_back(found.function, found.site.node, other.site.node)
+    return comes_back(found.function, found.site.node, other.site.node)
 
 
 def _in_one_run(program: Program, found: FileCall, other: FileCall) -> bool:
@@ -270,7 +270,7 @@ def _behind(live: LiveProgram, found: FileCall, other: FileCall) -> bool:
     writes = _ways_to(live, found, reads.keys())
     common = writes.keys() & reads.keys()
     return not common or any(
-        _comes_back(function, write, read)
+        comes_back(function, write, read)
         for function in common
         for write in writes[function]
         for read in reads[function]
@@ -306,7 +306,7 @@ def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
     )
 
 
-def _comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
+def comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
     """Whether a function comes to one node after the other: it stands below, or in the same loop."""
     if _line(reads) >= _line(writes):
         return True
@@ -372,7 +372,7 @@ def _handed_on(
                 and last_name(called) not in sinks.TAKE_PATHS_ALONE
                 and any(means_it(each) for each in args)
                 and not sinks.WRITES.search(last_name(called))
-                and _comes_back(function, writes, node)
+                and comes_back(function, writes, node)
             ):
                 yield node
             case ast.Return(value=ast.expr() as returned) if means_it(returned):
@@ -393,7 +393,7 @@ def _is_asked_behind(live: LiveProgram, attr: str, function: Function, writes: a
         isinstance(node, ast.Attribute)
         and node.attr == attr
         and isinstance(node.ctx, ast.Load)
-        and (user is not function or _comes_back(function, writes, node))
+        and (user is not function or comes_back(function, writes, node))
         for module in linked(live.program, function.module)
         if attr in module.source.text
         for user in (module.body, *module.all_functions)
