@@ -65,7 +65,11 @@ def look(samples, net):
         ("self.norm = nn.InstanceNorm2d(3, track_running_stats=True)", "Net()", "warning"),
         ("self.norm = torch.nn.utils.spectral_norm(nn.Linear(3, 3))", "Net()", "warning"),
         ("self.norm = torch.nn.utils.weight_norm(nn.Linear(3, 3))", "Net()", "info"),
-        ("self.norm = torch.nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))", "Net()", "warning"),
+        (
+            "self.norm = torch.nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))",
+            "Net()",
+            "warning",
+        ),
         ("self.norm = timm.create_model('vit')", "Net()", "warning"),
         ("self.loss = nn.CrossEntropyLoss()", "Net()", "warning"),
         ("self.norm = nn.BatchNorm2d(3)", "Net()", "error"),

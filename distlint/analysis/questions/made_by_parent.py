@@ -46,8 +46,8 @@ def _is_made_above(live: LiveProgram, parent: Function, call: ast.Call, folder: 
         node.lineno < call.lineno and holds(folder, path) for node, path in _folders_made_in(parent)
     ):
         return True
-    match folder:
-        case (("attribute", ("object", _, str() as name), str() as attr),):
+    match folder[0] if len(folder) == 1 else None:
+        case ("attribute", ("object", int(), str() as name), str() as attr):
             return _comes_with_folder(live, parent, name, attr)
     return False
 

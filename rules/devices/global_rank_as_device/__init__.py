@@ -77,6 +77,7 @@ from .handed_on import handed_on
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Origin, Value
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL504"
@@ -243,7 +244,7 @@ def _of_a_list(model: Model, index: ast.Subscript) -> bool:
     return False
 
 
-def _counted_as_ranks(model: Model) -> frozenset[str]:
+def _counted_as_ranks(live: LiveProgram) -> frozenset[str]:
     """The settings whose length the program compares with the number of ranks: an entry for each rank of all machines.
 
     ULTRA 427966a ultra/util.py:111: `len(cfg.train.gpus) != world_size` raises, and README.md:253 lists the devices of one
@@ -251,7 +252,7 @@ def _counted_as_ranks(model: Model) -> frozenset[str]:
     """
     return frozenset(
         last_name(counted)
-        for module in model.program.modules.values()
+        for module in live.program.modules.values()
         if "len(" in module.source.text and "world_size" in module.source.text
         for node in walk(module.source.tree)
         if isinstance(node, ast.Compare) and len(node.comparators) == 1
