@@ -46,8 +46,8 @@ def _is_made_above(live: LiveProgram, parent: Function, call: ast.Call, folder: 
         node.lineno < call.lineno and holds(folder, path) for node, path in _folders_made_in(parent)
     ):
         return True
-    match folder[0] if len(folder) == 1 else None:
-        case ("attribute", ("object", int(), str() as name), str() as attr):
+    match list(folder):
+        case [("attribute", ("object", int(), str() as name), str() as attr)]:
             return _comes_with_folder(live, parent, name, attr)
     return False
 
@@ -69,7 +69,7 @@ def _comes_with_folder(live: LiveProgram, parent: Function, name: str, attr: str
     ]
     return bool(returned) and all(
         isinstance(value, ast.Name)
-        and len(kept := assignments(maker).get(f"{value.id}.{attr}", ())) == 1
+        and len(kept := list(assignments(maker).get(f"{value.id}.{attr}", ()))) == 1
         and any(holds(parts_of(kept[0], maker), path) for path in made)
         for value in returned
     )

@@ -74,7 +74,7 @@ def _is_left_to_main(model: Model, function: Function, node: ast.Call, depth: in
     `self._check_eval_interval()`, which evaluates, and that writes.
     """
     if any(
-        isinstance(statement, ast.If) and mentions_rank(statement.test)
+        isinstance(statement, ast.If) and _asks_for_first(statement.test)
         for statement in _around(function, node)
     ):
         return True
@@ -86,6 +86,20 @@ def _is_left_to_main(model: Model, function: Function, node: ast.Call, depth: in
             user is not function and _is_left_to_main(model, user, call, depth - 1)
             for user, call in calls
         )
+    )
+
+
+def _asks_for_first(test: ast.expr) -> bool:
+    """Whether a condition asks for the rank, or for the first GPU, which is that of one rank of a machine.
+
+    A-ViT 120c9cb engine_act.py:125: `tf_writer is not None and torch.cuda.current_device() == 0`.
+    """
+    return mentions_rank(test) or any(
+        isinstance(node, ast.Compare)
+        and last_name(node.left) == "current_device"
+        and [ast.unparse(each) for each in node.comparators] == ["0"]
+        and isinstance(node.ops[0], ast.Eq)
+        for node in walk(test)
     )
 
 
