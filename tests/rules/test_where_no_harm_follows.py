@@ -279,7 +279,7 @@ class Training:
     ("test", "more", "severity"),
     [
         ('self.config["rank"] == 0', "", "info"),
-        ("self.look is not None and torch.cuda.current_device() == 0", "", "info"),
+        ("torch.cuda.current_device() == 0", "", "info"),
         ("torch.cuda.current_device() == self.steps", "", "warning"),
         ("self.steps % 100 == 0", "", "warning"),
         ('self.config["rank"] == 0', "    def end(self):\n        self.look()\n", "warning"),

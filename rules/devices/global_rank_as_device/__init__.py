@@ -34,7 +34,8 @@ where that variable goes on to a function or an object that chooses a device by 
 information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. But one that
 a constructor keeps is, where all who make such objects hand over the global rank. Nor
 are files that start a single machine (`MASTER_ADDR` set to localhost, a `TCPStore` there, `mp.spawn` where no machines are
-counted), or whose groups are as large as this machine has devices.
+counted), or whose groups are as large as this machine has devices; nor a list whose length the program compares with the world
+size, which has an entry for each rank.
 
 ## References
 - accelerate, commit 0cb1a334: "invalid device ordinal" from `process_index`, repaired by

@@ -57,7 +57,8 @@ Downloads that the first process has made in front of the `fit` of Lightning, wh
 no finding, nor is the second split of a data set from one archive where the function, or all callers, ask for the other one
 first, nor a data set at the top of a script that spawns its ranks, which their parent has fetched, nor what `setup`
 of a data module calls behind its `prepare_data`, where it asks whether it is there; what holds the lock of a file, `fcntl.flock`
-among them; what rank 0 runs in a thread.
+among them; what rank 0 runs in a thread; what goes into a folder that each rank makes right above without `exist_ok`: one rank comes
+that far (DL305).
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is

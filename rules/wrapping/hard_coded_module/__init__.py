@@ -33,7 +33,8 @@ parameter with what is no model.
 Silent where the wrap is known to take place always, under a condition on the launch or the class, where the other
 arm or the line above makes something else that has a `module` (DataParallel, a class of the project, one of another library
 that takes the place of the model it is handed), where a flag wraps the model and
-whoever reads `.module`, or all that call it, enters a collective of the default group as well, and on values of unknown origin,
+whoever reads `.module`, or all that call it, enters a collective of the default group as well, where an option for the CPU alone
+leaves the model bare and whoever reads `.module` moves data to a GPU, and on values of unknown origin,
 since a network may own a part called `module`.
 
 ## References
