@@ -1459,9 +1459,10 @@ TOLERANT: Final[dict[str, dict[str, int]]] = {
 os)."""
 
 RENAMES: Final = frozenset(
-    {"os.rename", "os.replace", "pathlib.Path.rename", "pathlib.Path.replace"}
+    {"os.rename", "os.replace", "pathlib.Path.rename", "pathlib.Path.replace", "shutil.move"}
 )
-"""Moves that put one file in the place of another in one step (POSIX `rename`; python 3.11 os, pathlib)."""
+"""Moves that put one file in the place of another in one step (POSIX `rename`; python 3.11 os, pathlib; shutil.py:848,
+on one file system)."""
 
 FILLS_FOLDERS: Final = frozenset(
     {"extractall", "unpack_archive", "copytree", "extract_archive", "snapshot_download"}
@@ -1471,6 +1472,9 @@ tarfile, zipfile; torchvision 0.29.2 torchvision/datasets/utils.py)."""
 
 COPIES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 """Calls that copy one file (python 3.11 shutil)."""
+
+IMPORT_AGAIN: Final = frozenset({"reload", "import_module", "exec_module"})
+"""Calls that read the code of a module from its file (python 3.11 importlib)."""
 
 KEEP_NAMES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.move"})
 """Those that give what they put into a folder the name that it had (python 3.11 shutil.py:413, 825)."""

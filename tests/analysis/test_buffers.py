@@ -31,6 +31,24 @@ class Net(nn.Module):
         return self.part(x)
 
 
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([Part(), Part()])
+
+    def forward(self, x):
+        return self.parts[1](self.parts[0](x))
+
+
+MADE = {{"net": Net, "table": nn.BatchNorm2d}}
+
+
+class Chosen(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.part = MADE[kind](3)
+
+
 def look(samples, net):
     dist.init_process_group("nccl")
     model = DistributedDataParallel({made})
@@ -46,11 +64,20 @@ def look(samples, net):
         ("self.norm = nn.LayerNorm(3)", "Net()", "info"),
         ("self.norm = nn.InstanceNorm2d(3, track_running_stats=True)", "Net()", "warning"),
         ("self.norm = torch.nn.utils.spectral_norm(nn.Linear(3, 3))", "Net()", "warning"),
+        ("self.norm = torch.nn.utils.weight_norm(nn.Linear(3, 3))", "Net()", "info"),
+        (
+            "self.norm = torch.nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))",
+            "Net()",
+            "warning",
+        ),
         ("self.norm = timm.create_model('vit')", "Net()", "warning"),
         ("self.loss = nn.CrossEntropyLoss()", "Net()", "warning"),
         ("self.norm = nn.BatchNorm2d(3)", "Net()", "error"),
         ("self.register_buffer('table', torch.ones(3))", "Net()", "error"),
         ("self.norm = nn.LayerNorm(3)", "net", "warning"),
+        ("self.norm = nn.LayerNorm(3)", "Stack()", "info"),
+        ("self.norm = nn.BatchNorm2d(3)", "Stack()", "error"),
+        ("self.norm = nn.LayerNorm(3)", "Chosen(kind)", "warning"),
     ],
 )
 def test_a_forward_by_rank_0_alone(part: str, made: str, severity: str) -> None:

@@ -187,3 +187,178 @@ def test_a_key_that_is_not_read_and_says_what_is_so(
 ) -> None:
     files = {"fsdp.yaml": ACCELERATE.format(line), "train.py": "import torch.distributed\n"}
     assert severities_in("DL802", tmp_path, files, capsys) == [severity]
+
+
+STOPPING = """\
+import json
+import sys
+
+import torch
+import torch.distributed as dist
+
+
+def mean(found):
+    try:
+        return sum(found) / len(found)
+    except ZeroDivisionError:
+        import pdb
+
+        pdb.set_trace()
+
+
+def score(batches, rank):
+    found = []
+    for batch in batches:
+        found.append(batch.sum().item())
+        print(rank, mean(found))
+        IN_LOOP
+    return found
+
+
+def main():
+    dist.init_process_group("nccl")
+    dist.barrier()
+    rank = dist.get_rank()
+    found = score(torch.load(sys.argv[1])[rank], rank)
+    with open(f"found{rank}.json", "w") as file:
+        json.dump(found, file)
+    AT_END
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("in_loop", "at_end", "severity"),
+    [
+        ("pass", "pass", "info"),
+        ("pass", "dist.barrier()", "warning"),
+        ("dist.all_reduce(batch)", "pass", "warning"),
+    ],
+)
+def test_a_breakpoint_behind_which_nobody_waits(
+    in_loop: str,
+    at_end: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = STOPPING.replace("IN_LOOP", in_loop).replace("AT_END", at_end)
+    assert severities_in("DL701", tmp_path, {"score.py": text}, capsys) == [severity]
+
+
+DRAWING = """\
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+
+class Training:
+    def __init__(self, config):
+        dist.init_process_group("nccl")
+        self.config = config
+        self.curves = SummaryWriter(config["outdir"])
+
+    def train(self, batches):
+        for batch in batches:
+            self.step(batch)
+            if TEST:
+                self.look()
+
+    def look(self):
+        self.draw()
+
+    def draw(self):
+        self.curves.add_scalar("loss", self.loss, self.steps)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "more", "severity"),
+    [
+        ('self.config["rank"] == 0', "", "info"),
+        ("torch.cuda.current_device() == 0", "", "info"),
+        ("torch.cuda.current_device() == self.steps", "", "warning"),
+        ("self.steps % 100 == 0", "", "warning"),
+        ('self.config["rank"] == 0', "    def end(self):\n        self.look()\n", "warning"),
+    ],
+)
+def test_a_writer_that_rank_0_alone_draws_with(
+    test: str,
+    more: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = DRAWING.replace("TEST", test) + more
+    assert severities_in("DL704", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+OWN_TRAINER = """\
+from accelerate import Accelerator
+
+
+class ChunkTrainer:
+    def __init__(self, args):
+        self.accelerator = Accelerator()
+
+    def train(self, net, optimizer, loader):
+        net, optimizer, loader = self.accelerator.prepare(net, optimizer, loader)
+        for batch in loader:
+            for chunk in batch.chunk(4):
+                loss = net(chunk).mean() / 4
+                loss.backward()
+            optimizer.step()
+"""
+STARTED = """\
+from own import ChunkTrainer
+
+
+def main(args):
+    batch_size = args.batch_size * args.gradient_accumulation_steps
+    args.gradient_accumulation_steps = NUMBER
+    ChunkTrainer(args).train(args.net, args.optimizer, args.loader)
+"""
+
+
+@pytest.mark.parametrize(("number", "severity"), [("1", "info"), ("batch_size", "warning")])
+def test_a_trainer_that_is_made_where_nothing_is_accumulated(
+    number: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"own.py": OWN_TRAINER, "start.py": STARTED.replace("NUMBER", number)}
+    assert severities_in("DL605", tmp_path, files, capsys) == [severity]
+
+
+COPIED = """\
+import importlib
+import os
+
+import torch.distributed as dist
+import transformers
+
+dist.init_process_group("nccl")
+dist.barrier()
+folder = transformers.__path__[0]
+os.system(f"cp COPY {folder}/layers.py")
+"""
+
+
+@pytest.mark.parametrize(
+    ("copied", "behind", "severity"),
+    [
+        ("tools/layers.py", "", "info"),
+        ("tools/layers.py", "importlib.reload(transformers)\n", "warning"),
+        ("tools/weights.pt", "", "warning"),
+    ],
+)
+def test_a_copy_of_code_that_nobody_imports_again(
+    copied: str,
+    behind: str,
+    severity: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = {"train.py": COPIED.replace("COPY", copied) + behind}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

@@ -215,28 +215,36 @@ def storage_of(node: ast.expr) -> ast.expr:
 
 def spawned_index(function: Function) -> str:
     """The parameter in which a function that is spawned gets the number of its process; "" where none is."""
-    if function not in _spawned(function.module):
+    if not any(started_by(function)):
         return ""
     bound = function.cls is not None and not function.has_decorator("staticmethod")
     return next(iter(function.parameters[1:] if bound else function.parameters), "")
 
 
+def started_by(function: Function) -> tuple[tuple[Function, ast.Call], ...]:
+    """The calls of its own file that spawn a function, each with the function that makes it."""
+    return _spawned(function.module).get(function, ())
+
+
 @remembered
-def _spawned(module: Module) -> frozenset[Function]:
-    """The functions and methods that a file spawns itself.
+def _spawned(module: Module) -> dict[Function, tuple[tuple[Function, ast.Call], ...]]:
+    """The functions and methods that a file spawns itself, with the calls that do so.
 
     vissl 09270ed tests/test_state_checkpoint_conversion.py:196: `mp.spawn(self._worker, …)`.
     """
+    found: dict[Function, tuple[tuple[Function, ast.Call], ...]] = {}
     if not any(name in module.source.text for name in _STARTERS):
-        return frozenset()
-    return frozenset(
-        worker
+        return found
+    for worker, user, call in (
+        (worker, function, node)
         for function in module.all_functions
         for node in own_nodes(function)
         if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
         for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
         if (worker := _worker(given, function)) is not None
-    )
+    ):
+        found[worker] = (*found.get(worker, ()), (user, call))
+    return found
 
 
 def _worker(given: ast.expr, function: Function) -> Function | None:
@@ -895,7 +903,13 @@ def mentions_rank(node: ast.expr) -> bool:
             case ast.Attribute(attr=name):
                 pass
             case ast.Subscript(slice=ast.Constant(value=str() as name)) if name != "rank":
-                pass  # that alone may be the rank of a matrix
+                pass  # that alone may be the rank of a matrix, which is never 0
+            case ast.Compare(
+                left=ast.Subscript(slice=ast.Constant(value="rank" as name)),
+                ops=[ast.Eq() | ast.NotEq()],
+                comparators=[ast.Constant(value=0)],
+            ):
+                pass
             # magic-animate d2bc3bc demo/animate_dist.py:174: `dist_kwargs.get("rank", 0) == 0`.
             case ast.Call(
                 func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as name), *_]

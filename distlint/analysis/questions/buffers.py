@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.questions.built import classes_of, parts, wrapped_classes
 from distlint.nodes import last_name, walk
 
@@ -33,6 +34,13 @@ _PLAIN: Final = (
     "collections.",
 )
 """What makes no module that has buffers: functions of torch (`torch.hub` loads one, which is another library's), numbers, shapes."""
+_OF_WEIGHTS: Final = (
+    "torch.nn.utils.spectral_norm",
+    "torch.nn.utils.parametri",
+    "torch.nn.utils.prune.",
+)
+"""What keeps vectors, masks or what a weight began as in buffers (torch 2.13.0 torch/nn/utils); not `weight_norm`, which makes
+two parameters of one."""
 _MODELS: Final = re.compile(
     r"torchvision\.models\.(?:\w+\.)*(?:resne|wide_resnet|densenet|mobilenet|efficientnet|regnet|inception|googlenet"
     r"|shufflenet|mnasnet|swin_|vgg\d+_bn|deeplabv3|fcn_|lraspp)\w*$"
@@ -82,12 +90,23 @@ def _may_bring_buffers(live: LiveProgram, module: Module, call: ast.Call) -> boo
     """Whether a call may make what keeps a buffer: a norm that is told to, a loss with weights, what another library makes."""
     meaning = live.resolve(module, call.func)
     if not isinstance(meaning, str):
-        return meaning is None and not isinstance(call.func, ast.Attribute | ast.Name | ast.Call)
+        return meaning is None and not (
+            isinstance(call.func, ast.Attribute | ast.Name | ast.Call) or _runs_a_part(call.func)
+        )
     last = meaning.rpartition(".")[2]
-    if meaning.startswith("torch.nn.") and not meaning.startswith("torch.nn.utils."):
+    if meaning.startswith(_OF_WEIGHTS):
+        return True
+    if meaning.startswith("torch.nn."):
         told = any(keyword.arg in _KEEPS for keyword in call.keywords)
         return told or last in _LAYERS or last.endswith("Loss")
-    return not meaning.startswith(_PLAIN) or meaning.startswith(("torch.hub.", "torch.nn.utils."))
+    return not meaning.startswith(_PLAIN) or meaning.startswith("torch.hub.")
+
+
+def _runs_a_part(called: ast.expr) -> bool:
+    """Whether a layer that an object has made already is called: `self.ups[i](x)`, and not `NORMS[kind](width)`."""
+    while isinstance(called, ast.Subscript):
+        called = called.value
+    return dotted_name(called).startswith("self.")
 
 
 def _classes(live: LiveProgram, model: Value) -> list[Class | None]:

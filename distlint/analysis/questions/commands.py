@@ -60,22 +60,24 @@ def made_by_command(command: ast.expr) -> tuple[Effect, ast.expr] | None:
         return None
     for option, value in pairwise(words):
         if isinstance(option, str) and option in tool.into and value not in sinks.NO_FILES:
-            return tool.effect, ast.Constant(value) if isinstance(value, str) else value
+            return tool.effect, _as_expression(value)
     return None
 
 
 @remembered_of_nodes
-def copied_by_command(command: ast.expr) -> ast.expr | None:
-    """The path that `cp` writes one file to: the last of its two words.
+def copied_by_command(command: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """What `cp` copies one file from and to: its two words.
 
     polygon-transformer 69fc728 train.py:332: `cp {folder}/checkpoint_last.pt {folder}/checkpoint_epoch_{epoch}.pt`.
     """
     match [each for each in _words(command) if not (isinstance(each, str) and each[:1] == "-")]:
-        case ["cp", _, ast.expr() as target]:
-            return target
-        case ["cp", _, str(target)]:
-            return ast.Constant(target)
+        case ["cp", source, target]:
+            return _as_expression(source), _as_expression(target)
     return None
+
+
+def _as_expression(word: str | ast.expr) -> ast.expr:
+    return ast.Constant(word) if isinstance(word, str) else word
 
 
 @remembered_of_nodes
@@ -88,7 +90,7 @@ def removed_by_command(call: ast.Call) -> list[ast.expr]:
     if not words or words[0] != "rm" or any(k.arg == "check" for k in call.keywords):
         return []
     return [
-        ast.Constant(word) if isinstance(word, str) else word
+        _as_expression(word)
         for word in words[1:]
         if not (isinstance(word, str) and word.startswith("-"))
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.commands import command_of, copied_by_command
 from distlint.analysis.questions.filesystem import FileCall, handle_of
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
@@ -123,8 +124,10 @@ def is_large(live: LiveProgram, found: FileCall) -> bool:
         few = owner is not None and is_small_object(owner)
         few = few or sinks.SMALL_CLASSES.search(site.name.rpartition(".")[0]) is not None
         return not few and site.name not in sinks.FEW_SMALL_FILES
-    if site.name in sinks.COPIES:
-        source = site.argument_node(0, "src")
+    command = command_of(site.node, site.function) if site.name in sinks.COMMANDS else None
+    copied = copied_by_command(command) if command is not None else None
+    if copied is not None or site.name in sinks.COPIES:
+        source = copied[0] if copied is not None else site.argument_node(0, "src")
         text = ast.unparse(source) if source is not None else ""
         return _LARGE.search(text) is not None and not _SMALL.search(text)
     if site.name in sinks.COMMANDS:

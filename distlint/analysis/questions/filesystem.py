@@ -371,8 +371,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
         and (made := made_by_command(command)) is not None
     ):
         yield made[0], Row(site.name, made[0]), made[1]
-    if command is not None and (target := copied_by_command(command)) is not None:
-        yield Effect.WRITE, Row(site.name, Effect.WRITE), target
+    if command is not None and (copied := copied_by_command(command)) is not None:
+        yield Effect.WRITE, Row(site.name, Effect.WRITE), copied[1]
     for row in site.rows:
         if row.effect in _FILES and not row.handle and not _reads_a_file(site):
             yield row.effect, row, _path_node(site, row.path, row.path_keyword)

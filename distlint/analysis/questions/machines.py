@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.joint_entry import calling, leading
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
@@ -16,7 +16,7 @@ from distlint.analysis.questions.launched import meets_at_localhost, roots
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
 
 _STARTS: Final = "init_process_group"
@@ -63,14 +63,36 @@ def _starts_one(live: LiveProgram, root: Module) -> bool:
 @remembered
 def _says_one(live: LiveProgram, module: Module) -> bool:
     text = module.source.text
-    if any(_is_rank(live, each, spawned_index(each)) for each in module.all_functions):
-        return True
+    elsewhere = live.answer(_spawned_elsewhere)
+    for each in module.all_functions:
+        first = next(iter(each.parameters), "") if each in elsewhere else ""
+        if _is_rank(live, each, spawned_index(each) or first):
+            return True
     if "tcp://" in text and any(map(_spawns_at_home, module.all_functions)):
         return True
     if _MACHINES.search(text):
         return False
     return _ONE_MACHINE.search(text) is not None or (
         _SPAWNS.search(text) is not None and meets_at_localhost(module.source.tree)
+    )
+
+
+def _spawned_elsewhere(live: LiveProgram) -> frozenset[Function]:
+    """The functions that a file spawns which imports them.
+
+    MockingBird 28dc5e1 control/cli/vocoder_train.py:75: `mp.spawn(train_hifigan, …)`, of models/vocoder/hifigan/train.py.
+    """
+    return frozenset(
+        meant
+        for module in live.program.modules.values()
+        if _SPAWNS.search(module.source.text)
+        for function in (module.body, *module.all_functions)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
+        if isinstance(meant := live.resolve(module, given), Function)
+        and meant.module is not module
+        and meant.cls is None
     )
 
 

@@ -11,8 +11,15 @@ from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import NODE_MAIN
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.syntax import literals, own_nodes
-from distlint.analysis.questions.filesystem import FileCall, asked_paths, file_calls
+from distlint.analysis.questions.filesystem import (
+    FileCall,
+    asked_paths,
+    file_calls,
+    same_path,
+    tolerated,
+)
 from distlint.analysis.questions.keywords import keyword_values
+from distlint.analysis.questions.made_by_parent import made_by_parent
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge.schema import Effect
@@ -85,6 +92,31 @@ def _leads_to(live: LiveProgram, cls: Class, name: str, function: Function) -> b
     )
 
 
+def left_to_first(live: LiveProgram, found: FileCall) -> bool:
+    """Whether each rank that comes to a call has made the folder of it itself, which one rank alone can.
+
+    UniVLA 0ab9e9d latent_action_model/genie/model.py:188: `makedirs(folder)` without a test or `exist_ok`, on every rank;
+    all others have failed where the first one saves.
+    """
+    if found.path is None:
+        return False
+    path, site = parts_of(found.path, found.function), found.site
+    passed = {(id(guard.node), guard.taken) for guard in site.guards}
+    return any(
+        made.effect is Effect.CREATE_DIR
+        and made.function is found.function
+        and made.path is not None
+        and made.by_several
+        and made.site.node.lineno < site.node.lineno
+        and {(id(guard.node), guard.taken) for guard in made.site.guards} <= passed
+        and made.site.loops == site.loops
+        and holds(parts_of(made.path, made.function), path)
+        and not tolerated(made.site)
+        and same_path(live, made)
+        for made in live.answer(file_calls)
+    )
+
+
 def made_before_fit(found: FileCall) -> bool:
     """Whether a path is asked for in front of the `fit` of Lightning that shows the ranks.
 
@@ -117,6 +149,8 @@ def _made_on_the_way(live: LiveProgram, site: CallSite, folder: Parts, depth: in
     if any(_makes_first(made, site, folder) for made in makers) or _made_by_constructor(
         live, site.function, folder
     ):
+        return True
+    if made_by_parent(live, site.function, folder):
         return True
     callers = live.callers.get(site.function, ())
     return bool(depth and callers) and all(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence, Set
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 Place = tuple["Module", ast.AST]
+
+_CODE: Final = ".py"
 
 
 def read_back(live: LiveProgram, found: FileCall) -> Place | None:
@@ -122,6 +124,8 @@ def _read_as(
     parts = parts_of(path, function)
     if not _never_reads(live.program) and not _met_behind(live, found):
         yield from ((function.module, node) for node in _for_library(path, function))
+    if parts and str(parts[-1]).endswith(_CODE):
+        yield from ((function.module, node) for node in _imports_again(function, writes))
     for other in live.answer(file_calls):
         if _reads(live, other, found, parts) or _reads_below(live, other, parts, function, writes):
             yield other.site.module, other.site.node
@@ -130,6 +134,20 @@ def _read_as(
     elif not _is_into_folder(live, found, parts):
         handed = _handed_on(live, path, function, writes)
         yield from ((function.module, node) for node in handed)
+
+
+def _imports_again(function: Function, writes: ast.AST) -> Iterator[ast.AST]:
+    """Where a function imports behind a write of code what it may have imported before.
+
+    RoboVLMs 8adc1d2 main.py:145: `importlib.reload(transformers)` below a copy over one of its files.
+    """
+    for node in own_nodes(function):
+        if (
+            isinstance(node, ast.Call)
+            and last_name(node.func) in sinks.IMPORT_AGAIN
+            and comes_back(function, writes, node)
+        ):
+            yield node
 
 
 def _is_into_folder(live: LiveProgram, found: FileCall, parts: Parts) -> bool:
@@ -155,7 +173,7 @@ def _reads_below(
     read = parts_of(other.path, other.function)
     return any(
         site.function is function
-        and _comes_back(function, writes, site.node)
+        and comes_back(function, writes, site.node)
         and bound(read, arguments_of(site, other.function)) == path
         for site in live.callers.get(other.function, ())
     )
@@ -233,7 +251,7 @@ def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> 
         return check_before(found) is not None
     if _is_tried(found.function, other.site.node, found.site.node):
         return True
-    return _comes_back(found.function, found.site.node, other.site.node)
+    return comes_back(found.function, found.site.node, other.site.node)
 
 
 def _in_one_run(program: Program, found: FileCall, other: FileCall) -> bool:
@@ -255,7 +273,7 @@ def _behind(live: LiveProgram, found: FileCall, other: FileCall) -> bool:
     writes = _ways_to(live, found, reads.keys())
     common = writes.keys() & reads.keys()
     return not common or any(
-        _comes_back(function, write, read)
+        comes_back(function, write, read)
         for function in common
         for write in writes[function]
         for read in reads[function]
@@ -291,7 +309,7 @@ def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
     )
 
 
-def _comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
+def comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
     """Whether a function comes to one node after the other: it stands below, or in the same loop."""
     if _line(reads) >= _line(writes):
         return True
@@ -357,7 +375,7 @@ def _handed_on(
                 and last_name(called) not in sinks.TAKE_PATHS_ALONE
                 and any(means_it(each) for each in args)
                 and not sinks.WRITES.search(last_name(called))
-                and _comes_back(function, writes, node)
+                and comes_back(function, writes, node)
             ):
                 yield node
             case ast.Return(value=ast.expr() as returned) if means_it(returned):
@@ -378,7 +396,7 @@ def _is_asked_behind(live: LiveProgram, attr: str, function: Function, writes: a
         isinstance(node, ast.Attribute)
         and node.attr == attr
         and isinstance(node.ctx, ast.Load)
-        and (user is not function or _comes_back(function, writes, node))
+        and (user is not function or comes_back(function, writes, node))
         for module in linked(live.program, function.module)
         if attr in module.source.text
         for user in (module.body, *module.all_functions)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.built import classes_of, lacks
 from distlint.analysis.questions.unwrapped import owns_module
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
@@ -44,6 +44,8 @@ _PARALLEL: Final = re.compile(r"DataParallel$")
 _KEEP_NO_MODULE: Final = ("peft.", "transformers.", "ema_pytorch.", "diffusers.")
 """Libraries whose classes around a model keep it under other names (peft 0.21.2 peft_model.py: `base_model`; ema_pytorch
 0.7.7 ema_pytorch.py: `ema_model`)."""
+_FOR_CPU: Final = re.compile(r"(?i)(?:^|_)(?:cpu|no_?(?:cuda|gpu))(?:_|$)")
+"""Words of options that keep a program off GPUs."""
 _RETURNED: Final = "return"
 _MAKES_OR_ENDS: Final = frozenset(
     {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
@@ -135,6 +137,34 @@ def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
         for _, summary in summaries.summaries()
         for call in summary.calls
         if call.function is function
+    )
+
+
+def needs_gpu(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:
+    """Whether an option that keeps off GPUs alone leaves the model bare, and who reads the `module` puts data on one anyway.
+
+    EdgeSAM b53372c training/train.py:98: `if not args.only_cpu:` around the wrap, and the loop that reads begins with
+    `samples.cuda(…)`, which a model on the CPU does not take.
+    """
+    summaries = live.summaries_of(site.function)
+    if wrap is None or summaries is None or not any(map(_keeps_off_gpus, wrap.guards)):
+        return False
+    return any(
+        call.method == "cuda"
+        and call.node.lineno < site.node.lineno
+        and not call.tries
+        and _held(call.guards) <= _held(site.guards)
+        for _, summary in summaries.summaries()
+        for call in summary.calls
+        if call.function is site.function
+    )
+
+
+def _keeps_off_gpus(guard: Guard) -> bool:
+    """Whether the other arm of a condition is that of an option for the CPU."""
+    return any(
+        _FOR_CPU.search(last_name(part)) is not None and not holds
+        for part, holds in literals(guard.node, guard.taken)
     )
 
 

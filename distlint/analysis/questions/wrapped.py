@@ -681,11 +681,14 @@ def _before_the_wrap(question: ast.expr, site: AttributeSite) -> bool:
     """Whether a question was put to the model before the same function wrapped it.
 
     kohya-ss/sd-scripts lumina_train_network.py:356: `assert isinstance(nextdit, NextDiT)`, then
-    `nextdit = accelerator.prepare(nextdit)`.
+    `nextdit = accelerator.prepare(nextdit)`. An attribute that holds the wrapped model wraps nothing where it is read
+    (anemoi-core 2cb9b6e training/src/anemoi/training/diagnostics/callbacks/checkpoint.py:59).
     """
     wrap = site.receiver.wraps[-1].node
     asked, wrapped, read = (place_of_any(node) for node in (question, wrap, site.node))
-    own = any(node is wrap for node in walk(site.function.node))
+    own = not isinstance(wrap, ast.Attribute) and any(
+        node is wrap for node in walk(site.function.node)
+    )
     return own and asked < wrapped < read
 
 

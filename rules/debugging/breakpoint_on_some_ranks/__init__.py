@@ -37,7 +37,8 @@ runtime is not there when the code runs. An import that nothing else uses goes w
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
-helper, a branch for errors, and where a table that is written out beside it lacks a key. Silent in other files, in the
+helper, a branch for errors, and where a table that is written out beside it lacks a key; and where nothing that ranks do together
+follows, up to the end of the script. Silent in other files, in the
 body of a script that says nothing of ranks and that nothing launches, under a condition that speaks of debugging, and
 on `torch.distributed.breakpoint()`.
 
@@ -50,12 +51,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import assignments, ends_process, literals, own_nodes
+from distlint.analysis.questions.awaited import awaited
 from distlint.analysis.questions.filesystem import refuses
 from distlint.analysis.questions.launched import expects_several
 from distlint.analysis.questions.possible import failing_blocks, for_errors, possible
@@ -106,7 +109,7 @@ def check(model: Model) -> Iterator[Finding]:
         if any(_asks_own_table(site, guard) for guard in site.guards):
             yield _left_in(site.function, site.node, rare=True)
         elif call.guarded_by_rank:
-            yield _on_some(call)
+            yield _on_some(call) if awaited(model, call.site) else _unnoticed(call.site)
         elif (
             len(call.classes) > 1
             and not maybe_guarded(site)
@@ -184,7 +187,16 @@ def _on_all(model: Model, call: CallGroup) -> Finding:
         by_all = Applicability.SAFE if call.by_all else Applicability.UNSAFE
         fix = Fix(by_all, "Stop one rank, and let the others wait", edits)
         return _found(site, text, fix)
+    if text.endswith(_ALONE) and not awaited(model, site):
+        return _unnoticed(site)
     return _found(site, text, _taking_out(function, site.node))
+
+
+def _unnoticed(site: CallSite) -> Finding:
+    """A breakpoint behind which the ranks do nothing together any more."""
+    text = "A rank that comes here stops at a prompt, and nothing shows that others come to wait for it. Take it out."
+    found = _found(site, text, _taking_out(site.function, site.node))
+    return replace(found, severity=Severity.INFO)
 
 
 def _found(site: CallSite, text: str, fix: Fix) -> Finding:

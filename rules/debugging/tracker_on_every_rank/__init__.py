@@ -30,7 +30,7 @@ No fix: what is logged to the run later needs the same condition. accelerate's `
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code, and where all
-curves of a writer stand under a question for the rank, its methods are replaced by some that ask, or transformers'
+curves of a writer stand under a question for the rank, there or in all that call their function, its methods are replaced by some that ask, or transformers'
 `TensorBoardCallback` alone is given it: the other ranks' files are empty.
 Silent where an argument says that the runs belong apart (`group=`, a `mode=` that is not written out), or follows from
 the rank, and where all curves of a writer have the rank in their tags.

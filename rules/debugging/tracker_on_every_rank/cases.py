@@ -284,3 +284,22 @@ def bar_without(steps):
 
 def is_master(config):
     return config.number == 0
+
+
+class AsksForTheRankAbove:
+    # VoiceFlow-TTS a12597a hifigan/parallel_wavegan/bin/train.py:84: files without a curve; information
+    def __init__(self, config):
+        dist.barrier()
+        self.config = config
+        self.lines = SummaryWriter(config["outdir"])  # expect: DL704
+
+    def train(self, batches):
+        for batch in batches:
+            if self.config["rank"] == 0:
+                self.look_at_losses()
+
+    def look_at_losses(self):
+        self.draw_losses()
+
+    def draw_losses(self):
+        self.lines.add_scalar("loss", self.loss, self.steps)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.live.joint_entry import asks_for_first_gpu
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
+from distlint.analysis.program.handed import namings
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.analysis.questions.filesystem import names_a_part
 from distlint.nodes import walk
@@ -23,6 +24,8 @@ _ADDS: Final = frozenset(
         "add_video",
     }
 )  # fmt: skip
+
+_MAX_CALLERS: Final = 3
 
 _CURVES: Final = _ADDS - {"add_text"}
 """What is drawn again and again: a text tells of the settings, once."""
@@ -52,21 +55,47 @@ def drawn_on_one(model: Model, site: CallSite) -> bool:
     """
     names = {name.rpartition(".")[2] for name in _kept_in(site)}
     asked = [
-        any(
-            isinstance(s, ast.If) and (mentions_rank(s.test) or asks_for_first_gpu(s.test))
-            for s in (*around, statement)
-        )
+        _is_left_to_main(model, function, node, _MAX_CALLERS)
         for module in model.program.modules.values()
         if any(name in module.source.text for name in _CURVES)
         for function in (module.body, *module.all_functions)
-        for statement, around in own_statements(function.body)
-        for node in evaluated_here(statement)
+        for node in own_nodes(function)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in _CURVES
         and last_name(node.func.value) in names
     ]
     return bool(asked) and all(asked)
+
+
+def _is_left_to_main(model: Model, function: Function, node: ast.Call, depth: int) -> bool:
+    """Whether a call stands under a question for the rank, or all calls of its function do.
+
+    VoiceFlow-TTS a12597a hifigan/parallel_wavegan/bin/train.py:305: `if self.config["rank"] == 0:` around
+    `self._check_eval_interval()`, which evaluates, and that writes.
+    """
+    if any(
+        isinstance(statement, ast.If)
+        and (mentions_rank(statement.test) or asks_for_first_gpu(statement.test))
+        for statement in _around(function, node)
+    ):
+        return True
+    calls, others = namings(model.program, function.name) if depth else ((), True)
+    return (
+        bool(calls)
+        and not others
+        and all(
+            user is not function and _is_left_to_main(model, user, call, depth - 1)
+            for user, call in calls
+        )
+    )
+
+
+def _around(function: Function, node: ast.Call) -> Iterator[ast.stmt]:
+    """The statements of a function that a call stands in."""
+    for statement, around in own_statements(function.body):
+        if any(each is node for each in evaluated_here(statement)):
+            yield from (*around, statement)
 
 
 def handed_to_callback(model: Model, site: CallSite) -> bool:

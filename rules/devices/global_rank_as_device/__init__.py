@@ -34,7 +34,8 @@ where that variable goes on to a function or an object that chooses a device by 
 information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. But one that
 a constructor keeps is, where all who make such objects hand over the global rank. Nor
 are files that start a single machine (`MASTER_ADDR` set to localhost, a `TCPStore` there, `mp.spawn` where no machines are
-counted), or whose groups are as large as this machine has devices.
+counted), or whose groups are as large as this machine has devices; nor a list whose length the program compares with the world
+size, which has an entry for each rank.
 
 ## References
 - accelerate, commit 0cb1a334: "invalid device ordinal" from `process_index`, repaired by
@@ -48,6 +49,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import RANK_MODULO
@@ -76,6 +78,7 @@ from .handed_on import handed_on
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Origin, Value
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL504"
@@ -191,7 +194,7 @@ def _asks_rank(model: Model, index: ast.expr, value: Value, origin: Origin) -> b
         and index is not origin.node
         and not isinstance(index.slice, ast.Constant)
     ):
-        return _of_a_list(index)
+        return _of_a_list(model, index)
     name = ast.unparse(index.func if isinstance(index, ast.Call) else index).lower()
     if any(n is origin.node for n in walk(index)):
         return True
@@ -223,19 +226,43 @@ def _is_put_into(attr: str, origin: Origin) -> bool:
     )
 
 
-def _of_a_list(index: ast.Subscript) -> bool:
+def _of_a_list(model: Model, index: ast.Subscript) -> bool:
     """Whether a rank chooses among the GPUs that a setting lists: `configs["gpus"][rank]`.
 
     Not among those that a request lists, one for each rank (LLaMA2-Accessory 3777c43
-    accessory/model/multi_gpu_wrapper.py:78).
+    accessory/model/multi_gpu_wrapper.py:78), nor where the program wants as many as there are ranks.
     """
     match index.value:
         case (
             ast.Attribute(attr=str() as name)
             | ast.Subscript(slice=ast.Constant(value=str() as name))
         ):
-            return _LISTS.search(name) is not None and _is_global_rank(index.slice)
+            return (
+                _LISTS.search(name) is not None
+                and _is_global_rank(index.slice)
+                and name not in model.answer(_counted_as_ranks)
+            )
     return False
+
+
+def _counted_as_ranks(live: LiveProgram) -> frozenset[str]:
+    """The settings whose length the program compares with the number of ranks: an entry for each rank of all machines.
+
+    ULTRA 427966a ultra/util.py:111: `len(cfg.train.gpus) != world_size` raises, and README.md:253 lists the devices of one
+    machine once for each machine.
+    """
+    return frozenset(
+        last_name(counted)
+        for module in live.program.modules.values()
+        if "len(" in module.source.text and "world_size" in module.source.text
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Compare) and len(node.comparators) == 1
+        for one, other in permutations((node.left, node.comparators[0]))
+        if "world_size" in last_name(other)
+        and isinstance(one, ast.Call)
+        and last_name(one.func) == "len"
+        for counted in one.args
+    )
 
 
 def _finding(model: Model, function: Function, places: list[Chosen], origin: Origin) -> Finding:

@@ -470,3 +470,11 @@ def rank_asked_for_each_device(model, unused):
     else:
         model = DDP(model, device_ids=[local_rank], output_device=local_rank)
     return model
+
+
+def on_the_device_of_its_entry(net, cfg):
+    # ULTRA 427966a ultra/util.py:107: an entry for each rank of all machines
+    world_size = dist.get_world_size()
+    if cfg.train.devices is not None and len(cfg.train.devices) != world_size:
+        raise ValueError(world_size)
+    return net.to(torch.device(cfg.train.devices[dist.get_rank()]))

@@ -880,6 +880,23 @@ def puts_its_own_in_place(url, path):
         os.rename(part, path)
 
 
+def moves_its_own_in_place(rows, path):
+    # RoboVLMs 8adc1d2 robovlms/utils/common.py:107: `shutil.move`, which renames
+    dist.barrier()
+    own = path + f".rank{dist.get_rank()}"
+    own = own[-255:]
+    with open(own, "w") as file:
+        json.dump(rows, file)
+    if not os.path.exists(path):
+        shutil.move(own, path)
+
+
+def moves_the_same_in_place(path):
+    dist.barrier()
+    if not os.path.exists(path):
+        shutil.move(path + ".part", path)  # expect: DL305
+
+
 def puts_the_same_in_place(path):
     dist.barrier()
     if os.path.exists(path):

@@ -90,7 +90,7 @@ CODE = "DL309"
 NAME = "resume-decided-by-each-rank"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"mp.spawn(",)  # whoever spawns a function says on how many machines it runs
 
 _LOADS: Final = {"torch.load", "lightning.fabric.Fabric.load"}
 _LOAD_METHODS: Final = {"load_state", "load_checkpoint"}

@@ -57,7 +57,8 @@ Downloads that the first process has made in front of the `fit` of Lightning, wh
 no finding, nor is the second split of a data set from one archive where the function, or all callers, ask for the other one
 first, nor a data set at the top of a script that spawns its ranks, which their parent has fetched, nor what `setup`
 of a data module calls behind its `prepare_data`, where it asks whether it is there; what holds the lock of a file, `fcntl.flock`
-among them; what rank 0 runs in a thread.
+among them; what rank 0 runs in a thread; what goes into a folder that each rank makes right above without `exist_ok`: one rank comes
+that far (DL305).
 
 ## Why it is bad
 The processes truncate and fill one file at the same time. What is left is a mixture, or the file is
@@ -132,7 +133,7 @@ from distlint.analysis.questions.contents import holds_state, is_large
 from distlint.analysis.questions.harms import Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
-from distlint.analysis.questions.made_before import made_before_fit, prepared_before
+from distlint.analysis.questions.made_before import left_to_first, made_before_fit, prepared_before
 from distlint.analysis.questions.read_back import only_resumes
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.sharding import keeps_parts
@@ -205,6 +206,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or in_turn(model, found.site)
             or in_turn_by_lock(model, found.site)
             or prepared_before(model, found)
+            or left_to_first(model, found)
             or never_answered(model, found.site, joint_entry)
             or (found.effect is Effect.DOWNLOAD and _is_fetched_by_first(model, found, joint_entry))
             or (found.site.name in KEEPS_WHAT_IS_THERE and after_main(model, found.site))

@@ -1,6 +1,7 @@
 """Cases of DL301: writes to one path by every rank, and writes that look like it."""
 
 import argparse
+import importlib
 import json
 import logging
 import os
@@ -40,6 +41,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 from torchvision import datasets
 from torchpack import distributed as torchpack_dist
 from torchvision.datasets.utils import download_url
+import transformers
 from transformers import PreTrainedTokenizer, Trainer, TrainerCallback
 from trl import PPOTrainer
 
@@ -1900,6 +1902,38 @@ def copies_by_command(folder, epoch):
     command = f"cp {folder}/checkpoint_last.pt {folder}/checkpoint_{epoch}.pt"
     os.system(command)  # expect: DL301
     dist.barrier()
+
+
+def patches_a_library(folder):
+    # RoboVLMs 8adc1d2 eval/calvin/model_wrapper.py:53: a small file, which this run has imported already; information
+    dist.barrier()
+    os.system(f"cp tools/layers.py {folder}/layers.py")  # expect: DL301
+    dist.barrier()
+
+
+def patches_a_library_and_imports_it(folder):
+    # RoboVLMs 8adc1d2 main.py:137
+    dist.barrier()
+    os.system(f"cp tools/layers.py {folder}/layers.py")  # expect: DL301
+    importlib.reload(transformers)
+    dist.barrier()
+
+
+class MakesPairs(LightningModule):
+    # UniVLA 0ab9e9d latent_action_model/genie/model.py:191: one rank alone has made the folder; the others have failed
+    def on_test_epoch_end(self):
+        name = f"pairs/{self.name}"
+        os.makedirs(name)
+        torch.save(self.table, f"{name}/table.pt")
+
+
+class KeepsPairs(LightningModule):
+    def on_test_epoch_end(self):
+        name = f"pairs/{self.name}"
+        os.makedirs(name, exist_ok=True)
+        torch.save(self.table, f"{name}/table.pt")  # expect: DL301
+        os.makedirs(f"{name}/more")
+        torch.save(self.table, f"{name}/other.pt")  # expect: DL301
 
 
 def copies_by_command_on_one(folder, epoch):

@@ -36,6 +36,7 @@ Unsafe: gradients change where batches are accumulated or fp16 is used.
 Silent where the other arm of an `if` calls `accelerator.backward`, where the gradient is read and no
 optimizer steps (guidance, attacks), where a `GradScaler` scales the loss by hand, and where `torchrun` starts all that
 leads there and no Accelerator of the file is told to accumulate, of fp16 or of an engine: nothing is left out then.
+Information where whoever makes the object that trains has set `gradient_accumulation_steps` to 1.
 
 ## References
 - accelerate 1.15.0 accelerate/accelerator.py:2829: "Should be used in lieu of `loss.backward()`"
@@ -50,7 +51,8 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.handed import namings
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.accelerating import (
     Training,
     accelerators,
@@ -77,6 +79,7 @@ LITERALS = ()
 _PLAIN = frozenset({Launcher.TORCHRUN, Launcher.TORCH_LAUNCH})
 _CHANGES = frozenset({"gradient_accumulation_steps", "mixed_precision", "kwargs_handlers"})
 _CHANGES_NOTHING = frozenset({1, "no", "bf16", None})
+_ACCUMULATED = ".gradient_accumulation_steps"
 _WAYS = re.compile(
     r"accelerator is|is_accelerat|use_accelerat|deepspeed|fp16|apex|\bamp\b|use_amp|scaler"
 )
@@ -102,7 +105,8 @@ def check(model: Model) -> Iterator[Finding]:
                 group = model.call_at(call)
                 known = group is not None and group.site.name != ".backward"
                 if call not in chosen and not known:
-                    yield _finding(module, found, call)
+                    accumulates = not _made_without_accumulation(model, function)
+                    yield _finding(module, found, call, SEVERITY if accumulates else Severity.INFO)
 
 
 def _leaves_nothing_out(model: Model, module: Module, found: Training) -> bool:
@@ -154,7 +158,28 @@ def _chosen(function: Function) -> set[ast.Call]:
     return found
 
 
-def _finding(module: Module, found: Training, call: ast.Call) -> Finding:
+def _made_without_accumulation(model: Model, function: Function) -> bool:
+    """Whether whoever makes the object that trains has set the number of accumulated batches to 1: nothing is to divide.
+
+    gritlm 9710681 gritlm/training/run.py:102: `training_args.gradient_accumulation_steps = 1` where its trainer, which divides
+    by its chunks itself, takes the place of the library's.
+    """
+    cls = next((each.cls for each in function.outward() if each.cls is not None), None)
+    calls = namings(model.program, cls.name).calls if cls is not None else ()
+    return bool(calls) and all(
+        any(
+            name.endswith(_ACCUMULATED) and any(map(_is_one, values))
+            for name, values in assignments(user).items()
+        )
+        for user, _ in calls
+    )
+
+
+def _is_one(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value == 1
+
+
+def _finding(module: Module, found: Training, call: ast.Call, severity: Severity) -> Finding:
     assert isinstance(call.func, ast.Attribute)
     loss = source_of(module, call.func.value)
     options = "".join(f", {source_of(module, k)}" for k in call.keywords)
@@ -162,7 +187,7 @@ def _finding(module: Module, found: Training, call: ast.Call) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        severity,
         f"`{loss}` goes backward past the Accelerator: it is not divided by the accumulated batches, not "
         f"scaled for fp16, and DeepSpeed never sees it. Call `{right}`.",
         place_of(module, call),

@@ -34,7 +34,8 @@ Silent where the wrap is known to take place always, under a condition on the la
 arm or the line above makes something else that has a `module` (DataParallel, a class of the project, one of another library
 that takes the place of the model it is handed), where a flag wraps the model and
 whoever reads `.module`, or all that call it, enters a collective of the default group as well, where `prepare()` does and
-whoever reads it enters one in some step without asking whether there is a group, and on values of unknown origin,
+whoever reads it enters one in some step without asking whether there is a group, where an option for the CPU alone
+leaves the model bare and whoever reads `.module` moves data to a GPU, and on values of unknown origin,
 since a network may own a part called `module`.
 
 ## References
@@ -53,6 +54,7 @@ from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import (
     meets_in_some_step,
     module_on_every_path,
+    needs_gpu,
     needs_group,
     wrapped_above,
 )
@@ -111,6 +113,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not wrapped_by_nobody(call_of_wrap(model, site), site)
             and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
+            and not needs_gpu(model, site, call_of_wrap(model, site))
             and not _needs_group(model, site, wrap)
         ):
             yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))

@@ -474,3 +474,31 @@ class BesideOtherLibrary:
 
     def head(self):
         return self.net.module.head  # expect: DL204
+
+
+def in_ddp_unless_on_cpu(args, net, loader):
+    if not args.only_cpu:
+        net = DDP(net)
+    on_gpus(args, net, loader)
+    anywhere(args, net, loader)
+    on_gpus_at_times(args, net, loader)
+
+
+def on_gpus(args, net, loader):
+    # EdgeSAM b53372c training/train.py:294: on the CPU the model does not take what is on a GPU
+    for batch in loader:
+        batch = batch.cuda(non_blocking=True)
+        net(batch)
+        net.module.encoder(batch)
+
+
+def anywhere(args, net, loader):
+    for batch in loader:
+        net.module.encoder(batch)  # expect: DL204
+
+
+def on_gpus_at_times(args, net, loader):
+    for batch in loader:
+        if args.fast:
+            batch = batch.cuda()
+        net.module.encoder(batch)  # expect: DL204
