@@ -121,9 +121,10 @@ _SPELLED: Final = re.compile(rb"""["']--local([-_])rank["']""")
 _NUMBERED: Final = re.compile(rb"""["'](?:LOCAL_)?RANK["']""")
 """The variables that every launcher of torch sets, the old one too."""
 _CLASS_NAMED: Final = re.compile(
-    rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
+    rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*"""
+    rb"""|\bclass(?:_name)?["']?[ \t]*:[ \t]*["']?[A-Z]\w\w"""
 )
-"""A class under the key that hydra, jsonargparse and `instantiate_from_config` read it from."""
+"""A class under the key that hydra, jsonargparse, `instantiate_from_config` and registries read it from."""
 
 _PARSES: Final = re.compile(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|command|into))")
 """What parses a command line, here or in a function of another file that is called for it: `TrainOptions().parse()`."""
@@ -253,8 +254,3 @@ def loads_wrapped(data: bytes) -> bool:
 def says_launch(kind: Kind, data: bytes) -> bool:
     """Whether a file has the words of a launch, its configuration or its requirements."""
     return _WORDS[kind].search(data) is not None
-
-
-def classes_named(text: str) -> list[str]:
-    """The dotted names of what a configuration has a program make, each once."""
-    return sorted({name.decode() for name in _CLASS_NAMED.findall(text.encode())})

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from distlint.analysis.program.configured import Candidate, made_by, meaning_of
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.knowledge.conventions import FROM_CONFIGURATION
 from distlint.nodes import last_name, walk
 
-Candidate = Class | Function
 Entries = dict[str, Candidate | None]
 """What is kept by name; None where it is not known what that is."""
 Place = int | str
@@ -26,7 +27,6 @@ Variable = tuple[Module, str]
 _IMPORTS_BY_NAME: Final = frozenset(
     {"importlib.import_module", "pydoc.locate", "hydra.utils.get_class", "hydra.utils.get_object"}
 )
-_MAKES_BY_NAME: Final = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
 _MOST: Final = 64
 """Candidates. Of more, they have nothing in common but that they are there."""
 _DEPTH: Final = 4
@@ -49,8 +49,11 @@ class Choice:
 @remembered
 def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
     """What a call calls whose function has no name of its own; no candidates where nothing bounds them."""
-    if _meaning(program, function.module, call.func) in _MAKES_BY_NAME:
-        return Choice(_configured(program, function.module), named=True)
+    if _meaning(program, function.module, call.func) in FROM_CONFIGURATION:
+        found = made_by(program, function, call, None)
+        if found is None:
+            found = _configured(program, function.module)
+        return Choice(found, named=True)
     match call.func:
         case (
             ast.Name()
@@ -163,8 +166,8 @@ def _imports_by_name(program: Program, function: Function, node: ast.expr) -> bo
 
 def _configured(program: Program, module: Module) -> tuple[Candidate, ...]:
     """What the configurations of the project have a file make."""
-    meanings = [program.lookup(name) for name in module.source.chosen]
-    return tuple(m for m in meanings if isinstance(m, (Class, Function)))
+    meanings = [meaning_of(program, name) for name in module.source.named]
+    return tuple(meaning for meaning in meanings if meaning is not None)
 
 
 def _named(

@@ -223,7 +223,7 @@ def _is_made(model: Model, cls: Class) -> bool:
     return any(
         dotted.rpartition(".")[2] in names
         for module in model.program.modules.values()
-        for dotted in module.source.chosen
+        for dotted in module.source.named
     ) or any(
         isinstance(node, ast.Call) and last_name(node) in names
         for module in model.program.modules.values()
