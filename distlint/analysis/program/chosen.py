@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from distlint.analysis.program.configured import Candidate, made_by, meaning_of
+from distlint.analysis.program.configured import Candidate, all_of, made_by
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
@@ -52,7 +52,7 @@ def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
     if _meaning(program, function.module, call.func) in FROM_CONFIGURATION:
         found = made_by(program, function, call, None)
         if found is None:
-            found = _configured(program, function.module)
+            found = all_of(program, function.module)
         return Choice(found, named=True)
     match call.func:
         case (
@@ -88,7 +88,7 @@ def _callables(
     match node:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
             if _imports_by_name(program, function, owner):
-                yield from (_Known(c, True) for c in _configured(program, function.module))
+                yield from (_Known(c, True) for c in all_of(program, function.module))
             elif isinstance(home := _meaning(program, function.module, owner), Module):
                 yield from _named(program, function, name, _members(program, home))
             elif home is None and not isinstance(name, ast.Constant):
@@ -101,7 +101,7 @@ def _callables(
             yield from _arm(program, function, one, depth)
             yield from _arm(program, function, other, depth)
         case ast.Call() if _imports_by_name(program, function, node):
-            yield from (_Known(c, True) for c in _configured(program, function.module))
+            yield from (_Known(c, True) for c in all_of(program, function.module))
         case ast.Subscript(
             value=ast.Subscript(value=table, slice=name),
             slice=ast.Constant(value=int() | str() as place),
@@ -162,12 +162,6 @@ def _imports_by_name(program: Program, function: Function, node: ast.expr) -> bo
                 for value in assignments(function).get(name, ())
             )
     return False
-
-
-def _configured(program: Program, module: Module) -> tuple[Candidate, ...]:
-    """What the configurations of the project have a file make."""
-    meanings = [meaning_of(program, name) for name in module.source.named]
-    return tuple(meaning for meaning in meanings if meaning is not None)
 
 
 def _named(

@@ -114,6 +114,36 @@ def made_by(
     return named_at(program, home, keys) if keys else None
 
 
+@remembered
+def making(program: Program) -> tuple[tuple[Function, ast.Call, tuple[Candidate, ...]], ...]:
+    """The calls that make what configurations name, each with that: of a section that is not known, all."""
+    found = []
+    for module in program.modules.values() if makers(program) else ():
+        for function in module.all_functions:
+            for call in own_nodes(function):
+                if isinstance(call, ast.Call):
+                    called = _called(program, function, call)
+                    callee = called if isinstance(called, Function) else None
+                    section, home = _section(program, function, call, callee)
+                    if section is None or _hands_on(program, function, section):
+                        continue
+                    made = made_by(program, function, call, callee)
+                    found.append((function, call, all_of(program, home) if made is None else made))
+    return tuple(found)
+
+
+def _hands_on(program: Program, function: Function, section: ast.expr) -> bool:
+    """Whether a function makes what it is told to: who calls it says of which section."""
+    return isinstance(section, ast.Name) and section_of(program, function)[0] == section.id
+
+
+@remembered
+def all_of(program: Program, module: Module) -> tuple[Candidate, ...]:
+    """All that configurations have a file make."""
+    meanings = dict.fromkeys(meaning_of(program, name) for _, name in module.source.chosen if name)
+    return tuple(meaning for meaning in meanings if meaning is not None)
+
+
 def _section(
     program: Program, function: Function, call: ast.Call, callee: Function | None
 ) -> tuple[ast.expr | None, Module]:
