@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from distlint.analysis.program.configured import Candidate, all_of, made_by
+from distlint.analysis.program.configured import Candidate, all_of, made_by, named_by
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
@@ -87,7 +87,7 @@ def _callables(
         return
     match node:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
-            if _imports_by_name(program, function, owner):
+            if _found_by_name(program, function, owner) is not None:
                 yield from (_Known(c, True) for c in all_of(program, function.module))
             elif isinstance(home := _meaning(program, function.module, owner), Module):
                 yield from _named(program, function, name, _members(program, home))
@@ -100,8 +100,8 @@ def _callables(
         case ast.IfExp(body=one, orelse=other) | ast.BoolOp(values=[one, other]):
             yield from _arm(program, function, one, depth)
             yield from _arm(program, function, other, depth)
-        case ast.Call() if _imports_by_name(program, function, node):
-            yield from (_Known(c, True) for c in all_of(program, function.module))
+        case ast.Call() if (named := _found_by_name(program, function, node)) is not None:
+            yield from (_Known(c, True) for c in named_by(program, function, named))
         case ast.Subscript(
             value=ast.Subscript(value=table, slice=name),
             slice=ast.Constant(value=int() | str() as place),
@@ -151,17 +151,19 @@ def _returned(function: Function) -> Iterator[ast.expr]:
     return (n.value for n in own_nodes(function) if isinstance(n, ast.Return) and n.value)
 
 
-def _imports_by_name(program: Program, function: Function, node: ast.expr) -> bool:
-    """Whether an expression is what a name means that stands in no code, or the module that holds it."""
+def _found_by_name(program: Program, function: Function, node: ast.expr) -> ast.expr | None:
+    """The name, which stands in no code, of what an expression is, or of the module that holds it; None for another."""
     match node:
         case ast.Call(func=called, args=[name, *_]) if not isinstance(name, ast.Constant):
-            return _meaning(program, function.module, called) in _IMPORTS_BY_NAME
-        case ast.Name(id=name):
-            return any(
-                isinstance(value, ast.Call) and _imports_by_name(program, function, value)
-                for value in assignments(function).get(name, ())
+            return name if _meaning(program, function.module, called) in _IMPORTS_BY_NAME else None
+        case ast.Name(id=variable):
+            found = (
+                _found_by_name(program, function, value)
+                for value in assignments(function).get(variable, ())
+                if isinstance(value, ast.Call)
             )
-    return False
+            return next((name for name in found if name is not None), None)
+    return None
 
 
 def _named(

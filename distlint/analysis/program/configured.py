@@ -14,7 +14,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import conventions
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 
 Candidate = Class | Function
 Keys = tuple[str, ...]
@@ -112,6 +112,43 @@ def made_by(
     section, home = _section(program, function, call, callee)
     keys = keys_of(function, section) if section is not None else ()
     return named_at(program, home, keys) if keys else None
+
+
+def named_by(program: Program, function: Function, name: ast.expr) -> tuple[Candidate, ...]:
+    """What a name may mean that a function reads out of a section: `cfg.model._target_`; of any section, all.
+
+    open-pi-zero c3df7fb scripts/run.py:59: `hydra.utils.get_class(cfg._target_)`, of the whole configuration, which
+    `@hydra.main(config_path=…)` of the file takes out of one folder.
+    """
+    match name:
+        case (
+            ast.Attribute(value=section, attr=key)
+            | ast.Subscript(value=section, slice=ast.Constant(value=str(key)))
+        ) if key in _NAMES_CLASS:
+            keys = keys_of(function, section)
+            found = named_at(program, function.module, keys) if keys else None
+            if found is None and isinstance(section, ast.Name):
+                found = at_top(program, function.module, _folder_of_hydra(function.module)) or None
+            if found is not None:
+                return found
+    return all_of(program, function.module)
+
+
+@remembered
+def _folder_of_hydra(module: Module) -> str:
+    """The folder out of which hydra takes the configuration of a script: `@hydra.main(config_path="conf/train")`."""
+    for function in module.all_functions:
+        for decorator in function.decorators:
+            match decorator:
+                case ast.Call(func=called, keywords=keywords) if last_name(called) == "main":
+                    for keyword in keywords:
+                        if keyword.arg == "config_path":
+                            texts = [
+                                n.value for n in walk(keyword.value) if isinstance(n, ast.Constant)
+                            ]
+                            paths = [text for text in texts if isinstance(text, str) and text]
+                            return paths[-1].rpartition("/")[2] if paths else ""
+    return ""
 
 
 @remembered
