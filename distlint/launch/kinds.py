@@ -169,7 +169,12 @@ def is_data(name: str, size: int) -> bool:
 
 def is_relevant(kind: Kind, data: bytes) -> bool:
     """Whether a file may hold something that a rule looks at, or names a class of the code."""
-    return is_of_launch(kind, data) or (kind in _SETTINGS and _CLASS_NAMED.search(data) is not None)
+    return is_of_launch(kind, data) or (kind in _SETTINGS and names_classes(data))
+
+
+def names_classes(data: bytes) -> bool:
+    """Whether a configuration names what a program makes."""
+    return _CLASS_NAMED.search(data) is not None
 
 
 def is_of_launch(kind: Kind, data: bytes) -> bool:

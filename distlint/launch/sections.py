@@ -14,13 +14,13 @@ from typing import Any, Final
 from distlint.launch.kinds import Kind
 
 Section = tuple[str, str]
-"""The keys that lead to a section of a configuration, joined by dots, and the class that it names."""
+"""The keys that lead to a section of a configuration, joined by dots, and the class or another text in it."""
 
 _ENTRY: Final = re.compile(
     r"""^(?P<indent>[ ]*(?:-[ ]+)*)["']?(?P<key>[\w./@~+-]+)["']?[ ]*:(?:[ ]+(?P<value>.*))?$"""
 )
 """A key with what follows it in its line, in a list behind a dash."""
-_PLAIN: Final = re.compile(r"""["']?([\w.]+)["']?,?[ ]*(?:\#.*)?""")
+_PLAIN: Final = re.compile(r"""["']?([\w./-]+)["']?,?[ ]*(?:\#.*)?""")
 _INLINE: Final = re.compile(r"""[{,][ ]*["']?(\w+)["']?[ ]*:[ ]*["']?([\w.]+)["']?[ ]*(?=[,}])""")
 """A key in braces: `{_target_: torch.nn.ReLU, inplace: true}`."""
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*")
@@ -44,7 +44,31 @@ def classes_in_sections(kind: Kind | None, text: str) -> list[Section]:
     return []
 
 
+def values_of(kind: Kind, text: str, key: str) -> list[Section]:
+    """The texts that a configuration has under a key, each with the keys that lead to its section."""
+    if kind is not Kind.YAML or key not in text:
+        return []
+    found = (
+        (".".join(keys), _PLAIN.fullmatch(value))
+        for keys, name, value in _entries(text)
+        if name == key
+    )
+    return sorted({(keys, plain[1]) for keys, plain in found if plain is not None})
+
+
 def _in_lines(text: str) -> Iterator[Section]:
+    for keys, key, value in _entries(text):
+        plain = _PLAIN.fullmatch(value)
+        if plain is not None and _is_class(key, plain[1]):
+            yield ".".join(keys), plain[1]
+        elif value.startswith("{"):
+            for inner, name in _INLINE.findall(value):
+                if _is_class(inner, name):
+                    yield ".".join([*keys, key]), name
+
+
+def _entries(text: str) -> Iterator[tuple[list[str], str, str]]:
+    """Each key of the lines of a text, with those that lead to its section, and what stands behind it."""
     above: list[tuple[int, str]] = []
     for line in text.splitlines():
         entry = _ENTRY.match(line)
@@ -55,14 +79,7 @@ def _in_lines(text: str) -> Iterator[Section]:
         # A list may stand as far to the left as the key that it belongs to.
         while above and (above[-1][0] > dash if dash >= 0 else above[-1][0] >= len(indent)):
             above.pop()
-        keys = [each for _, each in above]
-        plain = _PLAIN.fullmatch(value)
-        if plain is not None and _is_class(key, plain[1]):
-            yield ".".join(keys), plain[1]
-        elif value.startswith("{"):
-            for inner, name in _INLINE.findall(value):
-                if _is_class(inner, name):
-                    yield ".".join([*keys, key]), name
+        yield [each for _, each in above], key, value
         above.append((len(indent), key))
 
 
