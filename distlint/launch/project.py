@@ -56,13 +56,9 @@ _TOLD = re.compile(
     r"|torchrun +-|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
 )
 """A launch that stands in a page outside of a fenced block: quoted, indented, or by itself."""
-_INLINE = re.compile(
-    r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?(?P<ticks>`{1,3})(?P<code>[^`\n]+)(?P=ticks)[.:;]?\s*$"
-)
+_INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
 """A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
-README.md:209; MhLiao/DB 65ca77a README.md:161 has three of them on each side."""
-_FENCE = re.compile(r"\s*(?:```[^`]*|~~~.*)$")
-"""The line in which a block begins or ends."""
+README.md:209."""
 _RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
 """What gives `$1` another meaning than the first argument of the script."""
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
@@ -818,7 +814,7 @@ def _shell_of_markdown(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     started = 0
     inside = continued = False
     for line in text.split("\n"):
-        if _FENCE.match(line):
+        if line.lstrip().startswith(("```", "~~~")):
             if inside:
                 blocks.append((started, len(kept)))
             inside, continued, started = not inside, False, len(kept) + 1

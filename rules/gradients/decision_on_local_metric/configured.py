@@ -47,9 +47,7 @@ def watched_beside(launch: LaunchFiles, classes: Iterable[Class]) -> Watched:
         if not _TRAINS.search(file.text):
             continue
         named = classes_in_sections(file.kind, file.text)
-        sections = [
-            keys for keys, name in named if any(each.endswith(f".{name}") for each in meant)
-        ]
+        sections = [keys for keys, name in named if _is_any(name, meant)]
         monitors = values_of(file.kind, file.text, "monitor") if sections else []
         if not monitors:
             continue
@@ -59,3 +57,8 @@ def watched_beside(launch: LaunchFiles, classes: Iterable[Class]) -> Watched:
         places = {keys + between for keys in sections for between in _ARGUMENTS}
         handed.update(value for keys, value in monitors if keys in places and not own)
     return Watched(frozenset(watched), frozenset(handed), bool(otherwise) and all(otherwise))
+
+
+def _is_any(name: str, meant: Iterable[str]) -> bool:
+    """Whether a configuration means one of some classes, whatever folder Python starts from."""
+    return any(each.endswith(f".{name}") or f".{name}".endswith(each) for each in meant)
