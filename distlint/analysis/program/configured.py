@@ -169,6 +169,12 @@ def making(program: Program) -> tuple[tuple[Function, ast.Call, tuple[Candidate,
     return tuple(found)
 
 
+@remembered
+def made_at(program: Program) -> dict[ast.AST, tuple[Candidate, ...]]:
+    """What configurations have each call make, by the calls."""
+    return {call: made for _, call, made in making(program)}
+
+
 def _hands_on(program: Program, function: Function, section: ast.expr) -> bool:
     """Whether a function makes what it is told to: who calls it says of which section."""
     return isinstance(section, ast.Name) and section_of(program, function)[0] == section.id
