@@ -177,7 +177,7 @@ def dispatch(
 
 
 def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
-    """What a call makes that is given a section of a configuration: an object of each class that one names there.
+    """What a call makes that is given a section of a configuration: what each one names there, a class or a function.
 
     stable-diffusion 21f890f main.py:529: `model = instantiate_from_config(config.model)`.
     """
@@ -188,20 +188,18 @@ def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
             found = made_by(frame.summaries.program, frame.function, node, None)
         case _:
             return None
-    classes = [each for each in found or () if isinstance(each, Class)]
-    if not 0 < len(classes) <= _MOST_WAYS:
+    if found is None or not 0 < len(found) <= _MOST_WAYS:
         return None
-    ways = [partial(_construct, frame, node, cls, [], {}, False) for cls in classes]
+    ways = [partial(dispatch, frame, node, definition(each), [], {}, False) for each in found]
     made = _either(frame, node, ways)
-    return (
-        made
-        if len(classes) == 1
-        else made.replace(type=None, target=OneOf(tuple(classes), named=True))
-    )
+    classes = tuple(each for each in found if isinstance(each, Class))
+    if len(found) == 1 or len(classes) < len(found):
+        return made
+    return made.replace(type=None, target=OneOf(classes, named=True))
 
 
 _MOST_WAYS: Final = 6
-"""Classes of which a call may make an object that are followed."""
+"""Classes and functions of which a call may be of one that are followed."""
 
 
 def _either(frame: Frame, node: ast.Call, ways: Sequence[Callable[[], Value]]) -> Value:

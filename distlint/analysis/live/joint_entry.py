@@ -352,10 +352,10 @@ def _built_by_name(
     for group in groups:
         by_function.setdefault(group[0], []).append(group)
     for made in made_by_name(program, entered.__contains__):
-        text = f"every rank builds `{made.cls.name}`, which {made.by} makes by its name"
+        text = f"every rank builds `{made.what.name}`, which {made.by} makes by its name"
         begun = made.maker in begins
         why = JointEntry(text, made.maker.module, made.node, False, below_start=begun)
-        for function in run_by_constructor(program, made.cls):
+        for function in run_by_constructor(program, made.what):
             known = by_function.get(function, [])
             # With what a configuration passes, not with what a demo does.
             for group in [g for g in known if g[1] is None] or known:
