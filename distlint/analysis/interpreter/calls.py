@@ -51,8 +51,8 @@ from distlint.analysis.interpreter.values import (
     is_mode,
     join,
 )
-from distlint.analysis.program.chosen import Candidate, chosen
-from distlint.analysis.program.configured import made_by
+from distlint.analysis.program.chosen import chosen
+from distlint.analysis.program.configured import Candidate, made_by
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
 from distlint.analysis.program.syntax import makes_at_first_read

@@ -43,14 +43,14 @@ def made_by_name(program: Program, comes: Callable[[Function], bool]) -> Iterato
     called, under a test of the rank or in a section of one rank, is left out.
     """
     configured = _configured(program)
-    classes = [
+    classes: list[Candidate] = [
         c
         for m in program.modules.values()
         for c in m.all_classes
         if c in configured or facts.is_data_set(program.mro(c)[1])
     ]
-    functions = [each for each in configured if isinstance(each, Function)]
-    for cls in (*classes, *functions):
+    classes += [each for each in configured if isinstance(each, Function)]
+    for cls in classes:
         makers = list(_makers(program, cls))
         ways = [_all_come(program, maker, node, comes) for maker, node, _ in makers]
         if True in ways and False not in ways and not _made_by_one(program, cls):

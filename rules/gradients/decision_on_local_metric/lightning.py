@@ -374,7 +374,27 @@ def _method_of(model: Model, cls: Class, call: ast.Call) -> Function | None:
 
 def put_together(model: Model, cls: Class, method: Function, value: ast.expr) -> bool:
     """Whether the ranks' values are put together before they are logged, or by the object that is."""
-    return _gathers_itself(value) or _is_of_metric(model, cls, method, value)
+    return (
+        _gathers_itself(value)
+        or _is_constant(method, value)
+        or _is_of_metric(model, cls, method, value)
+    )
+
+
+def _is_constant(method: Function, value: ast.expr) -> bool:
+    """Whether a value is a variable that holds what is written out, and that nothing is added to.
+
+    OnePose 59b8838 src/models/GATsSPG_lightning_model.py:70: `loss_mean = 0`.
+    """
+    if not isinstance(value, ast.Name):
+        return False
+    held = assignments(method).get(value.id, ())
+    added = (n.target for n in own_nodes(method) if isinstance(n, ast.AugAssign))
+    return (
+        bool(held)
+        and all(isinstance(each, ast.Constant) for each in held)
+        and not any(isinstance(each, ast.Name) and each.id == value.id for each in added)
+    )
 
 
 def _gathers_itself(value: ast.expr) -> bool:
