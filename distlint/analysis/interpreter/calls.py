@@ -52,7 +52,7 @@ from distlint.analysis.interpreter.values import (
     join,
 )
 from distlint.analysis.program.chosen import chosen
-from distlint.analysis.program.configured import Candidate, made_by
+from distlint.analysis.program.configured import Candidate, made_by, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
 from distlint.analysis.program.syntax import makes_at_first_read
@@ -188,14 +188,21 @@ def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
             found = made_by(frame.summaries.program, frame.function, node, None)
         case _:
             return None
-    if found is None or not 0 < len(found) <= _MOST_WAYS:
+    own = own_of(found or ())
+    if found != own or not 0 < len(own) <= _MOST_WAYS:
         return None
-    ways = [partial(dispatch, frame, node, definition(each), [], {}, False) for each in found]
-    made = _either(frame, node, ways)
-    classes = tuple(each for each in found if isinstance(each, Class))
-    if len(found) == 1 or len(classes) < len(found):
+    made = _either(frame, node, [partial(_made_as_named, frame, node, each) for each in own])
+    classes = tuple(each for each in own if isinstance(each, Class))
+    if len(own) == 1 or len(classes) < len(own):
         return made
     return made.replace(type=None, target=OneOf(classes, named=True))
+
+
+def _made_as_named(frame: Frame, node: ast.Call, named: Candidate) -> Value:
+    """An object of a class, or what a function gives, with arguments of which nothing is known."""
+    if isinstance(named, Class):
+        return _construct(frame, node, named, [], {}, False)
+    return frame.call(Closure(named, {}), [], {}, node, None)
 
 
 _MOST_WAYS: Final = 6

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from distlint.analysis.program.configured import Candidate, all_of, made_by, named_by
+from distlint.analysis.program.configured import (
+    Candidate,
+    all_of,
+    made_by,
+    named_by,
+    own_of,
+)
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
@@ -51,9 +57,8 @@ def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
     """What a call calls whose function has no name of its own; no candidates where nothing bounds them."""
     if _meaning(program, function.module, call.func) in FROM_CONFIGURATION:
         found = made_by(program, function, call, None)
-        if found is None:
-            found = all_of(program, function.module)
-        return Choice(found, named=True)
+        own = all_of(program, function.module) if found is None else own_of(found)
+        return Choice(own, named=True)
     match call.func:
         case (
             ast.Name()

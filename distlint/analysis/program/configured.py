@@ -17,12 +17,13 @@ from distlint.knowledge import conventions
 from distlint.nodes import last_name, walk
 
 Candidate = Class | Function
+Named = tuple[Candidate | None, ...]
+"""What configurations name under one key; None among it for something of a library."""
 Keys = tuple[str, ...]
 
 _DEPTH: Final = 4
 _NAMES_CLASS: Final = frozenset({"target", "_target_", "class_path", "class", "type", "class_name"})
 """The keys of a section under which the class stands that it is of."""
-_READS: Final = frozenset({"get", "pop"})
 _SAME: Final = frozenset(
     {"deepcopy", "copy", "dict", "to_container", "to_object", "create", "OmegaConf", "resolve"}
 )
@@ -32,18 +33,18 @@ _TOP: Final = "."
 
 
 @remembered
-def named_at(program: Program, module: Module, keys: Keys) -> tuple[Candidate, ...] | None:
+def named_at(program: Program, module: Module, keys: Keys) -> Named | None:
     """What configurations have a file make of the section under some keys; None where none has such a section.
 
-    The more keys agree, from the last one on, the better; what is of a library is left out.
+    The more keys agree, from the last one on, the better.
     """
     known = _sections(module).get(keys[-1], ()) if keys else ()
     shared = [(_shared(path, keys), name) for path, name in known]
     most = max((count for count, _ in shared), default=0)
     names = dict.fromkeys(name for count, name in shared if count == most)
-    meanings = {name: meaning_of(program, name) for name in names if name}
-    found = tuple(m for m in dict.fromkeys(meanings.values()) if m is not None)
-    return found if most else None
+    meanings = dict.fromkeys(meaning_of(program, name) for name in names if name)
+    own = tuple(meaning for meaning in meanings if meaning is not None)
+    return (*own, *([None] if "" in names else [])) if most else None
 
 
 def _shared(path: Keys, keys: Keys) -> int:
@@ -102,7 +103,7 @@ def _class_named(program: Program) -> dict[str, Class | None]:
 @remembered
 def made_by(
     program: Program, function: Function, call: ast.Call, callee: Function | None
-) -> tuple[Candidate, ...] | None:
+) -> Named | None:
     """What configurations have a call make that is given a section; None where they do not say, or it makes nothing.
 
     `callee` is the function of the program that is called, if one is.
@@ -126,12 +127,17 @@ def named_by(program: Program, function: Function, name: ast.expr) -> tuple[Cand
             | ast.Subscript(value=section, slice=ast.Constant(value=str(key)))
         ) if key in _NAMES_CLASS:
             keys = keys_of(function, section)
-            found = named_at(program, function.module, keys) if keys else None
+            found: Named | None = named_at(program, function.module, keys) if keys else None
             if found is None and isinstance(section, ast.Name):
                 found = at_top(program, function.module, _folder_of_hydra(function.module)) or None
             if found is not None:
-                return found
+                return own_of(found)
     return all_of(program, function.module)
+
+
+def own_of(named: Named) -> tuple[Candidate, ...]:
+    """What is of the program."""
+    return tuple(each for each in named if each is not None)
 
 
 @remembered
@@ -165,7 +171,8 @@ def making(program: Program) -> tuple[tuple[Function, ast.Call, tuple[Candidate,
                     if section is None or _hands_on(program, function, section):
                         continue
                     made = made_by(program, function, call, callee)
-                    found.append((function, call, all_of(program, home) if made is None else made))
+                    own = all_of(program, home) if made is None else own_of(made)
+                    found.append((function, call, own))
     return tuple(found)
 
 
