@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from distlint.analysis.program.definitions import Class
-    from distlint.launch.project import LaunchFiles
+    from distlint.launch.project import LaunchFiles, TextFile
 
 _WATCHES: Final = re.compile(r"checkpoint|ckpt|early|stop|callback", re.IGNORECASE)
 """Words of the keys under which a checkpoint or stopper is configured."""
@@ -44,7 +45,7 @@ def watched_beside(launch: LaunchFiles, classes: Iterable[Class]) -> Watched:
     handed: set[str] = set()
     otherwise: list[bool] = []
     for file in launch.naming if meant else ():
-        if not _TRAINS.search(file.text):
+        if not _TRAINS.search(file.text) or _is_left_over(launch, file):
             continue
         named = classes_in_sections(file.kind, file.text)
         sections = [keys for keys, name in named if _is_any(name, meant)]
@@ -54,9 +55,23 @@ def watched_beside(launch: LaunchFiles, classes: Iterable[Class]) -> Watched:
         own = [value for keys, value in monitors if _WATCHES.search(keys)]
         watched.update(own)
         otherwise.append(bool(own))
-        places = {keys + between for keys in sections for between in _ARGUMENTS}
+        # A part of the module that is fitted watches nothing: StableSR 398ee93 configs/stableSRNew/v2-finetune_text_T_512.yaml:52.
+        fitted = [keys for keys in sections if "." not in keys]
+        places = {keys + between for keys in fitted for between in _ARGUMENTS}
         handed.update(value for keys, value in monitors if keys in places and not own)
     return Watched(frozenset(watched), frozenset(handed), bool(otherwise) and all(otherwise))
+
+
+def _is_left_over(launch: LaunchFiles, file: TextFile) -> bool:
+    """Whether scripts and pages name other configurations of the project, and never this one.
+
+    Dreambooth-Stable-Diffusion 12fa950 configs/autoencoder came with the code that it was made from.
+    """
+    texts = [script.text for script in launch.scripts]
+    named = [posixpath.basename(each.path) for each in launch.naming]
+    return any(name in text for text in texts for name in named) and not any(
+        posixpath.basename(file.path) in text for text in texts
+    )
 
 
 def _is_any(name: str, meant: Iterable[str]) -> bool:
