@@ -311,7 +311,7 @@ class _Run:
         entries, more = question.entries, question.more
         files = [(e.file.shown, e.facts.digest if e.facts else "", e.own) for e in entries]
         links = [
-            f"{e.module} {sorted((e.meant or {}).items())} {e.lacking}"
+            f"{e.module} {sorted((e.meant or {}).items())} {e.lacking} {e.chosen}"
             for e in entries
             if e.analysed
         ]

@@ -103,8 +103,15 @@ PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
 }
 """By class that users derive from: what its methods receive, by name; "**" for the collected keywords."""
 
-FROM_CONFIGURATION: Final = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
-"""Functions that make what a configuration names by `_target_` (hydra-core 1.3.2 hydra/utils.py)."""
+FROM_CONFIGURATION: Final = frozenset(
+    {
+        "hydra.utils.instantiate",
+        "hydra.utils.call",
+        "torchdrug.core.Configurable.load_config_dict",
+    }
+)
+"""Functions that make what a section of a configuration names: `_target_` (hydra-core 1.3.2 hydra/utils.py), `class`
+(torchdrug 0.2.1 torchdrug/core/core.py)."""
 
 CONFIGURED: Final[dict[str, tuple[str, frozenset[str]]]] = {
     "trainer": ("lightning.pytorch.Trainer", frozenset({"lightning", "pytorch_lightning"})),

@@ -122,9 +122,10 @@ _SPELLED: Final = re.compile(rb"""["']--local([-_])rank["']""")
 _NUMBERED: Final = re.compile(rb"""["'](?:LOCAL_)?RANK["']""")
 """The variables that every launcher of torch sets, the old one too."""
 _CLASS_NAMED: Final = re.compile(
-    rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?([A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*)"""
+    rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*"""
+    rb"""|\bclass(?:_name)?["']?[ \t]*:[ \t]*["']?[A-Z]\w\w"""
 )
-"""A class under the key that hydra, jsonargparse and `instantiate_from_config` read it from."""
+"""A class under the key that hydra, jsonargparse, `instantiate_from_config` and registries read it from."""
 
 _PARSES: Final = re.compile(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|command|into))")
 """What parses a command line, here or in a function of another file that is called for it: `TrainOptions().parse()`."""
@@ -169,7 +170,12 @@ def is_data(name: str, size: int) -> bool:
 
 def is_relevant(kind: Kind, data: bytes) -> bool:
     """Whether a file may hold something that a rule looks at, or names a class of the code."""
-    return is_of_launch(kind, data) or (kind in _SETTINGS and _CLASS_NAMED.search(data) is not None)
+    return is_of_launch(kind, data) or (kind in _SETTINGS and names_classes(data))
+
+
+def names_classes(data: bytes) -> bool:
+    """Whether a configuration names what a program makes."""
+    return _CLASS_NAMED.search(data) is not None
 
 
 def is_of_launch(kind: Kind, data: bytes) -> bool:
@@ -254,8 +260,3 @@ def loads_wrapped(data: bytes) -> bool:
 def says_launch(kind: Kind, data: bytes) -> bool:
     """Whether a file has the words of a launch, its configuration or its requirements."""
     return _WORDS[kind].search(data) is not None
-
-
-def classes_named(text: str) -> list[str]:
-    """The dotted names of what a configuration has a program make, each once."""
-    return sorted({name.decode() for name in _CLASS_NAMED.findall(text.encode())})

@@ -29,7 +29,14 @@ from distlint.launch.commands import (
 )
 from distlint.launch.environments import torch_of
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, says_launch
+from distlint.launch.kinds import (
+    Kind,
+    is_for_one_gpu,
+    kind_of,
+    meets_here,
+    names_classes,
+    says_launch,
+)
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -159,6 +166,9 @@ class LaunchFiles:
     notes: list[str] = field(default_factory=list)
     names: Set[str] = frozenset()
     """All files of the project that are known: Python, scripts and configurations. Only `check_launch` may ask."""
+
+    naming: list[TextFile] = field(default_factory=list)
+    """The configurations that name classes of the code."""
 
     names_of_several: Set[str] = frozenset()
     """The names that Python files in several folders have."""
@@ -670,6 +680,8 @@ def read_files(
         match file.kind:
             case Kind.YAML | Kind.JSON:
                 _read_configuration(file, result)
+                if names_classes(file.text.encode()):
+                    result.naming.append(file)
             case Kind.SHELL:
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:

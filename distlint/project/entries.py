@@ -10,7 +10,8 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
 from distlint.knowledge.shares import METER_CLASSES
-from distlint.launch.kinds import TELLS, classes_named, kind_of, says_launch
+from distlint.launch.kinds import TELLS, kind_of, says_launch
+from distlint.launch.sections import classes_in_sections
 from distlint.nodes import last_name
 from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
@@ -53,7 +54,9 @@ _STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re
 """Lines at the top of a file that start CUDA while it is imported."""
 
 _PYTHON_FILE: Final = re.compile(r"([\w-]+)\.py\b|(?:-m|--module)[ \t]+(?:\w+\.)*(\w+)")
-_IMPORTS_BY_NAME: Final = re.compile(r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(")
+_IMPORTS_BY_NAME: Final = re.compile(
+    r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(|\bget_(?:class|object)\(|\bload_config_dict\("
+)
 """Calls that get a class by a name that is only known at run time."""
 
 _TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWriter\(")
@@ -109,8 +112,8 @@ class Entry:
     """Whether it is part of what is analysed."""
     module: str = ""
     meant: Mapping[Written, str] | None = None
-    chosen: tuple[str, ...] = ()
-    """What configurations have it make, by the names of this tree."""
+    chosen: tuple[tuple[str, str], ...] = ()
+    """What configurations have it make, by the keys of the section and the names of this tree."""
     lacking: tuple[Written, ...] = ()
     """What it imports of packages of this tree that do not have it."""
     kept: dict[str, Any] = field(default_factory=dict)
@@ -260,9 +263,10 @@ def imports_by_name(entry: Entry) -> bool:
     return _IMPORTS_BY_NAME.search(entry.read()) is not None
 
 
-def classes_of_configuration(entry: Entry) -> list[str]:
-    """The dotted names of what a configuration has a program make."""
-    return classes_named(entry.read())
+def classes_of_configuration(entry: Entry) -> list[list[str]]:
+    """What a configuration has a program make: the keys of each section with the class that it names."""
+    kind = kind_of(entry.file.path)
+    return [list(section) for section in classes_in_sections(kind, entry.read())]
 
 
 def scripts_named(entry: Entry) -> list[str]:

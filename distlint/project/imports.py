@@ -49,14 +49,12 @@ class Imports:
     The name of a module is the one that its package gives it. Where several files have one name
     (`examples/*/train.py`), all but one carry a number after the first part: `train~2`, `models~3.unet`; `train.py`
     beside a package `train` is `train~script`.
-    `configured` are the dotted names of the classes that configurations have a program import.
+    `configured` are the classes that configurations have a program make, each with the keys of its section.
     """
 
-    def __init__(self, paths: Iterable[str], configured: Iterable[str] = ()) -> None:
+    def __init__(self, paths: Iterable[str], configured: Iterable[tuple[str, str]] = ()) -> None:
         self._files = frozenset(paths)
-        self.configured: list[Written] = [
-            (0, *name.rpartition(".")[::2]) for name in sorted(set(configured))
-        ]
+        self.configured = tuple(sorted(set(configured)))
         self._inside: set[str] = set()
         self._folders: dict[str, tuple[str, str]] = {}  # root, and the dotted name below it
         self._names: dict[str, str] = {}
@@ -134,6 +132,25 @@ class Imports:
             if meaning is not None:
                 found[each] = meaning
         return found
+
+    def chosen(
+        self, path: str, added: Sequence[str], script: bool
+    ) -> tuple[dict[Written, str], tuple[tuple[str, str], ...]]:
+        """What the file at `path` makes of configurations, where it finds classes by their names.
+
+        Returns:
+            The imports of these classes as `meant` gives them, and the keys of each section with its class: by the
+            name of this tree, as it is written where only a registry may know it, "" for one of a library.
+        """
+        dotted = {
+            name: (0, *name.rpartition(".")[::2]) for _, name in self.configured if "." in name
+        }
+        meant = self.meant(path, dict.fromkeys(dotted.values()), added, script)
+        pairs = {
+            (keys, meant.get(dotted[name], "") if name in dotted else name)
+            for keys, name in self.configured
+        }
+        return meant, tuple(sorted(pairs))
 
     def lacking(self, path: str, written: Iterable[Written]) -> Iterator[Written]:
         """The imports of modules that the one package of this name does not have, and that nothing makes.

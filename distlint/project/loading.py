@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -281,7 +281,7 @@ def _loaded(
         loaded[entry.file.path] = entry
     imports = Imports(
         (entry.file.path for entry in entries),
-        (name for entry in found.launch for name in entry.ask(classes_of_configuration)),
+        (pair for entry in found.launch for pair in _configured(entry)),
     )
     for entry in _bases(entries, imports):
         loaded[entry.file.path] = entry
@@ -293,11 +293,24 @@ def _loaded(
         loaded[entry.file.path] = entry
     for entry in _wrappers(found, entries, imports):
         loaded[entry.file.path] = entry
+    defined = {
+        name for entry in loaded.values() if entry.analysed for name, _ in entry.ask(classes)
+    }
     for entry in loaded.values():
         if entry.analysed:
             entry.module = imports.name(entry.file.path)
             _imported_names(entry, imports)
+            entry.chosen = tuple(
+                sorted({(k, n if "." in n or n in defined else "") for k, n in entry.chosen})
+            )
     return loaded
+
+
+def _configured(entry: Entry) -> Iterator[tuple[str, str]]:
+    """What a configuration has a program make; what is named at its top, under its folder, which is a group of hydra's."""
+    folder = os.path.basename(os.path.dirname(entry.file.path))
+    for keys, name in entry.ask(classes_of_configuration):
+        yield keys or f".{folder}", name
 
 
 def _is_dead(entry: Entry) -> bool:
@@ -692,8 +705,7 @@ def _imported_names(entry: Entry, imports: Imports) -> frozenset[str]:
             entry.lacking = tuple(sorted(set(imports.lacking(entry.file.path, asked))))
         by_name: bool = bool(imports.configured) and entry.ask(imports_by_name)
         if by_name:
-            chosen = imports.meant(entry.file.path, imports.configured, added, script)
-            entry.chosen = tuple(sorted(set(chosen.values())))
+            chosen, entry.chosen = imports.chosen(entry.file.path, added, script)
             entry.meant = {**chosen, **entry.meant}
     names = frozenset(entry.meant.values())
     return names | {name.rpartition(".")[0] for name in names}

@@ -239,7 +239,7 @@ def test_classes_that_configurations_name_are_parsed(tmp_path: Path) -> None:
     )
     entries = loaded(tmp_path, ".")
     assert set(entries) == {"train.py", "losses.py"}
-    assert entries["train.py"].chosen == ("losses.Loss", "plain.Plain")
+    assert entries["train.py"].chosen == (("loss", "losses.Loss"), ("plain", "plain.Plain"))
     assert [len(group) for group in groups_of(entries.values())] == [2]
 
 

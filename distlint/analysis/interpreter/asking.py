@@ -366,7 +366,7 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
     Value: Value.__slots__,
     Closure: ("function", "captured", "receiver", "args", "keywords"),
     Partial: ("function", "args", "keywords"),
-    OneOf: ("classes",),
+    OneOf: ("classes", "named"),
     Entries: ("named", "rest"),
     Origin: ("node", "module", "text", "kind"),
     Wrap: ("kind", "node", "module", "always", "instead"),

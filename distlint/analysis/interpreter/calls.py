@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Final
 
 from distlint.analysis.interpreter.arguments import wrapped_in
@@ -11,9 +12,11 @@ from distlint.analysis.interpreter.assignment import fill
 from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
+    Branch,
     CallStep,
     JumpKind,
     Known,
+    Step,
     Summary,
 )
 from distlint.analysis.interpreter.libraries import (
@@ -46,8 +49,10 @@ from distlint.analysis.interpreter.values import (
     constant,
     difference_of_object,
     is_mode,
+    join,
 )
-from distlint.analysis.program.chosen import Candidate, chosen
+from distlint.analysis.program.chosen import chosen
+from distlint.analysis.program.configured import Candidate, made_by, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
 from distlint.analysis.program.syntax import makes_at_first_read
@@ -122,6 +127,9 @@ def dispatch(
     known_arguments: bool,
 ) -> Value:
     """Call `function` with evaluated arguments."""
+    made = _configured(frame, node, function)
+    if made is not None:
+        return made
     match function.target:
         case Partial(function=inner, args=first, keywords=later):
             return dispatch(
@@ -151,8 +159,14 @@ def dispatch(
         ) or frame.summaries.program.find_method(cls, "forward")
         if method is not None:
             return frame.call(Closure(method, {}, function), args, keywords, node, node)
+    found = _of_any(frame, node, function, ("__call__", "forward"), args, keywords)
+    if found is not None:
+        return found
     if isinstance(node.func, ast.Attribute):
         receiver = function.receiver
+        found = _of_any(frame, node, receiver, (node.func.attr,), args, keywords)
+        if found is not None:
+            return found
         if receiver is None:
             receiver = (
                 frame.evaluate(node.func.value)
@@ -171,6 +185,78 @@ def dispatch(
     result = unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
     classes = tuple(each for each in choices if isinstance(each, Class))
     return result.replace(target=OneOf(classes)) if choices == classes != () else result
+
+
+def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
+    """What a call makes that is given a section of a configuration: what each one names there, a class or a function.
+
+    stable-diffusion 21f890f main.py:529: `model = instantiate_from_config(config.model)`.
+    """
+    match function.target:
+        case Closure(function=callee):
+            found = made_by(frame.summaries.program, frame.function, node, callee)
+        case str() if function.target in conventions.FROM_CONFIGURATION:
+            found = made_by(frame.summaries.program, frame.function, node, None)
+        case _:
+            return None
+    own = own_of(found or ())
+    if found != own or not 0 < len(own) <= _MOST_WAYS:
+        return None
+    made = _either(frame, node, [partial(_made_as_named, frame, node, each) for each in own])
+    classes = tuple(each for each in own if isinstance(each, Class))
+    if len(own) == 1 or len(classes) < len(own):
+        return made
+    return made.replace(type=None, target=OneOf(classes, named=True))
+
+
+def _made_as_named(frame: Frame, node: ast.Call, named: Candidate) -> Value:
+    """An object of a class, or what a function gives, with arguments of which nothing is known."""
+    if isinstance(named, Class):
+        return _construct(frame, node, named, [], {}, False)
+    return frame.call(Closure(named, {}), [], {}, node, None)
+
+
+_MOST_WAYS: Final = 6
+"""Classes and functions of which a call may be of one that are followed."""
+
+
+def _either(frame: Frame, node: ast.Call, ways: Sequence[Callable[[], Value]]) -> Value:
+    """Go one of several ways, which nothing of the rank decides."""
+    first, *others = ways
+    if not others:
+        return first()
+    test = Value(("chosen", id(node), len(others)))
+    then: list[Step] = []
+    orelse: list[Step] = []
+    with frame.filling(then), frame.guarded(node.func, test, True):
+        one = first()
+    with frame.filling(orelse), frame.guarded(node.func, test, False):
+        other = _either(frame, node, others)
+    if then or orelse:
+        frame.steps.append(Branch(test, node.func, then, orelse))
+    return join(one, other, ("either", id(node)))
+
+
+def _of_any(
+    frame: Frame,
+    node: ast.Call,
+    receiver: Value | None,
+    names: tuple[str, ...],
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value | None:
+    """What a method gives of an object that is of one of a few classes; None where none of them has it."""
+    if receiver is None or not isinstance(receiver.target, OneOf) or not receiver.target.named:
+        return None
+    find = frame.summaries.program.find_method
+    ways = []
+    for cls in receiver.target.classes:
+        method = next((m for name in names if (m := find(cls, name)) is not None), None)
+        if method is not None and not method.decorators:
+            this = receiver.replace(type=cls.full_name, target=None)
+            closure = Closure(method, {}, this)
+            ways.append(partial(frame.call, closure, args, keywords, node, node))
+    return _either(frame, node, ways) if 0 < len(ways) <= _MOST_WAYS else None
 
 
 def _bound_method(frame: Frame, function: Value) -> str | None:

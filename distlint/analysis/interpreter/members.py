@@ -26,6 +26,7 @@ from distlint.analysis.interpreter.values import (
     constant,
     variance_of,
 )
+from distlint.analysis.program.configured import set_by_name
 from distlint.analysis.program.definitions import (
     Class,
     Function,
@@ -349,6 +350,9 @@ def _member_of_instance(frame: Frame, base: Value, node: ast.Attribute) -> Value
         case "type", known:
             return Value(("attr", base.key, attr), type=known)
     if cls is not None:
+        made = set_by_name(summaries.program, cls, attr)
+        if made is not None:
+            return Value(("attr", base.key, attr), type=made.full_name)
         value = summaries.instance_attribute(cls, attr, frame.summary)
         if value is not None:
             return value

@@ -89,9 +89,13 @@ class Partial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneOf:
-    """An object of one of several classes of the project, which a name chooses at run time."""
+    """An object of one of several classes of the project, which a name chooses at run time.
+
+    `named` where configurations of the project name each of them: some launch makes it.
+    """
 
     classes: tuple[Class, ...]
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

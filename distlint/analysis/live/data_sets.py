@@ -1,7 +1,7 @@
 """Data sets that every rank builds though no call of their constructors is seen: the program makes them by name.
 
 A registry, `eval()` of an option, `getattr()` of a module: what the call makes is not known, but each data set that it
-may make is made by all who come to it.
+may make is made by all who come to it. So is all that configurations name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.chosen import registries_of, tables_of, takers
+from distlint.analysis.program.configured import Candidate, making
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
@@ -27,28 +28,28 @@ _ASKED: Final = frozenset({"isinstance", "issubclass", "super", "type"})
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A data set's class, and the call that makes one by its name."""
+    """A class, and the call that makes an object of it by its name; or a function, and the call that calls it."""
 
-    cls: Class
+    what: Candidate
     maker: Function
     node: ast.AST
     by: str
 
 
 def made_by_name(program: Program, comes: Callable[[Function], bool]) -> Iterator[Made]:
-    """The data sets that a call makes by their names to which all ranks come.
+    """The data sets, and what configurations name, that a call makes by their names to which all ranks come.
 
-    `comes` says whether all ranks are known to come to a function. A data set that is also made by its class, or whose
-    makers are called, under a test of the rank or in a section of one rank, is left out.
+    `comes` says whether all ranks are known to come to a function. What is also made by its class, or whose makers are
+    called, under a test of the rank or in a section of one rank, is left out.
     """
-    classes = [
+    configured = _configured(program)
+    classes: list[Candidate] = [
         c
         for m in program.modules.values()
         for c in m.all_classes
-        if facts.is_data_set(program.mro(c)[1])
+        if c in configured or facts.is_data_set(program.mro(c)[1])
     ]
-    if not classes:
-        return
+    classes += [each for each in configured if isinstance(each, Function)]
     for cls in classes:
         makers = list(_makers(program, cls))
         ways = [_all_come(program, maker, node, comes) for maker, node, _ in makers]
@@ -71,8 +72,14 @@ def makes_registered(program: Program, function: Function) -> bool:
     )
 
 
-def run_by_constructor(program: Program, cls: Class) -> Iterator[Function]:
-    """The constructor of a class and the methods that it calls on itself, those that subclasses fill in among them."""
+def run_by_constructor(program: Program, cls: Candidate) -> Iterator[Function]:
+    """The constructor of a class and the methods that it calls on itself, those that subclasses fill in among them.
+
+    A function is run by itself.
+    """
+    if isinstance(cls, Function):
+        yield cls
+        return
     first = program.find_method(cls, "__init__")
     work = [first] if first is not None else []
     seen = set(work)
@@ -95,8 +102,22 @@ def _on_itself(program: Program, cls: Class, method: Function, node: ast.AST) ->
     return None
 
 
-def _makers(program: Program, cls: Class) -> Iterator[tuple[Function, ast.expr, str]]:
-    """The places that may make a class by its name."""
+@remembered
+def _configured(program: Program) -> dict[Candidate, list[tuple[Function, ast.expr]]]:
+    """The classes and functions that configurations name, each with the places that make or call one."""
+    found: dict[Candidate, list[tuple[Function, ast.expr]]] = {}
+    for function, call, candidates in making(program):
+        for each in candidates:
+            found.setdefault(each, []).append((function, call))
+    return found
+
+
+def _makers(program: Program, cls: Candidate) -> Iterator[tuple[Function, ast.expr, str]]:
+    """The places that may make a class by its name, or call a function that a configuration names."""
+    for function, node in _configured(program).get(cls, ()):
+        yield function, node, "a configuration"
+    if isinstance(cls, Function) or not facts.is_data_set(program.mro(cls)[1]):
+        return
     for registry in registries_of(program, cls):
         for function, node in takers(program, registry):
             yield function, node, "a registry"
@@ -160,7 +181,7 @@ def _is_named(program: Program, cls: Class) -> bool:
     return any(True for _ in _uses(program, cls))
 
 
-def _made_by_one(program: Program, cls: Class) -> bool:
+def _made_by_one(program: Program, cls: Candidate) -> bool:
     """Whether code makes a data set by its class on one rank, or on one rank first."""
     return any(one_rank(function, node) for function, node in _uses(program, cls))
 

@@ -348,15 +348,17 @@ def _only_as_script(body: Summary) -> bool:
 def _built_by_name(
     program: Program, groups: Mapping[Group, Together], found: dict[Group, JointEntry]
 ) -> Iterator[Group]:
-    """Add, and yield, the constructors of the data sets that all ranks build by a name, and the methods in them."""
+    """Add, and yield, the constructors of what all ranks build by a name, and the methods in them."""
     entered = {function for (function, _), why in found.items() if why.all_ranks}
+    begins = {function for (function, _), why in found.items() if why.is_start}
     by_function: dict[Function, list[Group]] = {}
     for group in groups:
         by_function.setdefault(group[0], []).append(group)
     for made in made_by_name(program, entered.__contains__):
-        text = f"every rank builds `{made.cls.name}`, which {made.by} makes by its name"
-        why = JointEntry(text, made.maker.module, made.node, False)
-        for function in run_by_constructor(program, made.cls):
+        text = f"every rank builds `{made.what.name}`, which {made.by} makes by its name"
+        begun = made.maker in begins
+        why = JointEntry(text, made.maker.module, made.node, False, below_start=begun)
+        for function in run_by_constructor(program, made.what):
             known = by_function.get(function, [])
             # With what a configuration passes, not with what a demo does.
             for group in [g for g in known if g[1] is None] or known:

@@ -7,15 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from distlint.analysis.program.configured import (
+    Candidate,
+    all_of,
+    made_by,
+    named_by,
+    own_of,
+)
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.knowledge.conventions import FROM_CONFIGURATION
 from distlint.nodes import last_name, walk
 
-Candidate = Class | Function
 Entries = dict[str, Candidate | None]
 """What is kept by name; None where it is not known what that is."""
 Place = int | str
@@ -26,7 +33,6 @@ Variable = tuple[Module, str]
 _IMPORTS_BY_NAME: Final = frozenset(
     {"importlib.import_module", "pydoc.locate", "hydra.utils.get_class", "hydra.utils.get_object"}
 )
-_MAKES_BY_NAME: Final = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
 _MOST: Final = 64
 """Candidates. Of more, they have nothing in common but that they are there."""
 _DEPTH: Final = 4
@@ -49,8 +55,10 @@ class Choice:
 @remembered
 def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
     """What a call calls whose function has no name of its own; no candidates where nothing bounds them."""
-    if _meaning(program, function.module, call.func) in _MAKES_BY_NAME:
-        return Choice(_configured(program, function.module), named=True)
+    if _meaning(program, function.module, call.func) in FROM_CONFIGURATION:
+        found = made_by(program, function, call, None)
+        own = all_of(program, function.module) if found is None else own_of(found)
+        return Choice(own, named=True)
     match call.func:
         case (
             ast.Name()
@@ -84,8 +92,8 @@ def _callables(
         return
     match node:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
-            if _imports_by_name(program, function, owner):
-                yield from (_Known(c, True) for c in _configured(program, function.module))
+            if _found_by_name(program, function, owner) is not None:
+                yield from (_Known(c, True) for c in all_of(program, function.module))
             elif isinstance(home := _meaning(program, function.module, owner), Module):
                 yield from _named(program, function, name, _members(program, home))
             elif home is None and not isinstance(name, ast.Constant):
@@ -97,8 +105,8 @@ def _callables(
         case ast.IfExp(body=one, orelse=other) | ast.BoolOp(values=[one, other]):
             yield from _arm(program, function, one, depth)
             yield from _arm(program, function, other, depth)
-        case ast.Call() if _imports_by_name(program, function, node):
-            yield from (_Known(c, True) for c in _configured(program, function.module))
+        case ast.Call() if (named := _found_by_name(program, function, node)) is not None:
+            yield from (_Known(c, True) for c in named_by(program, function, named))
         case ast.Subscript(
             value=ast.Subscript(value=table, slice=name),
             slice=ast.Constant(value=int() | str() as place),
@@ -148,23 +156,19 @@ def _returned(function: Function) -> Iterator[ast.expr]:
     return (n.value for n in own_nodes(function) if isinstance(n, ast.Return) and n.value)
 
 
-def _imports_by_name(program: Program, function: Function, node: ast.expr) -> bool:
-    """Whether an expression is what a name means that stands in no code, or the module that holds it."""
+def _found_by_name(program: Program, function: Function, node: ast.expr) -> ast.expr | None:
+    """The name, which stands in no code, of what an expression is, or of the module that holds it; None for another."""
     match node:
         case ast.Call(func=called, args=[name, *_]) if not isinstance(name, ast.Constant):
-            return _meaning(program, function.module, called) in _IMPORTS_BY_NAME
-        case ast.Name(id=name):
-            return any(
-                isinstance(value, ast.Call) and _imports_by_name(program, function, value)
-                for value in assignments(function).get(name, ())
+            return name if _meaning(program, function.module, called) in _IMPORTS_BY_NAME else None
+        case ast.Name(id=variable):
+            found = (
+                _found_by_name(program, function, value)
+                for value in assignments(function).get(variable, ())
+                if isinstance(value, ast.Call)
             )
-    return False
-
-
-def _configured(program: Program, module: Module) -> tuple[Candidate, ...]:
-    """What the configurations of the project have a file make."""
-    meanings = [program.lookup(name) for name in module.source.chosen]
-    return tuple(m for m in meanings if isinstance(m, (Class, Function)))
+            return next((name for name in found if name is not None), None)
+    return None
 
 
 def _named(

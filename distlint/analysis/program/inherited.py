@@ -66,7 +66,7 @@ def _made(program: Program, cls: Class) -> bool:
     for module in program.modules.values():
         if cls.name not in module.source.text:
             continue
-        if any(program.lookup(name) is cls for name in module.source.chosen):
+        if any(program.lookup(name) is cls for name in module.source.named):
             return True
         others = {id(node) for root in _not_making(module.source.tree) for node in walk(root)}
         for node in walk(module.source.tree):

@@ -27,7 +27,7 @@ def imported(program: Program, module: Module) -> Iterator[Module]:
         *module.rebound,
         *module.submodules,
         *module.star_imports,
-        *module.source.chosen,
+        *module.source.named,
     ):
         other = _module_of(program, dotted)
         if other is not None and other is not module:
@@ -139,7 +139,7 @@ def _importers_at_top(program: Program) -> dict[Module, set[Module]]:
 
 def _imported_at_top(module: Module) -> Iterator[str]:
     """What a file imports when it is read: in no function, and for no type checker alone."""
-    yield from (*module.star_imports, *module.source.chosen)
+    yield from (*module.star_imports, *module.source.named)
     blocks: list[Sequence[ast.stmt]] = [module.source.tree.body]
     while blocks:
         for statement in blocks.pop():

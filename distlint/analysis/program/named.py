@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.program.configured import made_at
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.nodes import walk
@@ -31,9 +32,12 @@ def named_from(program: Program, parts: Iterable[Part]) -> Iterator[Part]:
 
 @remembered
 def _named(program: Program, module: Module, part: ast.AST) -> tuple[Part, ...]:
-    """The functions and classes that a part of a file names."""
+    """The functions and classes that a part of a file names, or has configurations name."""
     found: dict[ast.AST, Module] = {}
+    configured = made_at(program)
     for node in walk(part):
+        for each in configured.get(node, ()):
+            found[each.node] = each.module
         if isinstance(node, ast.Name | ast.Attribute):
             meaning = program.resolve_dotted(module, dotted_name(node))
             if isinstance(meaning, Function | Class):

@@ -16,9 +16,10 @@ class Source:
     `text` is the decoded text from which `tree` was parsed. Findings are reported only where
     `reported`; the other files are there so that names resolve. `meant` says which module of the tree
     each import means (by its dots, its module, and the name taken from it); what is not in it is
-    installed. Without it, modules are found by their names. `chosen` are the dotted names of what
-    configurations have the file import. `lacking` are the imports of modules that a package of the tree would
-    have, and has not.
+    installed. Without it, modules are found by their names. `chosen` is what configurations have
+    the file make, where it finds classes by their names: the keys that lead to a section, or a dot and the folder of
+    a configuration for what is at its top, and the class that is named there, by its dotted name, by one that a registry may know, or "" for one of a library. `lacking` are the imports of
+    modules that a package of the tree would have, and has not.
     """
 
     path: str
@@ -28,5 +29,10 @@ class Source:
     is_package: bool = False
     reported: bool = True
     meant: Mapping[tuple[int, str, str], str] | None = None
-    chosen: tuple[str, ...] = ()
+    chosen: tuple[tuple[str, str], ...] = ()
     lacking: tuple[tuple[int, str, str], ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What configurations have the file import, each once."""
+        return tuple(dict.fromkeys(name for _, name in self.chosen if "." in name))

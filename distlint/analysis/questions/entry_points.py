@@ -87,12 +87,16 @@ _TRAINS: Final = re.compile(r"trainer|strategy|fabric|launch", re.IGNORECASE)
 
 
 _DIVIDES: Final = re.compile(
-    r"(?i)Loader\(|Sampler\(|rank|process_ind|num_proc|main_process|world_size|gather\(|reduce\(|split_between|shard"
+    r"(?i)Loader\(|Sampler\(|rank|process_ind|num_proc|main_process|world_size|(?<!torch\.)gather\((?!-?\d)|[._]reduce\(|split_between|shard"
     r"|\bprepare\((?:[^,()]*,|\s*\w*optim)|\.train\(\)|Trainer\("
 )
-"""What is done otherwise on several processes: data divided, gradients or results exchanged, one told from another."""
+"""What is done otherwise on several processes: data divided, gradients or results exchanged, one told from another.
+
+What a model takes out of a tensor is none: PoseDiffusion b138198 pose_diffusion/models/gaussian_diffuser.py, `a.gather(-1, t)`
+and einops' `reduce(loss, …)`.
+"""
 _DIVIDES_OF_RANKS: Final = re.compile(
-    r"(?i)Loader\(|Sampler\(|process_ind|main_process|is_(?:main|master)|barrier\(|broadcast|gather\(|reduce\(|split_between|shard"
+    r"(?i)Loader\(|Sampler\(|process_ind|main_process|is_(?:main|master)|barrier\(|broadcast|(?<!torch\.)gather\((?!-?\d)|[._]reduce\(|split_between|shard"
     r"|\.train\(\)|Trainer\(|backward\(|get_(?:world_size|rank)\(|(?<!local_)\brank *(?:[!=]=|[<>\]]|%(?![ds])|in\b|not in\b|::)|[\[:] *rank\b"
     r"|local_rank *(?:[!=]=|[<>]|in\b|not in\b)(?! *-1)|world_size *(?:[!=]=|[<>])|[%/*] *[\w.]*world_size"
 )

@@ -14,6 +14,8 @@ from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.lightning import leaves_data_whole, never_validates, trains_on_one
 from distlint.nodes import walk
 
+from .configured import Watched, watched_beside
+
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
@@ -119,9 +121,20 @@ def _watched(model: Model, cls: Class) -> frozenset[str]:
     3DTopia be8562d model/auto_regressive.py:342: the `monitor="val/loss"` of another module watches another loss.
     """
     kin = {*model.program.mro(cls)[0], *model.program.subclasses(cls)}
-    return frozenset(
-        name for name, owner in model.answer(_watchers) if owner is None or owner in kin
+    beside = _beside(model, cls)
+    handed = beside.handed if model.answer(_hands_monitor_on) else frozenset()
+    return (
+        handed
+        | beside.names
+        | frozenset(
+            name for name, owner in model.answer(_watchers) if owner is None or owner in kin
+        )
     )
+
+
+def _beside(model: Model, cls: Class) -> Watched:
+    """What the configurations that name a class, or one that derives from it, have watched."""
+    return watched_beside(model.launch, [cls, *model.program.subclasses(cls)])
 
 
 def _watchers(live: LiveProgram) -> tuple[tuple[str, Class | None], ...]:
@@ -166,6 +179,11 @@ def _of_method(
     model: Model, cls: Class, method: Function, watched: frozenset[str]
 ) -> Iterator[Logged]:
     said = False
+    named = any(
+        last_name(node.func) == "log" and _text_of(node.args[0], {}) in watched
+        for node in own_nodes(method)
+        if isinstance(node, ast.Call) and node.args
+    )
     for node in own_nodes(method):
         if not isinstance(node, ast.Call) or dotted_name(node.func) not in (
             "self.log",
@@ -177,7 +195,7 @@ def _of_method(
         if last_name(node.func) == "log_dict":
             if "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
                 on_device = _is_on_device(model, cls, method, node.args[0], frozenset())
-                among = not said and _is_watched_by_itself(model, cls)
+                among = not (said or named) and _is_watched_by_itself(model, cls)
                 said = said or among
                 yield Logged(method.module, node, among, on_device=on_device, among=among)
             continue
@@ -190,17 +208,21 @@ def _of_method(
 
 
 def _is_watched_by_itself(model: Model, cls: Class) -> bool:
-    """Whether a module says by default what a checkpoint is to watch, the program hands that on to one, and the module
-    synchronises nothing that it logs.
+    """Whether a module says by default or by a configuration what a checkpoint is to watch, the program hands that on to
+    one, and the module synchronises nothing that it logs.
 
     stable-diffusion 21f890f ldm/models/diffusion/ddpm.py:54 has `monitor="val/loss"`, and main.py:580
     `default_modelckpt_cfg["params"]["monitor"] = model.monitor`.
     """
     init = model.program.find_method(cls, "__init__")
     default = default_of(init, "monitor") if init is not None else None
+    beside = _beside(model, cls)
     return (
-        isinstance(default, ast.Constant)
-        and isinstance(default.value, str)
+        (
+            (isinstance(default, ast.Constant) and isinstance(default.value, str))
+            or bool(beside.handed)
+        )
+        and not beside.always_otherwise
         and model.answer(_hands_monitor_on)
         and _is_made(model, cls)
         and not any(
@@ -223,7 +245,7 @@ def _is_made(model: Model, cls: Class) -> bool:
     return any(
         dotted.rpartition(".")[2] in names
         for module in model.program.modules.values()
-        for dotted in module.source.chosen
+        for dotted in module.source.named
     ) or any(
         isinstance(node, ast.Call) and last_name(node) in names
         for module in model.program.modules.values()
@@ -352,7 +374,27 @@ def _method_of(model: Model, cls: Class, call: ast.Call) -> Function | None:
 
 def put_together(model: Model, cls: Class, method: Function, value: ast.expr) -> bool:
     """Whether the ranks' values are put together before they are logged, or by the object that is."""
-    return _gathers_itself(value) or _is_of_metric(model, cls, method, value)
+    return (
+        _gathers_itself(value)
+        or _is_constant(method, value)
+        or _is_of_metric(model, cls, method, value)
+    )
+
+
+def _is_constant(method: Function, value: ast.expr) -> bool:
+    """Whether a value is a variable that holds what is written out, and that nothing is added to.
+
+    OnePose 59b8838 src/models/GATsSPG_lightning_model.py:70: `loss_mean = 0`.
+    """
+    if not isinstance(value, ast.Name):
+        return False
+    held = assignments(method).get(value.id, ())
+    added = (n.target for n in own_nodes(method) if isinstance(n, ast.AugAssign))
+    return (
+        bool(held)
+        and all(isinstance(each, ast.Constant) for each in held)
+        and not any(isinstance(each, ast.Name) and each.id == value.id for each in added)
+    )
 
 
 def _gathers_itself(value: ast.expr) -> bool:
