@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.nodes import last_name, walk
+from distlint.nodes import last_name
 
 from .unordered import is_data_set
 
