@@ -70,7 +70,7 @@ from distlint.repairs.guarding import source
 from distlint.rule import Status
 
 from .device_choice import Chosen, chosen_by, same_choice
-from .handed import Kept, kept_ranks
+from .handed import Kept, kept_ranks, optional_ranks
 from .handed_on import handed_on
 
 if TYPE_CHECKING:
@@ -127,7 +127,10 @@ def check(model: Model) -> Iterator[Finding]:
                     seen |= inside
                     of_rank.append(each)
             yield _finding(model, function, _in_order(of_rank), places[0][1])
-        for kept in kept_ranks(model.program, module):
+        for kept in (
+            *kept_ranks(model.program, module),
+            *optional_ranks(model.program, module),
+        ):
             if not refuses_machines(kept.function):
                 yield _handed(kept)
 

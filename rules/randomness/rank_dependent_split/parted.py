@@ -27,7 +27,7 @@ def drawn_splits(model: Model, module: Module) -> Iterator[tuple[Function, ast.C
 
     ToolBench d56fdd8 toolbench/train/train.py:239: `perm[:split]` and `perm[split:]` of a permutation.
     """
-    for function in (module.body, *module.all_functions):
+    for function in module.all_functions:
         nodes = own_nodes(function)
         if any(isinstance(node, ast.If) and mentions_rank(node.test) for node in nodes):
             continue

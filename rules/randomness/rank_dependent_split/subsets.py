@@ -39,7 +39,7 @@ def drawn_subsets(model: Model, module: Module) -> Iterator[tuple[Function, ast.
     """
     if not any(word in module.source.text for word in _WORDS):
         return
-    for function in (module.body, *module.all_functions):
+    for function in module.all_functions:
         for node in own_nodes(function):
             if (
                 isinstance(node, ast.Call)

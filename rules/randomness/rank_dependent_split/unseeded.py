@@ -117,7 +117,7 @@ def _seeds_stream(model: Model, module: Module, stream: str) -> bool:
     What a function does that is there to seed is said by its calls: Uni-Perceiver a8c9e37 uniperceiver/engine/defaults.py:276
     hands `seed_all_rng` None, or the seed with the rank added; in a loader's workers it is called with their number.
     """
-    for function in (module.body, *module.all_functions):
+    for function in module.all_functions:
         if is_helper(function) and calls_of(model.program, function):
             continue
         for node in own_nodes(function):

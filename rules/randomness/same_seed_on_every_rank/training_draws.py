@@ -225,7 +225,9 @@ def _called_by_annotation(model: Model, function: Function) -> tuple[Function, .
     held: dict[str, Class] = {}
     for name, values in assignments(function).items():
         for value in values:
-            made = model.resolve(function.module, value.func) if isinstance(value, ast.Call) else None
+            made = (
+                model.resolve(function.module, value.func) if isinstance(value, ast.Call) else None
+            )
             if isinstance(made, Function) and isinstance(made.node, ast.FunctionDef):
                 given = made.node.returns
                 cls = model.resolve(made.module, given) if given is not None else None
