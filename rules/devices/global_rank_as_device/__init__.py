@@ -1,7 +1,7 @@
 """The global rank chooses the device, and the second machine has no such device.
 
 ## What it does
-Finds a global rank (`dist.get_rank()`, `RANK`, `accelerator.process_index`) where the number of a device is
+Finds a global rank (`dist.get_rank()`, `RANK`, `accelerator.process_index`, an option whose default is `RANK`) where the number of a device is
 wanted: `set_device`, `device_ids`, `torch.device("cuda", …)`, `f"cuda:{…}"`, `.to(…)`, `map_location`,
 `device_map`, or an entry of the GPUs that a setting lists (a warning). It goes by where the value comes from: a variable called `rank` may hold the local index.
 
