@@ -104,7 +104,7 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
         *(
             DeviceCall(
                 f"torch.cuda.{name}",
-                "torch 2.13.0 torch/cuda/memory.py:380-586",
+                "torch 2.13.0 torch/cuda/memory.py:533",
             )
             for name in (
                 "memory_allocated",
