@@ -101,6 +101,11 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
         DeviceCall(
             "torch.cuda.mem_get_info", "torch 2.13.0 torch/cuda/memory.py:846", initialises=True
         ),
+        DeviceCall("torch.cuda.memory_allocated", "torch 2.13.0 torch/cuda/memory.py:533"),
+        DeviceCall("torch.cuda.max_memory_allocated", "torch 2.13.0 torch/cuda/memory.py:550"),
+        DeviceCall("torch.cuda.memory_reserved", "torch 2.13.0 torch/cuda/memory.py:571"),
+        DeviceCall("torch.cuda.max_memory_reserved", "torch 2.13.0 torch/cuda/memory.py:586"),
+        DeviceCall("torch.cuda.reset_peak_memory_stats", "torch 2.13.0 torch/cuda/memory.py:380"),
         DeviceCall(
             "torch.cuda.is_available",
             "torch 2.13.0 torch/cuda/__init__.py:169",

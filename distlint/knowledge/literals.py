@@ -81,6 +81,8 @@ PREFILTER: tuple[bytes, ...] = (
     b"GatheredParameters",
     b"save_16bit_model",
     b"consolidated_16bit",
+    # What starts them, in a script that leaves the rest to others (MockingBird 28dc5e1 control/cli/vocoder_train.py:77).
+    b"mp.spawn(",
     # What divides ranks: `knowledge.ranks`.
     b"main_process",
     b"process_zero",

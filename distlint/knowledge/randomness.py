@@ -141,6 +141,11 @@ ANY_SEEDINGS: dict[str, Seeding] = dict.fromkeys(
         "setup_seed",
         "init_seeds",
         "fix_random_seeds",
+        "set_global_seed",  # openvla c8f03f4 prismatic/util/torch_utils.py:40
+        "set_all_seeds",
+        "set_seeds",
+        "set_manual_seed",
+        "set_random_seeds",
     ),
     SEEDINGS["transformers.set_seed"],
 )

@@ -42,8 +42,9 @@ _TOUCHES_FILES: Final = re.compile(
 """Calls that fetch, write, remove or list files."""
 
 _DRAWS: Final = re.compile(
-    r"\b(?:torch|th)\.(?:rand|randn|randint|rand_like|randn_like|bernoulli|normal)\("
-    r"|\b(?:np|numpy)\.random\.(?:rand|random|uniform)\(|\brandom\.(?:random|shuffle)\("
+    r"\b(?:torch|th)\.(?:rand|randn|randint|rand_like|randn_like|randperm|bernoulli|normal)\("
+    r"|\b(?:np|numpy)\.random\.(?:rand|random|uniform|permutation|shuffle)\("
+    r"|\brandom\.(?:random|shuffle|sample)\("
 )
 """Calls that draw from a global stream, as models, losses and data sets do.
 
@@ -76,7 +77,7 @@ _STOPS: Final = re.compile(r"\.\w*stop\w* *= *(?:True|False)\b")
 _MODELS_OR_DATA: Final = re.compile(
     r"^\s*class \w+\([^)]*(?:\bModule|DataModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
     r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
-    r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?)(?:_\w+)?\("
+    r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?|trainer|strategy)(?:_\w+)?\("
     r"|^def (?:\w+_)?data_?(?:sets?|loaders?|factory)(?:_\w+)?\(",
     re.MULTILINE,
 )

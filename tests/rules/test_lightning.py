@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.checked import findings_in, lines_of, marked
+from tests.rules.checked import findings_in, lines_of, marked, severities_in
 
 NOISE = """
 import torch
@@ -607,3 +607,45 @@ def test_what_each_rank_writes_anew_in_front_of_fit(
     """Those that come later empty the file again."""
     found = findings_in("DL301", tmp_path, {"train.py": WRITES_FIRST}, capsys)
     assert sorted(line for _, line in found) == [7, 10]
+
+
+_ON_WHATEVER_IS_THERE = """
+import os
+import torch
+from pytorch_lightning import LightningModule, Trainer
+
+
+class Net(LightningModule):
+    def on_save_checkpoint(self, checkpoint):
+        folder = self.trainer.checkpoint_callback.dirpath
+        torch.save({{"model": self.model.state_dict()}}, f"{{folder}}/{{self.trainer.global_step}}.ckpt")
+
+
+def main(loader):
+    {asks}
+    trainer = Trainer(accelerator="gpu", {given}max_epochs=2)
+    trainer.fit(Net(), train_dataloaders=loader)
+
+
+if __name__ == "__main__":
+    main(None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "given", "severity"),
+    [
+        ('first = int(os.environ.get("LOCAL_RANK", 0)) == 0', "", "error"),
+        ('first = int(os.environ.get("LOCAL_RANK", 0)) == 0', "devices=1, ", "info"),
+        ("first = True", "", "info"),
+    ],
+)
+def test_a_trainer_on_all_gpus_is_for_several_where_its_script_asks_which_process_it_is(
+    asks: str, given: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Latte f8980c5 train_pl.py:127; an example without a word of ranks runs on whatever there is."""
+    files = {
+        "train.py": _ON_WHATEVER_IS_THERE.format(asks=asks, given=given),
+        "README.md": "Train it with\n\n    python train.py\n",
+    }
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

@@ -105,7 +105,10 @@ fabric/fabric.py, ray train/ScalingConfig, accelerate 1.15.0 launchers.py."""
 
 @remembered
 def asks_for_several(module: Module) -> bool:
-    """Whether a file has several processes started by a number in it: `Trainer(devices=2)`, or the default of an option."""
+    """Whether a file has several processes started by a number in it: `Trainer(devices=2)`, or the default of an option.
+
+    Or by a Trainer of Lightning that takes all GPUs, in a file that asks which of the processes it is.
+    """
     defaults = {each.name: each.default for each in options_of(module) if each.default is not None}
     return any(
         keyword.arg in _NUMBERS.get(last_name(node.func), ())
@@ -117,6 +120,40 @@ def asks_for_several(module: Module) -> bool:
         for node in walk(module.source.tree)
         if isinstance(node, ast.Call)
         for keyword in node.keywords
+    ) or (_asks_which(module) and _trains_on_all(module))
+
+
+def _asks_which(module: Module) -> bool:
+    """Whether a file reads the number that a launcher of several processes gives each of them.
+
+    Latte f8980c5 train_pl.py:173: `int(os.environ.get("LOCAL_RANK", 0)) == 0`.
+    """
+    return "LOCAL_RANK" in module.source.text and any(
+        isinstance(node, ast.Call | ast.Subscript)
+        and ast.unparse(node).startswith(("os.environ", "os.getenv", "environ", "getenv"))
+        and any(
+            isinstance(each, ast.Constant) and each.value == "LOCAL_RANK" for each in walk(node)
+        )
+        for node in walk(module.source.tree)
+    )
+
+
+def _trains_on_all(module: Module) -> bool:
+    """Whether each Trainer of Lightning that a file makes takes all GPUs that there are: it is told of no number.
+
+    pytorch-lightning 2.6.6 trainer/connectors/accelerator_connector.py:419: `devices="auto"`.
+    """
+    made = [
+        {keyword.arg: keyword.value for keyword in node.keywords}
+        for node in walk(module.source.tree)
+        if isinstance(node, ast.Call) and last_name(node.func) == "Trainer"
+    ]
+    return bool(made) and all(
+        isinstance(kind := given.get("accelerator"), ast.Constant)
+        and kind.value in ("gpu", "cuda")
+        and None not in given
+        and given.keys().isdisjoint(_NUMBERS["Trainer"])
+        for given in made
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
@@ -60,18 +61,43 @@ def importers(program: Program, module: Module) -> frozenset[Module]:
 def leading_to(program: Program, module: Module) -> frozenset[Module]:
     """The files that import a file; of one that registers classes, those that import a package which reads it, too.
 
-    mmrazor 90c7af1 mmrazor/engine/runner/iteprune_val_loop.py, which `import mmrazor.engine` puts into LOOPS.
+    mmrazor 90c7af1 mmrazor/engine/runner/iteprune_val_loop.py, which `import mmrazor.engine` puts into LOOPS. Whoever
+    imports anything of a package has Python run its `__init__.py`: Uni-Perceiver a8c9e37 uniperceiver/engine/defaults.py:27.
     """
     if not _registers(module):
         return importers(program, module)
-    found, package = {module}, module.package
-    while package:
-        above = program.modules.get(package)
-        if above is None or not _reads_any(program, above, found):
-            break
-        found.add(above)
-        package = package.rpartition(".")[0]
+    found, packages, folder = {module}, _packages(program), posixpath.dirname(module.path)
+    while folder:
+        above = packages.get(folder)
+        if above is not None:  # a folder without `__init__.py` is passed through
+            if not _reads_any(program, above, found):
+                break
+            found |= {above, *_users_of(program, above.name)}
+        folder = posixpath.dirname(folder)
     return _closed(found, _importers(program))
+
+
+@remembered
+def _packages(program: Program) -> dict[str, Module]:
+    """The `__init__.py` files of the program, by their folders."""
+    return {
+        posixpath.dirname(module.path): module
+        for module in program.modules.values()
+        if posixpath.basename(module.path) == "__init__.py"
+    }
+
+
+@remembered
+def _users_of(program: Program, package: str) -> frozenset[Module]:
+    """The files that import a package, or anything of it."""
+    return frozenset(
+        module
+        for module in program.modules.values()
+        if any(
+            dotted == package or dotted.startswith(f"{package}.")
+            for dotted in (*module.imports.values(), *module.star_imports)
+        )
+    )
 
 
 def _registers(module: Module) -> bool:

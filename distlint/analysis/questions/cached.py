@@ -10,19 +10,32 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.live.joint_entry import groups_of
-from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import literals, mentions_rank, statement_with_test
+from distlint.analysis.program.syntax import literals, mentions_rank
 from distlint.analysis.questions.filesystem import FileCall, asked_paths
-from distlint.analysis.questions.ordering import Race, Step, Traces, by_rank
+from distlint.analysis.questions.ordering import Race, Step, Traces, by_rank, waits_on_other_arm
 from distlint.analysis.questions.paths import Parts, holds, parts_of
 from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import COMMANDS, FILLS_FOLDERS
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
+_CONTENT: Final = frozenset(
+    {
+        "dump",
+        "save",
+        "savez",
+        "savez_compressed",
+        "save_file",
+        "to_csv",
+        "to_json",
+        "to_parquet",
+        "to_pickle",
+    }
+)
+"""What writes what others read, a piece after the other; a mark that says "ready" is no such thing."""
 _AT_ONCE: Final = frozenset({"replace", "rename", "renames", "move"})
 """What puts a whole file in its place."""
 
@@ -110,7 +123,7 @@ def filled_while_asked(calls: Iterable[FileCall]) -> Iterator[Filled]:
                     loop
                     for inner in site.guards[place + 1 :]
                     if mentions_rank(inner.node)
-                    and (loop := _waits_on_other_arm(found.function, inner)) is not None
+                    and (loop := waits_on_other_arm(found.function, inner)) is not None
                 ),
                 None,
             )
@@ -123,23 +136,6 @@ def _fills(site: CallSite) -> bool:
     return site.name in COMMANDS or site.method in FILLS_FOLDERS
 
 
-def _waits_on_other_arm(function: Function, guard: Guard) -> ast.While | None:
-    """The loop that asks for a file until it is there, on the arm of a condition that is not taken."""
-    statement = statement_with_test(function, guard.node)
-    if statement is None:
-        return None
-    arm = statement.orelse if guard.taken else statement.body
-    return next(
-        (
-            node
-            for each in arm
-            for node in walk(each)
-            if isinstance(node, ast.While) and asked_paths(node.test)
-        ),
-        None,
-    )
-
-
 def _is_put_there(calls: list[FileCall], filled: FileCall, asked: list[Parts]) -> bool:
     """Whether what is asked for is made by another call: it says that the folder is full."""
     return any(
@@ -149,4 +145,39 @@ def _is_put_there(calls: list[FileCall], filled: FileCall, asked: list[Parts]) -
         and other.path is not None
         and parts_of(other.path, other.function) in asked
         for other in calls
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Awaited:
+    """A file for whose existence the other ranks wait in a loop, while one of them still writes it under that name."""
+
+    written: CallSite
+    waiting: ast.While
+
+
+def awaited_by_name(calls: Iterable[FileCall]) -> Iterator[Awaited]:
+    """The files that are there as soon as somebody opens them: who waits for no more reads what is written by then.
+
+    sentiment-discovery 17bcf05 data_utils/lazy_loader.py:48: `pkl.dump(lengths, open(path, "wb"))` of rank 0, and `while
+    not os.path.exists(path): time.sleep(1)` of the others.
+    """
+    for found in calls:
+        site = found.site
+        if found.effect is not Effect.WRITE or found.path is None or not _writes_content(site):
+            continue
+        path = parts_of(found.path, found.function)
+        for guard in site.guards:
+            loop = waits_on_other_arm(found.function, guard) if mentions_rank(guard.node) else None
+            if loop is not None and path in [
+                parts_of(asked, found.function) for asked in asked_paths(loop.test)
+            ]:
+                yield Awaited(site, loop)
+                break
+
+
+def _writes_content(site: CallSite) -> bool:
+    """Whether a call writes what others read, or opens the file for one that does."""
+    return any(
+        isinstance(node, ast.Call) and last_name(node) in _CONTENT for node in walk(site.statement)
     )

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.ir import CallSite, Summary
+from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, maybe_guarded
@@ -17,6 +17,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
 from distlint.analysis.questions.carried import left_to_main
 from distlint.analysis.questions.filesystem import (
+    asked_paths,
     asks_existence,
     effects_of,
     on_the_other_arm,
@@ -28,6 +29,7 @@ from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import MAKE_FOLDER
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -231,9 +233,39 @@ def races(live: LiveProgram) -> Iterator[Race]:
                 race = Race(prepared, used, summaries.function)
                 if _returns(prepared) and _made_elsewhere(live, prepared.site.function, set()):
                     continue
+                if _is_awaited(prepared):
+                    continue
                 if key not in found or race.calls < found[key].calls:
                     found[key] = race
     yield from found.values()
+
+
+def _is_awaited(prepared: Step) -> bool:
+    """Whether the other ranks ask for what one of them prepares until it is there."""
+    site = prepared.outer
+    return any(
+        mentions_rank(guard.node)
+        and (loop := waits_on_other_arm(site.function, guard)) is not None
+        and prepared.path in [parts_of(asked, site.function) for asked in asked_paths(loop.test)]
+        for guard in site.guards
+    )
+
+
+def waits_on_other_arm(function: Function, guard: Guard) -> ast.While | None:
+    """The loop that asks for a file until it is there, on the arm of a condition that is not taken."""
+    statement = statement_with_test(function, guard.node)
+    if statement is None:
+        return None
+    arm = statement.orelse if guard.taken else statement.body
+    return next(
+        (
+            node
+            for each in arm
+            for node in walk(each)
+            if isinstance(node, ast.While) and asked_paths(node.test)
+        ),
+        None,
+    )
 
 
 def folders_of_main(live: LiveProgram) -> Iterator[Race]:

@@ -136,8 +136,12 @@ def names_rank(seed: Seed) -> bool:
     denoising-diffusion-gan 6818ded train_ddgan.py:195: `torch.manual_seed(args.seed + rank)`, a parameter that
     `Process(target=init_processes, args=(rank, …, train))` gives.
     """
-    node = seed.site.node
-    return any(map(_names_rank, (*node.args, *(k.value for k in node.keywords))))
+    return call_names_rank(seed.site.node)
+
+
+def call_names_rank(call: ast.Call) -> bool:
+    """Whether a rank is named in what a call is given."""
+    return any(map(_names_rank, (*call.args, *(k.value for k in call.keywords))))
 
 
 def samples_alone(function: Function, draw: ast.AST) -> bool:

@@ -2,8 +2,8 @@
 
 ## What it does
 Reports `gather` and `gather_for_metrics` of accelerate, and `all_gather` and `gather` of torch, on a
-tensor of a rank's own size: what a boolean mask left (`losses[mask]`), what `generate` returned, whose
-length is that of this rank's longest answer, or logits for each token, as a slice along the tokens shows
+tensor of a rank's own size: what a boolean mask left (`losses[mask]`), a list into which a loop put what passed a test,
+what `generate` returned, whose length is that of this rank's longest answer, or logits for each token, as a slice along the tokens shows
 (`logits[:, :-1, :]`), without `pad_across_processes` in between.
 
 ## Why it is bad
@@ -55,6 +55,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.rule import Status
 
+from .collected import collected
 from .token_shapes import per_token, same_shape
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ def check(model: Model) -> Iterator[Finding]:
         node = site.argument_node(position, "tensor")
         if node is None or isinstance(node, (ast.Tuple, ast.List, ast.Dict)):
             continue
-        found = _ragged(site, node, position) or _per_token(model, site, node)
+        found = (
+            _ragged(site, node, position) or _per_token(model, site, node) or _collected(site, node)
+        )
         if found is None:
             continue
         why, dimension, places = found
@@ -164,6 +167,15 @@ def _per_token(
     function, shift = found
     at = () if shift is node else (related(function.module, shift, "sliced along its tokens here"),)
     return "it has as many tokens as this rank's longest sequence", 1, at
+
+
+def _collected(site: CallSite, node: ast.expr) -> tuple[str, int, tuple[Related, ...]] | None:
+    """The same for a tensor made of a list into which this rank has put some of its elements."""
+    put = collected(site.function, node)
+    if put is None:
+        return None
+    why = "it has as many rows as this rank's elements passed a test"
+    return why, 0, (related(site.module, put, "put in here, if it passes"),)
 
 
 def _fix(site: CallSite, node: ast.expr, dimension: int) -> Fix:

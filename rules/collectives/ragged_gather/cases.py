@@ -63,6 +63,19 @@ class Preferences:
         )
 
 
+def of_those_with_several(groups):
+    # TorchEasyRec 54cac31 tzrec/metrics/grouped_xauc.py:157
+    weights = []
+    for group in groups:
+        size = group.shape[0]
+        if size > 1:
+            weights.append(size)
+    weights = torch.Tensor(weights)
+    out = [torch.empty_like(weights) for _ in range(dist.get_world_size())]
+    dist.all_gather(out, weights.cuda())  # expect: DL107
+    return out
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -160,3 +173,29 @@ def means_of_both(accelerator: Accelerator, losses, mask):
 def first_of_what_is_left(accelerator: Accelerator, rows, mask):
     kept = rows[mask.bool()]
     return accelerator.gather(kept[0])
+
+
+def of_all_groups(groups, halve):
+    weights = []
+    for group in groups:
+        if halve:
+            group = group[::2]
+        if group.shape[0] > 1:
+            weights.append(group.shape[0])
+        else:
+            weights.append(0)
+    weights = torch.Tensor(weights)
+    out = [torch.empty_like(weights) for _ in range(dist.get_world_size())]
+    dist.all_gather(out, weights)
+    return out
+
+
+def of_a_number_for_each(groups):
+    kept = []
+    for group in groups:
+        if group.shape[0] > 1:
+            kept.append(group.sum())
+    total = torch.stack(kept).sum()
+    out = [torch.empty_like(total) for _ in range(dist.get_world_size())]
+    dist.all_gather(out, total)
+    return out

@@ -1,7 +1,7 @@
 """The global rank chooses the device, and the second machine has no such device.
 
 ## What it does
-Finds a global rank (`dist.get_rank()`, `RANK`, `accelerator.process_index`) where the number of a device is
+Finds a global rank (`dist.get_rank()`, `RANK`, `accelerator.process_index`, an option whose default is `RANK`) where the number of a device is
 wanted: `set_device`, `device_ids`, `torch.device("cuda", …)`, `f"cuda:{…}"`, `.to(…)`, `map_location`,
 `device_map`, or an entry of the GPUs that a setting lists (a warning). It goes by where the value comes from: a variable called `rank` may hold the local index.
 
@@ -72,7 +72,7 @@ from distlint.repairs.guarding import source
 from distlint.rule import Status
 
 from .device_choice import Chosen, chosen_by, same_choice
-from .handed import Kept, kept_ranks
+from .handed import Kept, kept_ranks, optional_ranks
 from .handed_on import handed_on
 
 if TYPE_CHECKING:
@@ -130,7 +130,10 @@ def check(model: Model) -> Iterator[Finding]:
                     seen |= inside
                     of_rank.append(each)
             yield _finding(model, function, _in_order(of_rank), places[0][1])
-        for kept in kept_ranks(model.program, module):
+        for kept in (
+            *kept_ranks(model.program, module),
+            *optional_ranks(model.program, module),
+        ):
             if not refuses_machines(kept.function):
                 yield _handed(kept)
 

@@ -29,6 +29,11 @@ def current_beside_one_process_alone():
     return world_size
 
 
+def freed():
+    # calvin fa03f01 calvin_models/calvin_agent/rollout/rollout_video.py:140
+    return torch.cuda.memory_reserved(dist.get_rank())  # expect: DL504
+
+
 def own_rank():
     return dist.get_rank() if dist.is_initialized() else 0
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.linked import importers, linked
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge.ranks import ARGUMENT_NAMES
+from distlint.nodes import walk
+
+from .device_choice import chosen_by, written_devices
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -54,6 +60,71 @@ def kept_ranks(program: Program, module: Module) -> Iterator[Kept]:
                 if used is not None and place:
                     function, asked = place[0]
                     yield Kept(used[1], asked, used[0], function.module)
+
+
+def optional_ranks(program: Program, module: Module) -> Iterator[Kept]:
+    """The devices of a file that methods choose by an option whose default is the global rank: `self.args.rank`.
+
+    MCQ 3555a9b base/base_trainer.py:160: `map_location="cuda:{}".format(self.args.rank)`, of `train_dist_MCQ.py`, which has
+    `rank = int(os.environ["RANK"])` and `add_argument("--rank", default=rank)`.
+    """
+    for cls in module.all_classes:
+        for method in cls.methods.values():
+            for device in written_devices(method):
+                chosen = chosen_by(method, device)
+                match chosen.index if chosen is not None and not chosen.modulo else None:
+                    case (
+                        ast.Attribute(
+                            value=ast.Attribute(value=ast.Name(id="self")),
+                            attr="rank" | "global_rank",
+                        ) as index
+                    ):
+                        asked = _default_of(program, module, index.attr)
+                        if asked is not None:
+                            yield Kept(index, asked[1], method, asked[0])
+
+
+def _default_of(program: Program, module: Module, name: str) -> tuple[Module, ast.expr] | None:
+    """Where the scripts that use a file ask for the global rank as the default of an option; None where it may be another."""
+    around = linked(program, module)
+    if any(_sets(each, name) for each in around):
+        return None
+    found: list[tuple[Module, ast.expr]] = []
+    for each in importers(program, module):
+        for option in options_of(each):
+            if option.name == name:
+                asked = _reads_rank(each, option.default)
+                if asked is None:
+                    return None
+                found.append((each, asked))
+    return min(found, key=lambda pair: pair[0].path, default=None)
+
+
+def _sets(module: Module, name: str) -> bool:
+    return f".{name} =" in module.source.text and any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and node.attr == name
+        and last_name(node.value) in ARGUMENT_NAMES
+        for node in walk(module.source.tree)
+    )
+
+
+def _reads_rank(module: Module, node: ast.expr | None) -> ast.expr | None:
+    """The expression that reads the variable RANK, where a default is that or, in another case, a number."""
+    if isinstance(node, ast.Name):
+        values = [
+            value
+            for function in module.all_functions
+            for value in assignments(function).get(node.id, ())
+            if not isinstance(value, ast.Constant)
+        ]
+        return _reads_rank(module, values[0]) if len(values) == 1 else None
+    if node is not None and any(
+        isinstance(each, ast.Constant) and each.value == "RANK" for each in walk(node)
+    ):
+        return node
+    return None
 
 
 def _devices(cls: Class, path: str) -> Iterator[tuple[Function, ast.expr]]:

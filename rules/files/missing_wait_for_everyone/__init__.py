@@ -5,7 +5,8 @@ Reports a file or directory that rank 0 alone writes, creates, downloads or dele
 rank or in a call that chooses the writer itself (`accelerator.save`), and that the other ranks then read or write, where no collective stands between the two. Calls are followed: the writing and
 the reading may stand in functions that one function calls one after the other. Also a cache that all ranks load where
 it exists, and that rank 0 alone writes where it does not; and a folder which one rank fills while those that found it
-missing wait for a file that says it is full: who asks a little later finds the folder, and waits for nothing. Also what
+missing wait for a file that says it is full: who asks a little later finds the folder, and waits for nothing. Also a file for
+whose existence alone the others wait in a loop, while rank 0 writes it under that name; and what
 rank 0 alone writes at the end of one turn of a loop, and all read at the start of the next.
 
 ## Why it is bad
@@ -59,7 +60,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
-from distlint.analysis.questions.cached import filled_while_asked, half_written
+from distlint.analysis.questions.cached import awaited_by_name, filled_while_asked, half_written
 from distlint.analysis.questions.ordering import Race, races
 from distlint.analysis.questions.turns import races_between_turns
 from distlint.edits import Insert
@@ -154,6 +155,19 @@ def check(model: Model) -> Iterator[Finding]:
                 related(module, folder.filled.node, "one rank fills it"),
                 related(module, folder.waiting, "the others wait, if they have found nothing"),
             ),
+            Fix(Applicability.DISPLAY, advice),
+        )
+    for awaited in awaited_by_name(model.file_calls):
+        advice = "Write it under another name, and `os.replace()` it; or wait in a collective"
+        module = awaited.written.module
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"the other ranks wait until the file exists, which it does as soon as line {awaited.written.node.lineno} opens "
+            f"it, and go on while it is written. {advice}.",
+            place_of(module, awaited.written.node),
+            (related(module, awaited.waiting, "the others wait for the name alone"),),
             Fix(Applicability.DISPLAY, advice),
         )
 

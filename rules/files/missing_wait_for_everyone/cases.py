@@ -484,6 +484,29 @@ def copied_while_others_ask(source, target, local_rank):
     return target
 
 
+def dumped_while_others_wait_for_the_name(lengths, folder):
+    # sentiment-discovery 17bcf05 data_utils/lazy_loader.py:49
+    path = os.path.join(folder, "lengths.json")
+    if dist.get_rank() == 0:
+        json.dump(lengths, open(path, "w"))  # expect: DL302
+    else:
+        while not os.path.exists(path):
+            time.sleep(1)
+    return open(path)
+
+
+def put_in_place_while_others_wait(lengths, folder):
+    path = os.path.join(folder, "lengths.json")
+    if dist.get_rank() == 0:
+        with open(path + ".part", "w") as file:
+            json.dump(lengths, file)
+        os.replace(path + ".part", path)
+    else:
+        while not os.path.exists(path):
+            time.sleep(1)
+    return open(path)
+
+
 def unpacked_before_it_says_so(source, target, local_rank):
     # suncet 731547d src/data_manager.py:1141: all ask for the file that is written last
     done = os.path.join(target, "done.txt")

@@ -1,8 +1,8 @@
 """`is_main and a or b` lets every rank through where `b` holds.
 
 ## What it does
-Reports a condition of the form `rank test and x or y` around a write, a removal or a prompt, where `y`
-does not ask for the rank.
+Reports a condition of the form `rank test and x or y`, or `y or x and rank test`, around a write, a removal or a prompt,
+where `y` does not ask for the rank.
 
 ## Why it is bad
 `and` binds more strongly than `or`: where `y` is true, all ranks pass. What was meant for rank 0 is then
@@ -25,7 +25,7 @@ Unsafe: fewer ranks pass than before, and what else stands in the block may have
 
 ## Known limits
 Silent where the second part asks whether the run is distributed at all (`or world_size == 1`), and where the author has
-put the first into parentheses: `(is_main and x) or y`.
+put the part with the test into parentheses: `(is_main and x) or y`.
 
 ## References
 - python 3.11 reference, 6.17: operator precedence
@@ -81,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         seen.add(id(condition))
         module, node = call.site.module, call.site.node
-        rest = " or ".join(ast.unparse(value) for value in condition.values[1:])
+        rest = " or ".join(map(ast.unparse, _rest(condition)))
         yield Finding(
             CODE,
             NAME,
@@ -106,24 +106,40 @@ def _mixed(call: CallGroup) -> ast.BoolOp | None:
             and "rank" in guard.value.tags
             and isinstance(node, ast.BoolOp)
             and isinstance(node.op, ast.Or)
-            and isinstance(node.values[0], ast.BoolOp)
-            and isinstance(node.values[0].op, ast.And)
-            and mentions_rank(node.values[0])
-            and not _in_parentheses(node)
-            and not any(mentions_rank(v) or _asks_alone(v) for v in node.values[1:])
+            and (narrow := _narrow(node)) is not None
+            and not _in_parentheses(call.site.module.source.text, node, narrow)
+            and not any(mentions_rank(v) or _asks_alone(v) for v in _rest(node))
         ):
             return node
     return None
 
 
-def _in_parentheses(condition: ast.BoolOp) -> bool:
-    """Whether the author put the first operand into parentheses: `(main and x) or y` says who passes.
+def _narrow(condition: ast.BoolOp) -> ast.BoolOp | None:
+    """The operand of an `or` that asks for the rank and for something else: its first or last.
+
+    sentiment-discovery 17bcf05 main.py:401: `not best_val_loss or val_loss < best_val_loss and args.rank <= 0`.
+    """
+    for value in (condition.values[0], condition.values[-1]):
+        if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.And) and mentions_rank(value):
+            return value
+    return None
+
+
+def _rest(condition: ast.BoolOp) -> list[ast.expr]:
+    narrow = _narrow(condition)
+    return [value for value in condition.values if value is not narrow]
+
+
+def _in_parentheses(text: str, condition: ast.BoolOp, narrow: ast.BoolOp) -> bool:
+    """Whether the author put the operand into parentheses: `(main and x) or y` says who passes.
 
     efficientvit de7d773 efficientvit/aecore/evaluator.py:184: an option for all ranks, with a file for each.
     """
-    first = condition.values[0]
-    start = (condition.lineno, condition.col_offset)
-    return start != (first.lineno, first.col_offset)
+    if narrow is condition.values[0]:
+        start = (condition.lineno, condition.col_offset)
+        return start != (narrow.lineno, narrow.col_offset)
+    written = guarding.source(text, condition)
+    return not written.endswith(guarding.source(text, narrow))
 
 
 def _asks_alone(node: ast.expr) -> bool:
@@ -132,14 +148,15 @@ def _asks_alone(node: ast.expr) -> bool:
 
 
 def _fix(text: str, condition: ast.BoolOp) -> Fix | None:
-    first = condition.values[0]
-    assert isinstance(first, ast.BoolOp)
-    tests = [value for value in first.values if mentions_rank(value)]
-    others = [value for value in first.values if not mentions_rank(value)]
+    narrow = _narrow(condition)
+    assert narrow is not None
+    tests = [value for value in narrow.values if mentions_rank(value)]
+    others = [value for value in narrow.values if not mentions_rank(value)]
     if len(tests) != 1 or not others or condition.lineno != condition.end_lineno:
         return None
     inner = " and ".join(guarding.source(text, value) for value in others)
-    rest = " or ".join(guarding.source(text, value) for value in condition.values[1:])
-    code = f"{guarding.source(text, tests[0])} and ({inner} or {rest})"
+    parts = [guarding.source(text, value) for value in _rest(condition)]
+    parts.insert(0 if narrow is condition.values[0] else len(parts), inner)
+    code = f"{guarding.source(text, tests[0])} and ({' or '.join(parts)})"
     edit = Replace(span_of(condition), code)
     return Fix(Applicability.UNSAFE, "Put the `or` in parentheses", (edit,))

@@ -21,6 +21,12 @@ def asks(force):
     return None
 
 
+def first_of_all_or_best(model, best, loss, path):
+    # sentiment-discovery 17bcf05 main.py:401
+    if not best or loss < best and dist.get_rank() == 0:
+        torch.save(model, path)  # expect: DL308
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -43,6 +49,16 @@ def grouped_over_lines(model, step, args, path):
         or args.save_all
     ):  # fmt: skip
         torch.save(model, f"{path}/{dist.get_rank()}.pt")
+
+
+def grouped_at_the_end(model, step, args, path):
+    if args.save_all or (step % 500 == 0 and dist.get_rank() == 0):
+        torch.save(model, f"{path}/{dist.get_rank()}.pt")
+
+
+def alone_or_first(model, path, step):
+    if not dist.is_initialized() or step % 500 == 0 and dist.get_rank() == 0:
+        torch.save(model, path)
 
 
 def or_not_distributed(model, path):

@@ -30,7 +30,7 @@ Shown, not applied: what has to come out of the section, and to which side, is a
 ## Known limits
 Collectives are followed into functions of the project. Silent on barriers in the sections of accelerate and
 transformers and in copies of theirs: these are two barriers themselves, and barriers have no names, so that each rank
-comes to as many as the others.
+comes to as many as the others, unless they stand under a test of a path which the first rank takes away in the section.
 
 ## References
 - accelerate 1.15.0 accelerate/state.py: `PartialState._goes_first`
@@ -48,6 +48,7 @@ from distlint.analysis.model import place_of, related
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.ordering import Traces
+from distlint.analysis.questions.paths import parts_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.rule import Status
@@ -93,6 +94,14 @@ def check(model: Model) -> Iterator[Finding]:
                 f"the first rank comes to `{inner.method}()` while the others still wait in the barrier by which they "
                 "enter: they do not match. Take the collective out of the section.",
             )
+        for site, gone in _barriers_of_the_first(model, function, block):
+            yield _finding(
+                site,
+                block,
+                f"the first rank finds the path, takes it away in line {gone.node.lineno} and comes to this barrier; the others "
+                "find nothing and leave it out, so that the barriers of the section meet others from then on. Take the "
+                "barrier out of the condition.",
+            )
 
 
 def _finding(site: CallSite, block: ast.With | ast.AsyncWith, message: str) -> Finding:
@@ -126,6 +135,38 @@ def _collectives(
             if inner is not None:
                 seen.add(id(site.node))
                 yield site, inner
+
+
+def _barriers_of_the_first(
+    model: Model, function: Function, block: ast.With | ast.AsyncWith
+) -> Iterator[tuple[CallSite, CallSite]]:
+    """The barriers of a section under a test of a path that is gone once the first rank has been there, with what it does.
+
+    gritlm 9710681 gritlm/training/gradcache_trainer.py:166, as transformers 4.36 src/transformers/trainer.py has it:
+    `if os.path.exists(staging_dir): if rank == 0: os.rename(staging_dir, output_dir); barrier()`.
+    """
+    gone = [
+        (parts_of(found.path, function), found.site)
+        for found in model.file_calls
+        if found.function is function
+        and found.effect is Effect.DELETE
+        and found.path is not None
+        and files.stands_in(found.site, block)
+    ]
+    for call in model.calls(*(f".{name}" for name in BARRIERS), module=function.module):
+        site = call.site
+        if not gone or site.function is not function or ranked(site):
+            continue
+        asked = [
+            parts_of(path, function)
+            for guard in site.guards
+            if files.stands_in(site, block) and guard.taken and not guard.exits
+            for path in files.asked_paths(guard.node)
+            if block.lineno <= path.lineno
+        ]
+        taken = next((other for path, other in gone if path in asked), None)
+        if taken is not None:
+            yield site, taken
 
 
 def _is_of_barriers(model: Model, block: ast.With | ast.AsyncWith) -> bool:

@@ -44,6 +44,15 @@ def waits_in_a_group_of_the_sections_own(fabric: Fabric, dataset):
     return dataset
 
 
+def waits_where_the_first_has_been(accelerator: Accelerator, staging, final):
+    # gritlm 9710681 gritlm/training/gradcache_trainer.py:166
+    with accelerator.main_process_first():
+        if os.path.exists(staging):
+            if dist.get_rank() == 0:
+                os.rename(staging, final)
+            dist.barrier()  # expect: DL306
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -90,3 +99,17 @@ def prepares_loaders(accelerator: Accelerator, loaders):
     # catalyst e99f906 catalyst/core/runner.py:277: only who draws from a prepared loader meets the others
     with accelerator.main_process_first():
         return {name: accelerator.prepare(each) for name, each in loaders.items()}
+
+
+def waits_wherever_the_first_has_been(accelerator: Accelerator, staging, final):
+    with accelerator.main_process_first():
+        if os.path.exists(staging):
+            if dist.get_rank() == 0:
+                os.rename(staging, final)
+        dist.barrier()
+
+
+def waits_for_what_stays(accelerator: Accelerator, cache):
+    with accelerator.main_process_first():
+        if os.path.exists(cache):
+            dist.barrier()

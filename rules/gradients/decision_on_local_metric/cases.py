@@ -854,7 +854,36 @@ def rate_by_picked_samples(model, args, rank, world_size):
     scheduler.step(np.mean([model(s).item() for s in mine]))  # expect: DL601
 
 
+class LoaderOfRanks(DataLoader):
+    # EgoVLP 928406c base/base_data_loader.py: the samplers are made in the constructor of a loader
+    def __init__(self, data, size):
+        sampler = DistributedSampler(data)
+        super().__init__(data, batch_size=size, sampler=sampler)
+
+
+def by_a_loader_of_ranks(model, data, writer):
+    loader, total = LoaderOfRanks(data, 8), 0.0
+    for batch in loader:
+        total += model(batch).item()
+    if dist.get_rank() == 0:
+        writer.add_scalar("loss", total / len(loader), 0)  # expect: DL601
+
+
 # Correct
+
+
+class LoaderOfAll(DataLoader):
+    def __init__(self, data, size, training):
+        sampler = DistributedSampler(data) if training else None
+        super().__init__(data, batch_size=size, sampler=sampler)
+
+
+def by_a_loader_of_all(model, data, writer):
+    loader, total = LoaderOfAll(data, 8, False), 0.0
+    for batch in loader:
+        total += model(batch).item()
+    if dist.get_rank() == 0:
+        writer.add_scalar("loss", total / len(loader), 0)
 
 
 def logged_after_a_reduction(model, criterion, loader, optimizer, writer):

@@ -8,7 +8,9 @@ each rank its part. Also `random.shuffle` in the constructor of a data set where
 `Trainer` is made, or there or in a method that runs before the sampler is made where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split`,
 `random_split` and a Hugging Face data set's `shuffle()` or `select(random.sample(…))` without a seed in a program
 that seeds nothing, and the beginning and the rest of a permutation or of a shuffled list, one to train on and one to
-test on (for a `Trainer`, one that is started on several ranks and makes it later), and lists made from a
+test on (for a `Trainer`, one that is started on several ranks and makes it later), where nothing that runs before may seed, and
+samples that a data set keeps by a draw (`random.sample(rows, k)`, `Subset(data, torch.randperm(n)[:k])`) where the
+seed is none or the rank's own, and lists made from a
 set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
@@ -72,7 +74,7 @@ from .piped import shuffled_shards
 from .repair import repaired
 from .sampled import Permuted, unshared_permutations
 from .unordered import Unordered, unordered_lists
-from .unseeded import shuffles_by_hand, unseeded_shuffles, unseeded_splits
+from .unseeded import shuffles_by_hand, unseeded_shuffles, unseeded_splits, unseeded_subsets
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -97,7 +99,6 @@ _DIVIDES = (
 )
 _OVERLAP = "the ranks shuffle differently, so that their parts overlap and leave samples out"
 _SHOWN = 5
-_PARTING = ("split", "permutation", "randperm")
 _LEAK = "the ranks split differently, so that what one trains on is in the test set of another"
 
 
@@ -144,13 +145,25 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             place_of(module, node),
         )
     for split in unseeded_splits(model, module):
-        how = _LEAK if last_name(split.func).endswith(_PARTING) else _OVERLAP
+        name = last_name(split.func)
+        of_datasets = name == "select" or (name == "shuffle" and not split.args)
+        how = _OVERLAP if of_datasets else _LEAK
         yield Finding(
             CODE,
             NAME,
             Severity.WARNING,
             f"nothing is seeded: {how}. Give it a seed.",
             place_of(module, split),
+        )
+    for drawn in unseeded_subsets(model, module):
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.WARNING,
+            f"nothing seeds alike what `{source_of(module, drawn.func)}` draws from: every rank keeps other samples, and is "
+            "given its part of them by index, so that all of them train on more than what one has drawn, and some samples "
+            "are seen twice. Draw with a generator that all ranks seed alike.",
+            place_of(module, drawn),
         )
     for permuted in unshared_permutations(model, module):
         yield _permuted(module, permuted)

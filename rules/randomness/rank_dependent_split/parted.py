@@ -22,7 +22,7 @@ WORDS: Final = ("permutation", "randperm", "shuffle")
 _PART: Final = re.compile(r"train|test|val|eval|dev|held", re.IGNORECASE)
 
 
-def drawn_splits(model: Model, module: Module) -> Iterator[ast.Call]:
+def drawn_splits(model: Model, module: Module) -> Iterator[tuple[Function, ast.Call]]:
     """The calls that draw the order by which a function parts its data into some to train on and some to test on.
 
     ToolBench d56fdd8 toolbench/train/train.py:239: `perm[:split]` and `perm[split:]` of a permutation.
@@ -36,7 +36,7 @@ def drawn_splits(model: Model, module: Module) -> Iterator[ast.Call]:
             if order and _is_parted(nodes, order) and isinstance(node, ast.Call):
                 group = model.call_at(node)
                 if group is None or not group.guarded_by_rank:
-                    yield node
+                    yield function, node
 
 
 def _order(model: Model, module: Module, function: Function, node: ast.AST) -> str:

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.analysis.questions.seeded_above import names_seeding, never_seeded
+from distlint.analysis.questions.seeding import call_names_rank, is_helper
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
 from .parted import WORDS, drawn_splits
+from .subsets import DRAWS, drawn_subsets
 from .unordered import indexed, is_data_set, is_divided
 
 if TYPE_CHECKING:
@@ -31,19 +35,11 @@ _DIVIDES: Final = (
 )
 _SPLIT: Final = "train_test_split"
 _BY_METHOD: Final = (_SPLIT, "shuffle", "select")
-_DRAWS: Final = (
-    "random.sample",
-    "random.choices",
-    "numpy.random.choice",
-    "numpy.random.permutation",
-    "torch.randperm",
-)
 _RANDOM_SPLIT: Final = "torch.utils.data.random_split"
 _SPLIT_SEEDS: Final = frozenset(
     {"seed", "random_state", "generator", "generators", "shuffle", None}
 )
 _SAMPLER: Final = "DistributedSampler"
-_WORDS: Final = ("seed", "determin")
 
 
 def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, ast.Call, ast.Call]]:
@@ -90,7 +86,7 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
             ):
                 if not node.args or not _is_kept(method, node.args[0], kept):
                     continue
-                stream = "numpy" if "numpy" in str(model.resolve(module, node.func)) else "random"
+                stream = _stream(model, module, node)
                 if not any(_seeds_stream(model, each, stream) for each in modules):
                     yield node
 
@@ -100,43 +96,90 @@ def _has_samplers(model: Model, module: Module) -> bool:
     return any(_SAMPLER in each.source.text for each in linked(model.program, module))
 
 
+def unseeded_subsets(model: Model, module: Module) -> Iterator[ast.Call]:
+    """The draws by which each rank keeps samples of its own, where nothing seeds them alike before the ranks divide these."""
+    modules = linked(model.program, module)
+    for function, node in drawn_subsets(model, module):
+        if not (_has_samplers(model, module) or has_ranks(model, module)) and not _is_used_on_ranks(
+            model, function
+        ):
+            continue
+        stream = _stream(model, module, node)
+        if not any(_seeds_stream(model, each, stream) for each in modules) or never_seeded(
+            model, function, node, stream
+        ):
+            yield node
+
+
 def _seeds_stream(model: Model, module: Module, stream: str) -> bool:
-    """Whether anything in a file may seed `random` or NumPy, by the name of what it calls."""
-    for node in walk(module.source.tree):
-        if isinstance(node, ast.Call) and any(w in last_name(node.func).lower() for w in _WORDS):
-            meaning = model.resolve(module, node.func)
-            owner = meaning.partition(".")[0] if isinstance(meaning, str) else ""
-            # Generators of their own are methods of an unknown object: `generator.manual_seed(0)`.
-            if owner in ("random", "numpy"):
-                if owner == stream:
+    """Whether anything in a file may seed a generator alike on all ranks, by the name of what it calls.
+
+    What a function does that is there to seed is said by its calls: Uni-Perceiver a8c9e37 uniperceiver/engine/defaults.py:276
+    hands `seed_all_rng` None, or the seed with the rank added; in a loader's workers it is called with their number.
+    """
+    for function in module.all_functions:
+        if is_helper(function) and calls_of(model.program, function):
+            continue
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call) and names_seeding(node.func):
+                if call_names_rank(node) or "worker" in ast.unparse(node):
+                    continue
+                meaning = model.resolve(module, node.func)
+                owner = meaning.partition(".")[0] if isinstance(meaning, str) else ""
+                # Generators of their own are methods of an unknown object: `generator.manual_seed(0)`.
+                if owner in ("random", "numpy", "torch"):
+                    if owner == ("random" if stream == "python" else stream):
+                        return True
+                elif last_name(node.func) != "manual_seed":
                     return True
-            elif owner != "torch" and last_name(node.func) != "manual_seed":
-                return True
     return False
 
 
 def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
-    """The splits and shuffles that each rank makes by itself, in a program that seeds nothing.
+    """The splits and shuffles that each rank makes by itself, where nothing seeds before them.
 
     scikit-learn and datasets draw from NumPy's global generator, `random_split` from torch's: each process starts
     both with a number of its own (torch 2.13.0 aten/src/ATen/CPUGeneratorImpl.cpp: `getNonDeterministicRandom`;
     datasets 5.2.0 datasets/arrow_dataset.py:4951 and 5179).
     """
-    found: list[ast.Call] = []
+    found: list[tuple[Function, ast.Call, str]] = []
     if any(word in module.source.text for word in _BY_METHOD) and has_ranks(model, module):
         for call in model.calls(*(f".{word}" for word in _BY_METHOD), module=module):
             if not call.guarded_by_rank and _is_unseeded(model, module, call.site):
-                found.append(call.site.node)
+                found.append((call.site.function, call.site.node, "numpy"))
     if any(word in module.source.text for word in WORDS):
-        drawn = list(drawn_splits(model, module))
-        found += drawn if drawn and has_ranks(model, module) else []
+        found += (
+            (function, node, _stream(model, module, node))
+            for function, node in drawn_splits(model, module)
+            if has_ranks(model, module) or _is_used_on_ranks(model, function)
+        )
     if "random_split" in module.source.text and model.is_distributed(module):
-        found += [] if not is_divided(model, module) else _torch_splits(model, module)
-    if found and not any(map(_seeds, linked(model.program, module))):
-        yield from found
+        drawn = _torch_splits(model, module) if is_divided(model, module) else ()
+        found += ((function, node, "torch") for function, node in drawn)
+    seeded = bool(found) and any(map(_seeds, linked(model.program, module)))
+    for function, node, stream in found:
+        if not seeded or never_seeded(model, function, node, stream):
+            yield node
 
 
-def _torch_splits(model: Model, module: Module) -> Iterator[ast.Call]:
+def _stream(model: Model, module: Module, node: ast.Call) -> str:
+    """Which generator a call of `random`, NumPy or torch draws from."""
+    owner = str(model.resolve(module, node.func)).partition(".")[0]
+    return "python" if owner == "random" else owner
+
+
+def _is_used_on_ranks(model: Model, function: Function) -> bool:
+    """Whether a function that parts data hands the parts to one in whose file ranks divide what they get.
+
+    MockingBird 28dc5e1 models/vocoder/hifigan/meldataset.py:45, which train.py beside it calls on each rank.
+    """
+    return any(
+        model.resolve(user.module, call.func) is function and has_ranks(model, user.module)
+        for user, call in calls_of(model.program, function)
+    )
+
+
+def _torch_splits(model: Model, module: Module) -> Iterator[tuple[Function, ast.Call]]:
     """The calls of `random_split` without a generator; a function that does nothing else is not followed."""
     for function in module.all_functions:
         nodes = own_nodes(function)
@@ -149,7 +192,7 @@ def _torch_splits(model: Model, module: Module) -> Iterator[ast.Call]:
                 and len(node.args) < 3
                 and not any(keyword.arg in ("generator", None) for keyword in node.keywords)
             ):
-                yield node
+                yield function, node
 
 
 def _is_overwritten(site: CallSite) -> bool:
@@ -186,7 +229,8 @@ def _is_unseeded(model: Model, module: Module, site: CallSite) -> bool:
         return True
     if site.method == "select":
         return any(
-            isinstance(node, ast.Call) and model.resolve(module, node.func) in _DRAWS
+            isinstance(node, ast.Call)
+            and model.resolve(module, node.func) in DRAWS | {"random.choices"}
             for argument in (*site.node.args, *(k.value for k in site.node.keywords))
             for node in walk(argument)
         )
@@ -321,7 +365,5 @@ def _is_kept(method: Function, shuffled: ast.expr, kept: set[str]) -> bool:
 def _seeds(module: Module) -> bool:
     """Whether anything in a file may seed, by the name of what it calls."""
     return any(
-        any(word in last_name(node.func).lower() for word in _WORDS)
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call)
+        names_seeding(node.func) for node in walk(module.source.tree) if isinstance(node, ast.Call)
     )

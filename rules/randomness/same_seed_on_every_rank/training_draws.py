@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import makes_own_class, own_nodes
+from distlint.analysis.program.syntax import assignments, makes_own_class, own_nodes
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -30,7 +31,7 @@ from distlint.knowledge.conventions import BACKWARD
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Function, Module
+    from distlint.analysis.program.definitions import Module
     from distlint.knowledge.randomness import Draw
 
 NOT_TRAINING: Final = (
@@ -211,6 +212,36 @@ def _called(model: Model, function: Function, *, first: bool) -> Iterator[Functi
             yield child.function
             if makes_own_class(child.function):
                 yield from (inner.function for inner in child.children)
+    yield from _called_by_annotation(model, function)
+
+
+@remembered
+def _called_by_annotation(model: Model, function: Function) -> tuple[Function, ...]:
+    """The methods that a function calls on what another one gives back, as that one's annotation says: those of the class
+    and of all that derive from it.
+
+    CogACT b174a1b training/materialize.py:39: `get_train_strategy(…) -> TrainingStrategy` takes the class out of a table.
+    """
+    held: dict[str, Class] = {}
+    for name, values in assignments(function).items():
+        for value in values:
+            made = (
+                model.resolve(function.module, value.func) if isinstance(value, ast.Call) else None
+            )
+            if isinstance(made, Function) and isinstance(made.node, ast.FunctionDef):
+                given = made.node.returns
+                cls = model.resolve(made.module, given) if given is not None else None
+                if isinstance(cls, Class):
+                    held[name] = cls
+    found: dict[Function, None] = {}
+    for node in own_nodes(function) if held else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=attr)):
+                cls = held.get(ast.unparse(owner))
+                for each in (cls, *model.program.subclasses(cls)) if cls is not None else ():
+                    if attr in each.methods:
+                        found[each.methods[attr]] = None
+    return tuple(found)
 
 
 def _methods_beside(

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Definition, Module
+    from distlint.analysis.program.program import Program
     from distlint.analysis.questions.shares.interfaces import Following
     from distlint.findings import Related
 
@@ -310,9 +311,7 @@ class Shares:
         """An object of a class of the program."""
         made = combined((*args, *keywords.values()))
         _, libraries = self.live.program.mro(cls)
-        is_loader = cls.name.endswith(("Loader", "Prefetcher", "Sampler")) or any(
-            base.endswith(("DataLoader", "Sampler")) for base in libraries
-        )
+        is_loader = _is_loader(self.live.program, cls)
         if is_loader and ("Distributed" in cls.name and "Sampler" in cls.name):
             return sampled(caller, node, args, keywords)
         if made.is_share and is_loader:
@@ -331,7 +330,9 @@ class Shares:
         if init is not None and (made.part is not Part.ALIKE or init in self._sources):
             self._initialise(cls, init, _bound(init, node, args, keywords, Held(made=cls)))
             source = (
-                self._divided_by(cls, init) if facts.is_data_set((cls.name, *libraries)) else None
+                self._divided_by(cls, init)
+                if is_loader or facts.is_data_set((cls.name, *libraries))
+                else None
             )
             if source is not None:
                 return Held(Part.SHARE, source, Kind.LOADER, made=cls)
@@ -660,7 +661,11 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
     data_sets = {
         f.cls
         for f in begin
-        if f.cls is not None and facts.is_data_set((f.cls.name, *live.program.mro(f.cls)[1]))
+        if f.cls is not None
+        and (
+            _is_loader(live.program, f.cls)
+            or facts.is_data_set((f.cls.name, *live.program.mro(f.cls)[1]))
+        )
     }
     dividing = {
         cls.name for cls in (*live.answer(slicing_classes), *live.answer(divisions), *data_sets)
@@ -829,6 +834,13 @@ def _calls(function: Function, names: set[str]) -> bool:
 @remembered
 def _called(function: Function) -> frozenset[str]:
     return frozenset(last_name(n) for n in own_nodes(function) if isinstance(n, ast.Call))
+
+
+def _is_loader(program: Program, cls: Class) -> bool:
+    """Whether a class is a loader or a sampler, by its name or by those of its bases."""
+    return cls.name.endswith(("Loader", "Prefetcher", "Sampler")) or any(
+        base.endswith(("DataLoader", "Sampler")) for base in program.mro(cls)[1]
+    )
 
 
 def _roots(live: LiveProgram, wanted: Container[Function]) -> list[Function]:

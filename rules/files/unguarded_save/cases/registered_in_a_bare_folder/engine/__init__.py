@@ -1,0 +1,2 @@
+from .build import make
+from .loops.exporting import Exporting

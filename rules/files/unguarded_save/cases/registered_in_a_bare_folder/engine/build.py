@@ -1,0 +1,6 @@
+from mmengine.config import Config
+from mmengine.runner import Runner
+
+
+def make(path):
+    return Runner.from_cfg(Config.fromfile(path))
