@@ -189,6 +189,15 @@ def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
     return None
 
 
+_STARTS_RANKS = frozenset({"mpirun", "mpiexec", "horovodrun", "srun"})
+
+
+def starts_ranks(command: Command) -> bool:
+    """Whether a command starts several processes by another launcher than torch's."""
+    words = command.words
+    return bool(words) and (words[0].text or "").rpartition("/")[2] in _STARTS_RANKS
+
+
 _ENDS_ALL = ("--kill-on-bad-exit", "--kill-on-bad-exit=1", "-K", "-K1")
 
 

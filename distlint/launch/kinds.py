@@ -96,10 +96,11 @@ _STARTS: Final = re.compile(
     rb"^[ \t]*(?:\w+=\S*[ \t]+)*(?:(?:ba)?sh[ \t]+|\./)[\w./-]+\.sh\b", re.MULTILINE
 )
 """A shell script that another one starts: the launch may be there, and what it is given here."""
-_OPENS_CONFIG: Final = re.compile(
-    rb"\b(?:Config\.fromfile|merge_from_file|OmegaConf\.load|open)\(\s*(?:args|opts?|cfg|FLAGS)\.(?:config|cfg)(?:_file|_path)?\b"
+_OPENS: Final = re.compile(
+    rb"\b(?:Config\.fromfile|merge_from_file|OmegaConf\.load|(?<![\w.])open)\(\s*(?!self\b|cls\b)[A-Za-z]\w*\.([A-Za-z]\w*)\s*"
+    rb"(?:\)|,(?!\s*(?:mode\s*=\s*)?[\"'][wax]))"
 )
-"""What reads the configuration under the name that the command line gives: mmcv 1.7.2 utils/config.py, `check_file_exist`."""
+"""What reads a file under the very name that a setting gives: mmcv 1.7.2 utils/config.py, `check_file_exist`."""
 _ON_ONE_GPU: Final = re.compile(
     rb"\bonly (?:supports?|works (?:on|with)|runs on) (?:a |one )?single[- ]GPU\b(?! distributed)"
     rb"|\b(?:[mM]ultiple GPUs|[mM]ulti-GPU(?: training)?) (?:is|are) not (?:yet |currently )?supported\b"
@@ -235,9 +236,11 @@ def leaves_the_rest(data: bytes) -> bool:
     return b"parse_known_args(" in data and _PARSES_ALL.search(data) is None
 
 
-def opens_config(data: bytes) -> bool:
-    """Whether a Python file opens the configuration that its command line names, under that very name."""
-    return _OPENS_CONFIG.search(data) is not None
+def opened(data: bytes) -> tuple[str, ...]:
+    """The settings whose values a Python file opens as files, under those very names: `OmegaConf.load(args.model)`."""
+    if b"open(" not in data and b"fromfile" not in data and b"load(" not in data:
+        return ()
+    return tuple(sorted({name.decode() for name in _OPENS.findall(data)}))
 
 
 def says_clipping(data: bytes) -> bool:

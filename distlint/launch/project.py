@@ -25,6 +25,7 @@ from distlint.launch.commands import (
     plain,
     ranks_apart,
     script_started,
+    starts_ranks,
     texts_of,
 )
 from distlint.launch.environments import torch_of
@@ -138,6 +139,11 @@ class Script:
     reported: bool = True
     """Whether what is found in it is asked for."""
 
+    @property
+    def starts_ranks(self) -> bool:
+        """Whether it has launches, be they by MPI or Slurm."""
+        return bool(self.launches) or any(map(starts_ranks, self.commands))
+
     def command_at(self, line: int) -> str:
         """The text of the command that begins in a line, with the lines that go on with it."""
         lines = split_lines(self.text)[line - 1 :]
@@ -178,8 +184,8 @@ class LaunchFiles:
     loads_wrapped: Set[str] = frozenset()
     """The Python files of the project that may load a state into a wrapped model."""
 
-    opening_configs: Set[str] = frozenset()
-    """The Python files that open the configuration which their command line names. Only `check_launch` may ask."""
+    opening_configs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The Python files that open what a setting names, each with the names of these. Only `check_launch` may ask."""
 
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes.
@@ -225,6 +231,52 @@ class LaunchFiles:
             name.endswith(kind) and posixpath.dirname(name) in folders for name in self.names
         )
 
+    def moved(self, path: str, beside: str) -> str:
+        """The only file of the project with the name of one that is nowhere, where it lies below the folder in which that would
+        stand; empty where there is none.
+
+        cogvideox-factory 223add1 training/prepare_dataset.sh:25 starts `training/prepare_dataset.py`, and the file is
+        training/cogvideox/prepare_dataset.py.
+        """
+        found = self.only_one_called(posixpath.basename(path))
+        folders = {posixpath.dirname(each) for each in _meant(path, beside)} - {""}
+        below = any(found.startswith(f"{folder}/") for folder in folders)
+        return found if "/" in posixpath.normpath(path) and below else ""
+
+    def with_the_end_of(self, path: str) -> str:
+        """The only file of the project with the name of one that is nowhere, where it has its last folder, too; else empty."""
+        found = self.only_one_called(posixpath.basename(path))
+        return found if _common_end(found, posixpath.normpath(path)) > 1 else ""
+
+    def only_one_called(self, name: str) -> str:
+        """The only file of the project that has a name, in whatever folder; empty where there is none, or several."""
+        found = self._by_name.get(name, ())
+        return found[0] if len(found) == 1 else ""
+
+    def has_name(self, name: str) -> bool:
+        """Whether a file of the project has a name, in whatever folder."""
+        return name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """The files of the project by the last part of their paths."""
+        found: dict[str, list[str]] = {}
+        for each in sorted(self.names):
+            found.setdefault(posixpath.basename(each), []).append(each)
+        return found
+
+    def folders_with(self, path: str, beside: str) -> list[str]:
+        """The folders in which the file `beside` may be started so that what it calls `path` is there."""
+        return [
+            folder
+            for folder in _folders_around(beside)
+            if self.has(posixpath.normpath(posixpath.join(folder, path)))
+        ]
+
+    def has(self, path: str) -> bool:
+        """Whether a file is there under its very path, of whatever kind."""
+        return path in self.names or os.path.lexists(path)
+
     def lacks(self, path: str) -> bool:
         """Whether a file of the project is not there under its very path, though others of its kind are in that folder."""
         folder, kind = posixpath.dirname(path), posixpath.splitext(path)[1]
@@ -237,13 +289,13 @@ class LaunchFiles:
     def launching(self, path: str, beside: str) -> bool:
         """Whether what the file `beside` calls `path` is a script with launches."""
         meant = _meant(path, beside)
-        return any(each.launches and each.path in meant for each in self.scripts)
+        return any(each.starts_ranks and each.path in meant for each in self.scripts)
 
     def launching_beside(self, path: str, beside: str) -> bool:
         """Whether another script with launches lies in the folder that what the file `beside` calls `path` would stand in."""
         folders = {posixpath.dirname(each) for each in _meant(path, beside)}
         return any(
-            each.launches
+            each.starts_ranks
             and not each.told
             and each.path != beside
             and posixpath.dirname(each.path) in folders
@@ -637,11 +689,16 @@ def _counts_several(configuration: Configuration) -> bool:
 
 def _meant(path: str, beside: str) -> list[str]:
     """What `path` may be in a script at `beside`, which people start in its folder or in one above."""
-    folder = beside.rpartition("/")[0]
-    found = [posixpath.normpath(posixpath.join(folder, path))]
+    return [posixpath.normpath(posixpath.join(each, path)) for each in _folders_around(beside)]
+
+
+def _folders_around(path: str) -> list[str]:
+    """The folder of a file, and those above it."""
+    folder = path.rpartition("/")[0]
+    found = [folder]
     while folder and folder != ".." and not folder.endswith("/.."):
         folder = folder.rpartition("/")[0]
-        found.append(posixpath.normpath(posixpath.join(folder, path)))
+        found.append(folder)
     return found
 
 

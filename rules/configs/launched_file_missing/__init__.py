@@ -64,6 +64,7 @@ from distlint.launch.absent import (
     missing_beside,
     missing_modules,
     missing_packages,
+    written_at,
 )
 from distlint.launch.commands import Launch
 from distlint.launch.handed_on import missing_configurations, missing_scripts
@@ -184,7 +185,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
             for name, place in missing(files, script, launch):
                 runs = launch.script is not None and launch.script.place == place
                 meant = _elsewhere(files, name) if runs else ""
-                yield _Missing(name, place, script.reported and not script.told, meant=meant)
+                at = written_at(script, name, place)
+                yield _Missing(name, at, script.reported and not script.told, meant=meant)
         if not script.told:
             for name, place in missing_beside(files, script, launch):
                 yield _Missing(name, place, script.reported)
