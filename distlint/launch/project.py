@@ -384,13 +384,21 @@ class LaunchFiles:
         ]
 
     def starting_elsewhere(self, path: str) -> Iterator[tuple[Script, Launch]]:
-        """The launches by a path on another machine, of which the Python file `path` alone has the end: folder and name.
+        """The launches by a path on another machine, of which the Python file `path` alone has the end: folder and name; or by
+        one that is nowhere, where no other file has the name.
 
         SkyThought 0d190f1 skythought/train/LLaMA-Factory/single_node.sh:9: `/lustre/…/LLaMA-Factory/src/train.py`.
+        SmartEdit a65f126 scripts/TrainStage1_13b.sh:7: `fastchat/train/TrainStage1.py`, which is train/TrainStage1.py.
         """
         name = posixpath.basename(path)
         for script, launch, text in self._launches_by_name.get(name, ()):
-            if posixpath.isabs(text):
+            if launch.module is not None:
+                continue
+            if not posixpath.isabs(text):
+                alone = self.with_the_end_of(text) == path or self.moved(text, script.path) == path
+                if alone and self.is_absent(text, script.path):
+                    yield script, launch
+            else:
                 same = {each: _common_end(each, text) for each in self.names if each.endswith(name)}
                 longest = max(same.values(), default=0)
                 best = [each for each, parts in same.items() if parts == longest]

@@ -90,6 +90,8 @@ other word of distributed code. Nor has one that spawns processes in which it ma
 
 NEEDS_RANKS = False  # a parser ends one process as well, and a launch of the script is known
 _SHOWN = 4
+_KNOWN = 3
+"""So many options of a launch that a page tells does the parser know at least, where it is of this project."""
 _STANDS_FOR = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|N|XX+")
 """A value on a page that the reader replaces: SeedVR 673b563 readme.md:166, `--seed SEED_NUM --res_h OUTPUT_HEIGHT`."""
 _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
@@ -103,7 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
     refused: dict[ast.Call, list[tuple[str, Place]]] = {}
     homes: dict[ast.Call, Module] = {}
     for module in model.modules:
-        started = [each for each in _starts(model, module) if _is_of_it(model, module, *each)]
+        started = [each for each in _starts(model, module) if _is_of_it(model, *each)]
         parser = _parser_of(model, module) if started else None
         if parser is not None:
             homes[parser.parsing] = parser.module
@@ -111,7 +113,8 @@ def check(model: Model) -> Iterator[Finding]:
                 (why, option.place)
                 for script, launch in started
                 for option in launch.arguments.values()
-                if (why := parser.refuses(option)) is not None
+                if _tells_of_it(module, script, launch, parser)
+                and (why := parser.refuses(option)) is not None
                 and not (option.bare and _may_be_filled_in(script, option))
                 and not (script.told and _STANDS_FOR.fullmatch(option.value or ""))
             )
@@ -201,15 +204,25 @@ def _is_followed(script: Script) -> bool:
     return not script.told or is_readme(script.path)
 
 
-def _is_of_it(model: Model, module: Module, script: Script, launch: Launch | Plain) -> bool:
-    """Whether a launch surely starts the script: a page may tell of another project, and a folder have one of that name.
+def _is_of_it(model: Model, script: Script, launch: Launch | Plain) -> bool:
+    """Whether a launch surely starts the script: another folder may have one of that name."""
+    written = launch.script.text or "" if launch.script is not None else ""
+    name = posixpath.basename(written)
+    same = [m for m in model.modules if posixpath.basename(m.path) == name]
+    return len(same) == 1 or posixpath.isabs(written) or not any(enters(script))
 
-    Qwen-Audio b50fb95 eval_audio/EVALUATION.md:207 starts `evaluate_emotion.py`, which lies beside the page.
+
+def _tells_of_it(module: Module, script: Script, launch: Launch | Plain, parser: Parser) -> bool:
+    """Whether a launch is of this project: other pages than a README may tell of another one.
+
+    A page that lies beside what it starts is (Qwen-Audio b50fb95 eval_audio/EVALUATION.md:207), and one with whose launch the parser goes along for the most part: mdetr
+    ea09acc .github/gqa.md:58 starts `main.py` with ten options, of which it has nine.
     """
     written = launch.script.text or "" if launch.script is not None else ""
-    name, folder = posixpath.basename(written), posixpath.dirname(script.path)
-    beside = name == written and posixpath.join(folder, name) == module.path
-    same = [m for m in model.modules if posixpath.basename(m.path) == name]
-    return (_is_followed(script) or beside) and (
-        len(same) == 1 or posixpath.isabs(written) or not any(enters(script))
+    beside = posixpath.join(posixpath.dirname(script.path), written) == module.path
+    known = sum(option.written in parser.options for option in launch.arguments.values())
+    return (
+        _is_followed(script)
+        or (beside and "/" not in written)
+        or (known >= _KNOWN and known * 2 > len(launch.arguments))
     )

@@ -92,7 +92,7 @@ from distlint.rule import Status
 from .filled import is_overwritten, numbers_itself
 from .leaving import leaves_the_rest, parses_what_is_written
 from .refusing import is_shared, refused_by
-from .unfilled import is_unfilled
+from .unfilled import ignored_by_torchrun, is_unfilled
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -140,6 +140,8 @@ _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
 )
+_KNOWN = 3
+"""So many options of a launch in a page show that the script which declares all of them is meant."""
 _SHOWN = 5
 """So many other launches of a script are shown beside the first: the rest are counted."""
 
@@ -306,7 +308,7 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         own, launched = declared[module.path], started[module.path]
         yield from _wanted(model, module, own)
-        if left_out := list(_left_out(model, module, own)):
+        if left_out := [*_left_out(model, module, own), *_ignored(model, module, own)]:
             yield from left_out
             continue
         if own and "--local-rank" not in {name for _, names in own for name in names}:
@@ -417,6 +419,29 @@ def _left_out(
         )
 
 
+def _ignored(
+    model: Model, module: Module, own: list[tuple[ast.expr, list[str]]]
+) -> Iterator[Finding]:
+    """An argument with a hyphen, or with both spellings, whose default is the device of every rank that `torchrun` starts."""
+    if len(own) != 1 or "--local-rank" not in own[0][1] or not isinstance(own[0][0], ast.Call):
+        return
+    call = own[0][0]
+    started = ignored_by_torchrun(model, module, call)
+    if not started or is_overwritten(model, module) or any(map(numbers_itself, model.modules)):
+        return
+    default = next(k.value for k in call.keywords if k.arg == "default")
+    advice = "Read LOCAL_RANK"
+    text = (
+        f"`torchrun` passes no such argument: every rank keeps the default, {ast.unparse(default)}, and takes the same device. "
+        f"{advice}."
+    )
+    code = _reading(module, call, source(module.source.text, call))
+    edits = (Replace(span_of(call), code), AddImport("os")) if code is not None else None
+    fix = Fix(Applicability.UNSAFE, advice, edits) if edits is not None else None
+    places = tuple(Related(each.place, "started here") for each in started[:_SHOWN])
+    yield Finding(CODE, NAME, SEVERITY, text, place_of(module, call), places, fix)
+
+
 def _is_for_several(model: Model, module: Module) -> bool:
     """Whether something shows that several processes run a script, or one that imports it: else nobody misses the rank.
 
@@ -459,14 +484,23 @@ def _is_passed_somewhere(model: Model) -> bool:
 def _is_of_it(module: Module, launch: Launch) -> bool:
     """Whether a launch starts this very script: a page may tell how another project's of that name is started.
 
-    detectron2 (in EVA 5623d08, EVA-01/det/docs/notes/benchmarks.md:87) compares itself with maskrcnn-benchmark.
+    detectron2 (in EVA 5623d08, EVA-01/det/docs/notes/benchmarks.md:87) compares itself with maskrcnn-benchmark. LongVU 1b0be5c
+    docs/eval.md:42 starts its own: the script declares all that it is given.
     """
-    page = posixpath.basename(launch.place.path)
+    page, options = posixpath.basename(launch.place.path), launch.arguments.values()
     return (
         not page.endswith(".md")
         or page.startswith("README")
         or _SPELLED.search(module.source.text) is not None
+        or (
+            len(options) >= _KNOWN
+            and all(f'"{each.written}"' in _quoted(module.source.text) for each in options)
+        )
     )
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", '"')
 
 
 def _started(model: Model, module: Module) -> list[Launch]:
