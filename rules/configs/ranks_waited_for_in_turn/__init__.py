@@ -135,6 +135,8 @@ def _waited(node: ast.AST) -> tuple[str, str] | None:
             )
         ):
             pass
+        case ast.For(target=ast.Name(id=each), iter=ast.Call(func=ast.Name(id="range"))):
+            return _waited_by_number(node, each)
         case _:
             return None
     for call in walk(node):
@@ -142,6 +144,26 @@ def _waited(node: ast.AST) -> tuple[str, str] | None:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=waited), attr=attr), args=[], keywords=[]
             ) if waited == each:
+                kind = next((kind for kind, wait in _WAITS.items() if wait == attr), None)
+                if kind is not None:
+                    return name, kind
+    return None
+
+
+def _waited_by_number(loop: ast.For, number: str) -> tuple[str, str] | None:
+    """The same where the loop takes the processes by their numbers: `for i in range(n): children[i].join()`.
+
+    Retrieval-based-Voice-Conversion-WebUI 4338f12 train/train.py:134.
+    """
+    for call in walk(loop):
+        match call:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)), attr=attr
+                ),
+                args=[],
+                keywords=[],
+            ) if index == number:
                 kind = next((kind for kind, wait in _WAITS.items() if wait == attr), None)
                 if kind is not None:
                     return name, kind
