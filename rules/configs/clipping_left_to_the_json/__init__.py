@@ -3,7 +3,7 @@
 ## What it does
 Finds launches of transformers' Trainer, and scripts with `TrainingArguments`, that name a JSON of DeepSpeed without
 `gradient_clipping`: where they ask for a norm (`--max_grad_norm 0.5`), where another JSON beside it has the key, and, as
-information, where nobody speaks of it; and `accelerator.clip_grad_norm_()` in a script that is started with such a JSON.
+information, where nobody speaks of it; and `accelerator.clip_grad_norm_()` in a script that is started with such a JSON, or hands it to a `DeepSpeedPlugin`.
 
 ## Why it is bad
 Under DeepSpeed the engine clips, by its own JSON: the Trainer hands `max_grad_norm` on where the JSON says `"auto"`, and
