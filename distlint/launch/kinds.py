@@ -112,6 +112,8 @@ _ENVIRONMENT: Final = re.compile(
     re.MULTILINE,
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
+_TRAINER: Final = re.compile(rb"\bper_device_train_batch_size\b")
+"""An argument of transformers' Trainer, in a file that holds them."""
 _MEETING: Final = re.compile(
     rb"""\b(?:dist_url|init_method)["']?[ \t]*[:=][ \t]*["']?tcp://(?P<host>\[?[\w.-]+)"""
 )
@@ -180,8 +182,13 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
         or (kind is Kind.SHELL and _STARTS.search(data) is not None)
         or (kind in (Kind.SHELL, Kind.GUIDE) and _PLAIN.search(data) is not None)
         or (kind is Kind.GUIDE and is_for_one_gpu(data))
-        or (kind in _SETTINGS and _MEETING.search(data) is not None)
+        or (kind in _SETTINGS and (_MEETING.search(data) is not None or of_trainer(data)))
     )
+
+
+def of_trainer(data: bytes) -> bool:
+    """Whether a configuration holds arguments of transformers' Trainer, and names what DeepSpeed reads."""
+    return b"deepspeed" in data and _TRAINER.search(data) is not None
 
 
 def is_for_one_gpu(data: bytes) -> bool:

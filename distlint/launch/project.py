@@ -30,7 +30,14 @@ from distlint.launch.commands import (
 )
 from distlint.launch.environments import torch_of
 from distlint.launch.json_text import read_json
-from distlint.launch.kinds import Kind, is_for_one_gpu, kind_of, meets_here, says_launch
+from distlint.launch.kinds import (
+    Kind,
+    is_for_one_gpu,
+    kind_of,
+    meets_here,
+    of_trainer,
+    says_launch,
+)
 from distlint.launch.places import Lines
 from distlint.launch.shell import Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -72,6 +79,9 @@ class Format(enum.Enum):
 
     ACCELERATE = "accelerate"
     DEEPSPEED = "DeepSpeed"
+    TRAINER = "transformers' Trainer"
+    """Arguments that a program has transformers read from a file: Firefly e22b406 train_args/sft/full/bloom-1b1-sft-full.json,
+    by `HfArgumentParser.parse_json_file`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +362,13 @@ class LaunchFiles:
             ]
             found = below[0] if len(below) == 1 else None
         return found if found is not None and found.format is wanted else None
+
+    def trained(self) -> Iterator[tuple[Configuration, Configuration]]:
+        """The files of arguments of transformers' Trainer, each with the JSON of DeepSpeed that it names."""
+        for each in self.of(Format.TRAINER):
+            json = self.named(each.values["deepspeed"], each.path, Format.DEEPSPEED)
+            if json is not None:
+                yield each, json
 
     def configured(self, script: Script, launch: Launch) -> Configuration | None:
         """The configuration of accelerate that a launch names, where nothing outside of the script has a say."""
@@ -750,11 +767,14 @@ def _is_of_conda(path: str) -> bool:
 
 def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
     read = read_yaml if file.kind is Kind.YAML else read_json
-    if _PLACEHOLDER.search(file.text) or not says_launch(file.kind, file.text.encode()):
+    said = says_launch(file.kind, file.text.encode())
+    if _PLACEHOLDER.search(file.text) or not (said or of_trainer(file.text.encode())):
         return
     try:
         values, spans = read(file.text)
     except Unreadable as failure:
+        if not said:
+            return
         line = file.text.count("\n", 0, failure.offset) + 1
         result.notes.append(f"{file.path}:{line}: not read as {file.kind.value}: {failure.reason}")
         return
@@ -771,7 +791,10 @@ def _format(kind: Kind, values: Any) -> Format | None:
     ):
         sagemaker = values.get("compute_environment") == "AMAZON_SAGEMAKER"
         return None if sagemaker else Format.ACCELERATE
-    return Format.DEEPSPEED if kind is Kind.JSON and is_deepspeed(values) else None
+    if kind is Kind.JSON and is_deepspeed(values):
+        return Format.DEEPSPEED
+    of_trainer = "per_device_train_batch_size" in values and isinstance(values.get("deepspeed"), str)
+    return Format.TRAINER if of_trainer else None
 
 
 def is_deepspeed(values: Mapping[str, Any]) -> bool:
