@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.findings import Place
+from distlint.launch.arithmetic import calculated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,6 +36,8 @@ mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirna
 _OPTION: Final = re.compile(r"[\"']?(--?[\w-]+)=")
 _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
 _VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
+_NAMED: Final = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
+"""A variable in a calculation, where the sign may be left out."""
 _SEEKS: Final = re.compile(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([\w.+-]+)")
 """How scripts ask whether a program is there."""
 _JOINED: Final = frozenset({"string", "concatenation"})
@@ -301,9 +304,25 @@ class _Script:
                 return self._expansion(node)
             case "string" | "concatenation":
                 return self._parts(node)
+            case "arithmetic_expansion":
+                return self._calculated(text, place)
             case "command_substitution" if found := _OWN_FOLDER.fullmatch(text):
                 return Word("." + (found["up"] or ""), place, own=True)
         return Word(None, place)
+
+    def _calculated(self, text: str, place: Place) -> Word:
+        """`$((N * 8))` and `$[N * 8]`, where all variables are known.
+
+        PLLaVA 6f49fd2 scripts/train_pllava_34b.sh:20: `gradient_accumulation_steps=$[$full_batch_size/($batch_size*$num_gpus)]`.
+        """
+        inside = text[3:-2] if text.startswith("$((") else text[2:-1]
+        known = {name: self._of_variable(name, place) for name in _NAMED.findall(inside)}
+        if any(not (word.text or "").strip().isdecimal() for word in known.values()):
+            return Word(None, place)
+        written = _NAMED.sub(lambda found: known[found[1]].text or "", inside)
+        result = calculated(written)
+        sure = all(word.sure for word in known.values())
+        return Word(None if result is None else str(result), place, sure)
 
     def _parts(self, node: Node) -> Word:
         """Joins the children of a word. What stands between them is text, too."""
