@@ -102,9 +102,7 @@ def _given(launch: Launch) -> Iterator[str]:
             yield option.value
 
 
-def _is_not_where_it_starts(
-    files: LaunchFiles, script: Script, launch: Launch, word: Word
-) -> bool:
+def _is_not_where_it_starts(files: LaunchFiles, script: Script, launch: Launch, word: Word) -> bool:
     """Whether a configuration is not there from the folder in which the program is, nor beside that, though the project has
     one of its name.
 

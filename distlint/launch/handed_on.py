@@ -98,7 +98,10 @@ def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple
     if makes_files(script) or (script.told and not is_readme(script.path)):
         return
     for launch in script.launches:
-        for word in (*_configurations_opened(files, script, launch), *_opened(files, script, launch)):
+        for word in (
+            *_configurations_opened(files, script, launch),
+            *_opened(files, script, launch),
+        ):
             if (meant := _without_end(files, script, word)) is not None:
                 yield word.text or "", word.place, meant
     for called, words in files.handing(script):

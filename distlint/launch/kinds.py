@@ -112,6 +112,11 @@ _ENVIRONMENT: Final = re.compile(
     re.MULTILINE,
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
+_COMPOSED: Final = re.compile(rb"^defaults:|^hydra:|\$\{[\w.:]+\}|\?\?\?", re.MULTILINE)
+_BY_NAME: Final = re.compile(
+    rb"^[^#\n]*\bpython[\d.]*[ \t]+-m[ \t]+\w+\.\w[^\n]*(?:=|\\\r?\n[^#\n]*=)", re.MULTILINE
+)
+"""A module that is run by its name, with words like `key=value` behind it: verl's `python3 -m verl.trainer.main_ppo`."""
 _TRAINER: Final = re.compile(rb"\bper_device_train_batch_size\b")
 """An argument of transformers' Trainer, in a file that holds them."""
 _MEETING: Final = re.compile(
@@ -182,8 +187,16 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
         or (kind is Kind.SHELL and _STARTS.search(data) is not None)
         or (kind in (Kind.SHELL, Kind.GUIDE) and _PLAIN.search(data) is not None)
         or (kind is Kind.GUIDE and is_for_one_gpu(data))
+        or (kind is Kind.YAML and is_composed(data))
+        or (kind is Kind.SHELL and _BY_NAME.search(data) is not None)
         or (kind in _SETTINGS and (_MEETING.search(data) is not None or of_trainer(data)))
     )
+
+
+def is_composed(data: bytes) -> bool:
+    """Whether a YAML may be one of those of which hydra composes a configuration: it has a list of defaults, or what OmegaConf
+    fills in."""
+    return _COMPOSED.search(data) is not None
 
 
 def of_trainer(data: bytes) -> bool:

@@ -32,6 +32,7 @@ from distlint.launch.environments import torch_of
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import (
     Kind,
+    is_composed,
     is_for_one_gpu,
     kind_of,
     meets_here,
@@ -193,6 +194,9 @@ class LaunchFiles:
 
     loads_wrapped: Set[str] = frozenset()
     """The Python files of the project that may load a state into a wrapped model."""
+
+    composed: dict[str, str] = field(default_factory=dict)
+    """The YAML files by path of which hydra may compose a configuration."""
 
     opening_configs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The Python files that open what a setting names, each with the names of these. Only `check_launch` may ask."""
@@ -461,6 +465,23 @@ class LaunchFiles:
         for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ()):
             if self._means(text, script, path):
                 yield script, launch
+
+    def is_surely(self, called: str, script: Script, path: str, *, below: bool) -> bool:
+        """Whether what a script calls a Python file is the one at `path`, and no other one of the project.
+
+        Args:
+            below: whether it may lie below any folder, as a module that is run by its name.
+        """
+        if below:
+            found = [
+                n
+                for n in self._by_name.get(posixpath.basename(called), ())
+                if f"/{n}".endswith(f"/{called}")
+            ]
+            return found == [path]
+        return posixpath.basename(called) == posixpath.basename(path) and self._means(
+            called, script, path
+        )
 
     def tasks_of(self, path: str) -> Iterator[Place]:
         """Where `srun` starts the Python file `path`, as one of several tasks by its options or the scheduler's.
@@ -747,6 +768,8 @@ def read_files(
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
     for file in files:
+        if file.kind is Kind.YAML and is_composed(file.text.encode()):
+            result.composed[file.path] = file.text
         if (here := meets_here(file.kind, file.text)) is not None:
             result.meeting_here.append(here)
         match file.kind:
@@ -793,7 +816,9 @@ def _format(kind: Kind, values: Any) -> Format | None:
         return None if sagemaker else Format.ACCELERATE
     if kind is Kind.JSON and is_deepspeed(values):
         return Format.DEEPSPEED
-    of_trainer = "per_device_train_batch_size" in values and isinstance(values.get("deepspeed"), str)
+    of_trainer = "per_device_train_batch_size" in values and isinstance(
+        values.get("deepspeed"), str
+    )
     return Format.TRAINER if of_trainer else None
 
 

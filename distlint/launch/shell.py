@@ -34,6 +34,7 @@ _OWN_FOLDER: Final = re.compile(
 mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirname "$0")/train.py`.
 """
 _OPTION: Final = re.compile(r"[\"']?(--?[\w-]+)=")
+_KEY: Final = re.compile(r"[\"']?\+{0,2}([A-Za-z_][\w./@]*)=")
 _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
 _VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
 _NAMED: Final = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
@@ -57,6 +58,7 @@ class Word:
         option: `--node_rank` of `--node_rank=$N`, whose value is not known.
         own: whether it is a path that begins at the folder of the script itself, wherever that is started.
         given: the argument of the script that it is: 1 for `$1`.
+        key: `data.path` of `data.path=$DATA`, whose value is not known.
     """
 
     text: str | None
@@ -65,6 +67,7 @@ class Word:
     option: str = ""
     own: bool = False
     given: int = 0
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +290,12 @@ class _Script:
 
     def _word(self, node: Node) -> Word:
         word = self._value(node)
-        named = _OPTION.match(_text(node)) if word.text is None else None
-        return replace(word, option=named[1]) if named is not None else word
+        if word.text is not None:
+            return word
+        named, keyed = _OPTION.match(_text(node)), _KEY.match(_text(node))
+        return replace(
+            word, option=named[1] if named else "", key=keyed[1] if keyed is not None else ""
+        )
 
     def _value(self, node: Node) -> Word:
         """A written word as the command gets it."""

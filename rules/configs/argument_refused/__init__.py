@@ -78,13 +78,14 @@ from distlint.launch.unset import unset
 from distlint.rule import Status
 
 from .dataclass_options import dataclass_parser_of
+from .overrides import overridden
 from .parsers import Parser, called_parser_of, parser_of
 
 CODE = "DL817"
 NAME = "argument-refused"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = (b"_mp_fn(", b"mp.spawn(")
+LITERALS = (b"_mp_fn(", b"mp.spawn(", b"hydra.main(")
 """What transformers' xla_spawn.py calls: a script with nothing but it and a call, as LLaMA-Factory's src/train.py, holds no
 other word of distributed code. Nor has one that spawns processes in which it makes no group."""
 
@@ -99,6 +100,7 @@ _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
 def check(model: Model) -> Iterator[Finding]:
     """The place where a script's arguments are parsed, where launches pass what it does not take."""
+    yield from _by_hydra(model)
     files = model.program.modules.values()
     if not any("ArgumentParser(" in each.source.text for each in files):
         return
@@ -126,6 +128,29 @@ def check(model: Model) -> Iterator[Finding]:
             fix = Fix(Applicability.DISPLAY, advice)
             place = place_of(homes[parsing], parsing)
             yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
+
+
+def _by_hydra(model: Model) -> Iterator[Finding]:
+    """The decorators of scripts whose configuration lacks what launches override, each with the launches."""
+    for module in model.modules:
+        found: dict[ast.expr, list[tuple[str, Place]]] = {}
+        for decorator, key, place in overridden(model, module):
+            found.setdefault(decorator, []).append((key, place))
+        for decorator, given in found.items():
+            advice = "Name a key that the configuration has, or write `+` in front of one that it is to get"
+            text = (
+                f"hydra refuses `{given[0][0]}`, which its configuration does not have: the program ends, and no rank starts. "
+                f"{advice}."
+            )
+            first = {place.path: place for _, place in reversed(given)}
+            places = [Related(at, "given here") for at in sorted(first.values(), key=_in_order)]
+            fix = Fix(Applicability.DISPLAY, advice)
+            place = place_of(module, decorator)
+            yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places[:_SHOWN]), fix)
+
+
+def _in_order(place: Place) -> tuple[str, int]:
+    return place.path, place.line
 
 
 def _starts(model: Model, module: Module) -> list[tuple[Script, Launch | Plain]]:

@@ -67,7 +67,6 @@ class Parser:
                 return f"`argument {name}: invalid {kind} value: '{value}'`"
         return None
 
-
     def _lost_a_dash(self, name: str) -> bool:
         """Whether a word has one dash of two, and no option of one dash and one letter that it could be.
 

@@ -49,9 +49,7 @@ def contradiction(files: LaunchFiles, script: Script, launch: Launch) -> Contrad
     written = section_of(found.values, _SECTION).get(STEPS) if found is not None else None
     if found is None or not isinstance(written, int) or written == int(str(given.text)):
         return None
-    return Contradiction(
-        int(str(given.text)), given.place, written, found.place((_SECTION, STEPS))
-    )
+    return Contradiction(int(str(given.text)), given.place, written, found.place((_SECTION, STEPS)))
 
 
 def _given(launch: Launch) -> Word | None:

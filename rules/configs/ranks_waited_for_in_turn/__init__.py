@@ -159,7 +159,8 @@ def _waited_by_number(loop: ast.For, number: str) -> tuple[str, str] | None:
         match call:
             case ast.Call(
                 func=ast.Attribute(
-                    value=ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)), attr=attr
+                    value=ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)),
+                    attr=attr,
                 ),
                 args=[],
                 keywords=[],
