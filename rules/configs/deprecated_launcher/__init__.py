@@ -89,6 +89,7 @@ from distlint.repairs.arguments import with_first
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
+from .composed import refused_here
 from .filled import is_overwritten, numbers_itself
 from .leaving import leaves_the_rest, parses_what_is_written
 from .refusing import is_shared, refused_by
@@ -308,7 +309,11 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         own, launched = declared[module.path], started[module.path]
         yield from _wanted(model, module, own)
-        if left_out := [*_left_out(model, module, own), *_ignored(model, module, own)]:
+        if left_out := [
+            *_left_out(model, module, own),
+            *_ignored(model, module, own),
+            *(refused_here(model, module, own) if not launched else ()),
+        ]:
             yield from left_out
             continue
         if own and "--local-rank" not in {name for _, names in own for name in names}:
