@@ -2,9 +2,10 @@
 
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
-that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
+that nobody declares, or that is declared with a hyphen for the underscore or with another dash in front, a value that is none of the choices, or a text
 where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
-spawns its ranks, or is given several GPUs, is launched by plain `python`. So do options in front of the
+spawns its ranks, or is given several GPUs, is launched by plain `python`. So does a key (`model.width=8`) that the configuration
+of a script of hydra's does not have, where all of it is YAML of the project; and options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
 does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
@@ -20,6 +21,7 @@ find out what is meant now.
 - `error: argument --...: invalid int value: '0,1,2,3'`
 - `error: argument --...: expected one argument`
 - `ValueError: Cannot specify num_nodes/gpus with include/exclude`
+- `Could not override '...'. Key '...' is not in struct`
 - `ValueError: Some specified arguments are not used by the HfArgumentParser`
 - `ChildFailedError`
 
@@ -43,10 +45,13 @@ args = parser.parse_args()
 Shown only: whether the launch is meant to change or the script, a person has to say.
 
 ## Known limits
-The parser is to be the only one of its file, and all of its arguments are to be added in one function, each under a name
+The parser is to be the only one of its file, or to have its options of the only other one (`parents`), and all of its
+arguments are to be added in one function, which may give it back to who parses with it, each under a name
 that is written out; `HfArgumentParser` has an option for each field of its dataclasses, where all of these are known. Of
 transformers' own TrainingArguments, those of any version count. Silent where a parser is handed on, has subparsers, or
-reads known arguments alone; and for pages other than a README, but of scripts that lie beside them. Options without a name
+reads known arguments alone; and for pages other than a README, but of scripts that lie beside them, or whose parser has most of
+the options that are told. Of hydra, silent where a launch chooses an option of a group or names another configuration, and
+beside structured configurations. Options without a name
 behind `--` do not count. A script that reads another (`source`) may get variables from it, and a launch with several that nothing sets gets them
 from outside. What a library reads from the environment (`NCCL_…`) is used.
 
@@ -55,6 +60,7 @@ Not proven: no rank starts.
 ## References
 - CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
 - deepspeed 0.19.8, launcher/runner.py: `main`; accelerate 1.15.0, commands/launch.py: `_validate_launch_command`
+- hydra 1.3.2, _internal/config_loader_impl.py: `_apply_overrides_to_config`
 - transformers 5.23.0, hf_argparser.py: `_parse_dataclass_field`, `parse_args_into_dataclasses`
 - Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
 """

@@ -4,7 +4,9 @@
 Finds scripts whose `argparse` wants a `--local-rank` that what starts them does not pass; scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
 `--local-rank`, and that read the environment nowhere; launches with `python -m torch.distributed.launch`; scripts that such a launch starts although their
 `argparse` declares neither; and scripts that `deepspeed` starts, which passes `--local_rank`, or any launcher that passes
-one, although hydra parses their arguments, or an `argparse` that knows none.
+one, although hydra parses their arguments, or an `argparse` that knows none; scripts whose `--local-rank` keeps its default as
+the device of every rank that `torchrun` starts; and parsers that refuse what a launch passes which the program itself puts
+together (`["python", "-m", "torch.distributed.launch"]`).
 
 ## Why it is bad
 Since torch 2.0, `torch.distributed.launch` passes `--local-rank=0`, with a hyphen: `argparse` refuses it, and every
@@ -39,7 +41,8 @@ unsafe: ranks take other devices than before. In a shell script, `torchrun` take
 
 ## Known limits
 Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
-that Markdown tells (README.md, docs/TRAIN.md) counts as well; one with `--use_env` is a finding itself in the first
+that Markdown tells (README.md, docs/TRAIN.md) counts as well, for a script without such an argument where that declares all that
+it is given; one with `--use_env` is a finding itself in the first
 README that has one, where no script of the project has. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment (unless the option, which nothing assigns, gives `device_ids` or the current device
 all the same, or the process group is made behind a test of it alone), where the script assigns the option before anything reads it, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing

@@ -3,10 +3,12 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
 `--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
-folder that it is looked for in is there and holds files of the kind; what begins at the script's own folder
+folder that it is looked for in is there and holds files of the kind, or the only file of that name below it; programs of which
+another place has the folder and name, beside a file that the launch names and that is there; configurations that are not
+there from the folder in which the program is, though another has the name; what begins at the script's own folder
 (`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
-are; DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
+are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
 `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own; launches by `torchrun` that name no program,

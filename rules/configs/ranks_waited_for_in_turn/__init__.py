@@ -3,7 +3,7 @@
 ## What it does
 Finds loops that start the ranks of a job (`subprocess.Popen` with a RANK in its environment or `--rank` among its
 arguments, `Process(target=…)` of a function that calls `init_process_group`), and behind them a loop that waits for each
-in turn (`process.wait()`, `process.join()`), in files that end no process and ask of none whether it runs.
+in turn (`process.wait()`, `processes[i].join()`), in files that end no process and ask of none whether it runs.
 
 ## Why it is bad
 A rank that fails ends with an error, and the others wait for it in their next collective, or to form the group. The script
