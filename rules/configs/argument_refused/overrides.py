@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import imported_below
 from distlint.launch.composed import Composed, compose, refused, started
@@ -22,11 +23,12 @@ _OTHERS = ("ConfigStore", "SearchPathPlugin", "initialize_config")
 
 
 def overridden(model: Model, module: Module) -> Iterator[tuple[ast.expr, str, Place]]:
-    """The decorator of a script, and each key that a launch overrides although its configuration does not have it.
+    """The decorator of a script of several processes, and each key that a launch overrides although its configuration does not have it.
 
     rllm 874daa4 scripts/simple_math_example.sh:52: `python3 -m verl.trainer.main_ppo … actor_rollout_ref.rollout.async_engine=False`.
     """
-    for decorator, folder, name in _mains(model, module):
+    mains = list(_mains(model, module))
+    for decorator, folder, name in mains if mains and uses_ranks(model.program, module) else ():
         config = compose(model.launch.composed, folder, name)
         if config is not None:
             for key, place in _refused(model, module, config):
