@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -91,7 +91,7 @@ class FileFacts:
     clips: bool = False
     loads_wrapped: bool = False
     hyphen: bool = False
-    opens: tuple[str, ...] = ()
+    opens: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def needed(self) -> bool:
