@@ -72,8 +72,13 @@ def declared(
         if isinstance(node, ast.Attribute) and node.attr in _OF_PARSER
     } | {id(node.value) for node in nodes if given_back and isinstance(node, ast.Return)}
     for node in nodes:  # handed on, or asked for something else
-        read = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        if read and id(node) not in known and not 0 < until < node.lineno:
+        if (
+            isinstance(node, ast.Name)
+            and node.id == name
+            and isinstance(node.ctx, ast.Load)
+            and id(node) not in known
+            and not 0 < until < node.lineno
+        ):
             return None
     options: dict[str, dict[str, ast.expr]] = {"--help": {"action": ast.Constant("help")}}
     for call in calls_of(nodes, "add_argument"):
