@@ -20,7 +20,7 @@ CONFIGURATIONS: Final = frozenset(
 )
 """Options by which programs are told a file to read."""
 _READ: Final = (".json", ".yaml", ".yml")
-_MAKES: Final = frozenset(
+MAKES: Final = frozenset(
     {
         "git",
         "wget",
@@ -240,7 +240,7 @@ def missing_packages(files: LaunchFiles) -> Iterator[tuple[Script, str, str, Pla
             and not script.told
             and not any(f"/{package}/" in each for each in names)
             and not _is_installed(files, package)
-            and not makes_files(script, _MAKES - {"tee"})
+            and not makes_files(script, MAKES - {"tee"})
         ):
             yield script, module, meant, place
 
@@ -327,7 +327,7 @@ def configurations(launch: Launch) -> Iterator[Word]:
             yield replace(word, place=option.place)
 
 
-def makes_files(script: Script, made: Set[str] = _MAKES) -> bool:
+def makes_files(script: Script, made: Set[str] = MAKES) -> bool:
     """Whether a script may make programs or configurations; `tee` into a log is none."""
     return any(
         command.words and command.words[0].text in made and not _writes_log(command)

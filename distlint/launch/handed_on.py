@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from distlint.findings import Place
 from distlint.launch.absent import (
     CONFIGURATIONS,
+    MAKES,
     configurations,
     enters,
     is_missing,
@@ -44,6 +46,31 @@ def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
             _is_nowhere_at_all(files, script, name) if bare else is_missing(files, word, script)
         ):
             yield word.text or "", word.place
+
+
+def missing_copies(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
+    """The programs that a script copies into another folder to start them there, and that the project lacks.
+
+    crossnorm-selfnorm 58e8c73 segmentation/tool/train.sh:25: `cp tool/train.sh tool/train_adabn.py … ${exp_dir}`, and then
+    `python -u ${exp_dir}/train_adabn.py`.
+    """
+    if makes_files(script, MAKES - {"cp", "tee"}):
+        return
+    for command in script.commands:
+        words = command.words
+        copied = words[1:-1] if words and words[0].text == "cp" else ()
+        for word in copied:
+            name = word.text or ""
+            started = (
+                rf"^\s*(?:python[\d.]*|torchrun)\b[^#\n]*/{re.escape(posixpath.basename(name))}\b"
+            )
+            if (
+                name.endswith(".py")
+                and word.sure
+                and is_missing(files, word, script)
+                and re.search(started, script.text, re.MULTILINE)
+            ):
+                yield name, word.place
 
 
 def _is_nowhere_at_all(files: LaunchFiles, script: Script, name: str) -> bool:

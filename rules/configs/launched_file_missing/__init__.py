@@ -11,7 +11,7 @@ to what it launches, and those without their end (`configs/large` for `configs/l
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
 `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
-scripts start the same one below the project's own; launches by `torchrun` that name no program,
+scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` that name no program,
 as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
@@ -69,7 +69,7 @@ from distlint.launch.absent import (
     written_at,
 )
 from distlint.launch.commands import Launch
-from distlint.launch.handed_on import missing_configurations, missing_scripts
+from distlint.launch.handed_on import missing_configurations, missing_copies, missing_scripts
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
@@ -198,6 +198,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
         for name, place, meant in missing_configurations(files, script):
             yield _Missing(name, place, script.reported, _FILE, meant)
         if not script.told:
+            for name, place in missing_copies(files, script):
+                yield _Missing(name, place, script.reported)
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
     for script, module, meant, place in missing_packages(files):
