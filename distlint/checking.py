@@ -739,7 +739,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
-    opening = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.opens_config)
+    opening = {e.file.shown: e.facts.opens for e in found.entries if e.facts and e.facts.opens}
     scripts = Counter(os.path.basename(name) for name in found.names if name.endswith(".py"))
     several = frozenset(name for name, number in scripts.items() if number > 1)
 

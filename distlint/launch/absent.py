@@ -9,17 +9,18 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from distlint.columns import split_lines
 from distlint.findings import Place
 from distlint.launch.commands import Launch, launches
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
 
-_CONFIGURATIONS: Final = frozenset(
+CONFIGURATIONS: Final = frozenset(
     {"config", "cfg", "config_file", "config_path", "deepspeed", "deepspeed_config", "ds_config"}
 )
 """Options by which programs are told a file to read."""
 _READ: Final = (".json", ".yaml", ".yml")
-_MAKES: Final = frozenset(
+MAKES: Final = frozenset(
     {
         "git",
         "wget",
@@ -48,7 +49,12 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
     if makes_files(script):
         return
     for word in _named(launch):
-        if is_missing(files, word, script) or _is_in_another_folder(files, word, script):
+        elsewhere = _program_elsewhere if word is launch.script else _is_not_where_it_starts
+        if (
+            is_missing(files, word, script)
+            or _is_in_another_folder(files, word, script)
+            or elsewhere(files, script, launch, word)
+        ):
             yield word.text or "", word.place
 
 
@@ -62,7 +68,65 @@ def is_missing(files: LaunchFiles, word: Word, script: Script) -> bool:
     path = _path_of(word, script)
     if path is not None:
         return files.lacks(path)
-    return is_nowhere(files, name, script) and files.has_beside(name, script.path)
+    return is_nowhere(files, name, script) and (
+        files.has_beside(name, script.path) or bool(files.moved(name, script.path))
+    )
+
+
+def _program_elsewhere(files: LaunchFiles, script: Script, launch: Launch, word: Word) -> bool:
+    """Whether a program is nowhere, though another file that the launch names is there, and one of its folder and name is in
+    another place.
+
+    SmartEdit a65f126 scripts/TrainStage1_7b.sh:7: `fastchat/train/TrainStage1.py`, which is train/TrainStage1.py, and
+    `--template_data_path ./data/conv_template_cap_to_img.txt`, which is there.
+    """
+    name = word.text or ""
+    return (
+        is_nowhere(files, name, script)
+        and bool(files.with_the_end_of(name))
+        and any(
+            "/" in posixpath.normpath(text) and files.folders_with(text, script.path)
+            for text in _given(launch)
+            if is_written_out(text) and not posixpath.isabs(text)
+        )
+    )
+
+
+def _given(launch: Launch) -> Iterator[str]:
+    """The words that a program is given and the values of its options, where nothing outside of the script has a say."""
+    for word in launch.positional:
+        if word.sure and word.text:
+            yield word.text
+    for option in launch.arguments.values():
+        if option.sure and option.value:
+            yield option.value
+
+
+def _is_not_where_it_starts(files: LaunchFiles, script: Script, launch: Launch, word: Word) -> bool:
+    """Whether a configuration is not there from the folder in which the program is, nor beside that, though the project has
+    one of its name.
+
+    R1-V bbbbe3d src/r1-v/local_scripts/train_qwen2_vl.sh:46 starts `src/open_r1/grpo.py`, which is below src/r1-v, with
+    `--deepspeed scripts/zero3.json`, which is there from nowhere: the file is in local_scripts. What another folder has under
+    the whole of the name, a program may look for there.
+    """
+    program, name = launch.script, posixpath.normpath(word.text or "")
+    if program is None or not program.text or not program.sure or program.own or word.own:
+        return False
+    if not (is_written_out(name) and is_written_out(program.text)) or posixpath.isabs(name):
+        return False
+    folders = files.folders_with(program.text, script.path)
+    beside = {posixpath.dirname(posixpath.join(each, program.text)) for each in folders}
+    return (
+        bool(folders)
+        and program.text.endswith(".py")
+        and not posixpath.isabs(program.text)
+        and name.endswith(_READ)
+        and all(map(posixpath.isabs, enters(script)))
+        and not any(files.has(posixpath.join(each, name)) for each in {*folders, *beside})
+        and not any(f"/{each}".endswith(f"/{name}") for each in files.names)
+        and files.has_name(posixpath.basename(name))
+    )
 
 
 def _path_of(word: Word, script: Script) -> str | None:
@@ -176,7 +240,7 @@ def missing_packages(files: LaunchFiles) -> Iterator[tuple[Script, str, str, Pla
             and not script.told
             and not any(f"/{package}/" in each for each in names)
             and not _is_installed(files, package)
-            and not makes_files(script, _MAKES - {"tee"})
+            and not makes_files(script, MAKES - {"tee"})
         ):
             yield script, module, meant, place
 
@@ -258,14 +322,37 @@ def configurations(launch: Launch) -> Iterator[Word]:
         if word.given or ("/" in (word.text or "") and not (word.text or "").endswith(".json")):
             yield word
     for option in (*launch.options.values(), *launch.arguments.values()):
-        if option.name.rpartition(".")[2] in _CONFIGURATIONS:  # `--training_arguments.deepspeed`
+        if option.name.rpartition(".")[2] in CONFIGURATIONS:  # `--training_arguments.deepspeed`
             word = option.word or Word(option.value, option.place, option.sure)
             yield replace(word, place=option.place)
 
 
-def makes_files(script: Script, made: Set[str] = _MAKES) -> bool:
-    words = {each.words[0].text for each in script.commands if each.words}
-    return not made.isdisjoint(words)
+def makes_files(script: Script, made: Set[str] = MAKES) -> bool:
+    """Whether a script may make programs or configurations; `tee` into a log is none."""
+    return any(
+        command.words and command.words[0].text in made and not _writes_log(command)
+        for command in script.commands
+    )
+
+
+def _writes_log(command: Command) -> bool:
+    """R1-V bbbbe3d src/scripts/run_grpo_vllm_qwen25vl.sh:51: `| tee "${OUTPUT_DIR}/training_log.txt"`."""
+    return command.words[0].text == "tee" and all(
+        (word.text or "").endswith((".log", ".txt")) or (word.text or "").startswith("-")
+        for word in command.words[1:]
+    )
+
+
+def written_at(script: Script, name: str, place: Place) -> Place:
+    """Where a name is written that a command has of a variable: `CMD="torchrun …"`, `eval $CMD`."""
+    lines = split_lines(script.text)
+    if place.line > len(lines) or name in lines[place.line - 1]:
+        return place
+    for number, line in enumerate(lines[: place.line - 1], 1):
+        if name in line:
+            start = len(line[: line.index(name)].encode())
+            return Place(place.path, number, start, number, start + len(name.encode()))
+    return place
 
 
 def enters(script: Script) -> Iterator[str]:

@@ -189,6 +189,15 @@ def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
     return None
 
 
+_STARTS_RANKS = frozenset({"mpirun", "mpiexec", "horovodrun", "srun"})
+
+
+def starts_ranks(command: Command) -> bool:
+    """Whether a command starts several processes by another launcher than torch's."""
+    words = command.words
+    return bool(words) and (words[0].text or "").rpartition("/")[2] in _STARTS_RANKS
+
+
 _ENDS_ALL = ("--kill-on-bad-exit", "--kill-on-bad-exit=1", "-K", "-K1")
 
 
@@ -368,6 +377,11 @@ def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], boo
     return arguments, complete
 
 
+_IS_OPTION = re.compile(r"--|-[A-Za-z]")
+"""What argparse takes for an option, whether it is declared or not, and for no value: mdetr ea09acc .github/gqa.md:58, `--ema
+-epochs 125`."""
+
+
 def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Option, int]:
     """The option at `at`, and how many words it takes."""
     word = words[at]
@@ -381,7 +395,7 @@ def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Op
     if name in flags or at + 1 >= len(words):
         return Option(name, None, word.place, word.sure, written, at + 1 >= len(words)), 1
     following = words[at + 1]
-    if (following.text or following.option).startswith("--"):
+    if _IS_OPTION.match(following.text or following.option):
         return Option(name, None, word.place, word.sure, written, bare=True), 1
     place = _from(word.place, following.place)
     return Option(name, following.text, place, following.sure, written, word=following), 2

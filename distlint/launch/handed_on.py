@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from distlint.findings import Place
 from distlint.launch.absent import (
+    CONFIGURATIONS,
+    MAKES,
     configurations,
     enters,
     is_missing,
@@ -21,6 +24,8 @@ from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.shell import Word
 
 _CONFIGURED: Final = (".py", ".yaml", ".yml")
+_OPENED: Final = frozenset({"config", "cfg", "config_file", "cfg_file", "config_path", "cfg_path"})
+"""What programs call the setting that names their configuration."""
 
 
 def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
@@ -41,6 +46,31 @@ def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
             _is_nowhere_at_all(files, script, name) if bare else is_missing(files, word, script)
         ):
             yield word.text or "", word.place
+
+
+def missing_copies(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
+    """The programs that a script copies into another folder to start them there, and that the project lacks.
+
+    crossnorm-selfnorm 58e8c73 segmentation/tool/train.sh:25: `cp tool/train.sh tool/train_adabn.py … ${exp_dir}`, and then
+    `python -u ${exp_dir}/train_adabn.py`.
+    """
+    if makes_files(script, MAKES - {"cp", "tee"}):
+        return
+    for command in script.commands:
+        words = command.words
+        copied = words[1:-1] if words and words[0].text == "cp" else ()
+        for word in copied:
+            name = word.text or ""
+            started = (
+                rf"^\s*(?:python[\d.]*|torchrun)\b[^#\n]*/{re.escape(posixpath.basename(name))}\b"
+            )
+            if (
+                name.endswith(".py")
+                and word.sure
+                and is_missing(files, word, script)
+                and re.search(started, script.text, re.MULTILINE)
+            ):
+                yield name, word.place
 
 
 def _is_nowhere_at_all(files: LaunchFiles, script: Script, name: str) -> bool:
@@ -95,16 +125,20 @@ def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple
     if makes_files(script) or (script.told and not is_readme(script.path)):
         return
     for launch in script.launches:
-        for word in configurations(launch):
-            if (meant := _without_end(files, script, word, script, launch)) is not None:
+        for word in (
+            *_configurations_opened(files, script, launch),
+            *_opened(files, script, launch),
+        ):
+            if (meant := _without_end(files, script, word)) is not None:
                 yield word.text or "", word.place, meant
     for called, words in files.handing(script):
         for launch in called.launches:
+            opened = any(_configurations_opened(files, called, launch))
             for word in configurations(launch):
                 if not 0 < word.given <= len(words):
                     continue
                 given = words[word.given - 1]
-                meant = _without_end(files, script, given, called, launch)
+                meant = _without_end(files, script, given) if opened else None
                 ends = (given.text or "").endswith(_CONFIGURED)
                 if meant is None and ends and given.sure and is_missing(files, given, script):
                     meant = ""
@@ -112,18 +146,38 @@ def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple
                     yield given.text or "", given.place, meant
 
 
-def _without_end(
-    files: LaunchFiles, script: Script, word: Word, launching: Script, launch: Launch
-) -> str | None:
+def _opens(files: LaunchFiles, script: Script, launch: Launch) -> tuple[str, ...]:
+    """The settings whose values the program that is launched opens as files."""
+    text = launch.script.text if launch.script is not None else None
+    return files.opening_configs.get(files.called(text or "", script.path), ())
+
+
+def _opened(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Word]:
+    """What a launch gives for the settings whose values the program opens as files.
+
+    SEED 93b3cf4 MultiModalLLM/scripts/train_a100_lora_multi_node_sft.sh:21: `--model configs/model/…_pretrain`, and
+    `OmegaConf.load(cfg_path.model)`.
+    """
+    for name in _opens(files, script, launch):
+        option = launch.arguments.get(name)
+        if option is not None and name not in CONFIGURATIONS:
+            yield option.word or Word(option.value, option.place, option.sure)
+
+
+def _configurations_opened(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Word]:
+    """The configurations that a launch names, where the program opens its own under that very name."""
+    if not _OPENED.isdisjoint(_opens(files, script, launch)):
+        yield from configurations(launch)
+
+
+def _without_end(files: LaunchFiles, script: Script, word: Word) -> str | None:
     """The configuration that is meant by a name without its end, which the program that is launched opens as it is."""
-    name, program = word.text or "", launch.script
+    name = word.text or ""
     if (
-        program is None
-        or not word.sure
+        not word.sure
         or "/" not in name
         or not is_written_out(name)
         or name.endswith((*_CONFIGURED, ".json", "/"))
-        or files.called(program.text or "", launching.path) not in files.opening_configs
         or not is_nowhere(files, name, script)
     ):
         return None

@@ -97,10 +97,11 @@ _STARTS: Final = re.compile(
     rb"^[ \t]*(?:\w+=\S*[ \t]+)*(?:(?:ba)?sh[ \t]+|\./)[\w./-]+\.sh\b", re.MULTILINE
 )
 """A shell script that another one starts: the launch may be there, and what it is given here."""
-_OPENS_CONFIG: Final = re.compile(
-    rb"\b(?:Config\.fromfile|merge_from_file|OmegaConf\.load|open)\(\s*(?:args|opts?|cfg|FLAGS)\.(?:config|cfg)(?:_file|_path)?\b"
+_OPENS: Final = re.compile(
+    rb"\b(?:Config\.fromfile|merge_from_file|OmegaConf\.load|(?<![\w.])open)\(\s*(?!self\b|cls\b)[A-Za-z]\w*\.([A-Za-z]\w*)\s*"
+    rb"(?:\)|,(?!\s*(?:mode\s*=\s*)?[\"'][wax]))"
 )
-"""What reads the configuration under the name that the command line gives: mmcv 1.7.2 utils/config.py, `check_file_exist`."""
+"""What reads a file under the very name that a setting gives: mmcv 1.7.2 utils/config.py, `check_file_exist`."""
 _ON_ONE_GPU: Final = re.compile(
     rb"\bonly (?:supports?|works (?:on|with)|runs on) (?:a |one )?single[- ]GPU\b(?! distributed)"
     rb"|\b(?:[mM]ultiple GPUs|[mM]ulti-GPU(?: training)?) (?:is|are) not (?:yet |currently )?supported\b"
@@ -112,6 +113,13 @@ _ENVIRONMENT: Final = re.compile(
     re.MULTILINE,
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
+_COMPOSED: Final = re.compile(rb"^defaults:|^hydra:|\$\{[\w.:]+\}|\?\?\?", re.MULTILINE)
+_BY_NAME: Final = re.compile(
+    rb"^[^#\n]*\bpython[\d.]*[ \t]+-m[ \t]+\w+\.\w[^\n]*(?:=|\\\r?\n[^#\n]*=)", re.MULTILINE
+)
+"""A module that is run by its name, with words like `key=value` behind it: verl's `python3 -m verl.trainer.main_ppo`."""
+_TRAINER: Final = re.compile(rb"\bper_device_train_batch_size\b")
+"""An argument of transformers' Trainer, in a file that holds them."""
 _MEETING: Final = re.compile(
     rb"""\b(?:dist_url|init_method)["']?[ \t]*[:=][ \t]*["']?tcp://(?P<host>\[?[\w.-]+)"""
 )
@@ -186,8 +194,21 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
         or (kind is Kind.SHELL and _STARTS.search(data) is not None)
         or (kind in (Kind.SHELL, Kind.GUIDE) and _PLAIN.search(data) is not None)
         or (kind is Kind.GUIDE and is_for_one_gpu(data))
-        or (kind in _SETTINGS and _MEETING.search(data) is not None)
+        or (kind is Kind.YAML and is_composed(data))
+        or (kind is Kind.SHELL and _BY_NAME.search(data) is not None)
+        or (kind in _SETTINGS and (_MEETING.search(data) is not None or of_trainer(data)))
     )
+
+
+def is_composed(data: bytes) -> bool:
+    """Whether a YAML may be one of those of which hydra composes a configuration: it has a list of defaults, or what OmegaConf
+    fills in."""
+    return _COMPOSED.search(data) is not None
+
+
+def of_trainer(data: bytes) -> bool:
+    """Whether a configuration holds arguments of transformers' Trainer, and names what DeepSpeed reads."""
+    return b"deepspeed" in data and _TRAINER.search(data) is not None
 
 
 def is_for_one_gpu(data: bytes) -> bool:
@@ -242,9 +263,11 @@ def leaves_the_rest(data: bytes) -> bool:
     return b"parse_known_args(" in data and _PARSES_ALL.search(data) is None
 
 
-def opens_config(data: bytes) -> bool:
-    """Whether a Python file opens the configuration that its command line names, under that very name."""
-    return _OPENS_CONFIG.search(data) is not None
+def opened(data: bytes) -> tuple[str, ...]:
+    """The settings whose values a Python file opens as files, under those very names: `OmegaConf.load(args.model)`."""
+    if b"open(" not in data and b"fromfile" not in data and b"load(" not in data:
+        return ()
+    return tuple(sorted({name.decode() for name in _OPENS.findall(data)}))
 
 
 def says_clipping(data: bytes) -> bool:

@@ -25,16 +25,19 @@ from distlint.launch.commands import (
     plain,
     ranks_apart,
     script_started,
+    starts_ranks,
     texts_of,
 )
 from distlint.launch.environments import torch_of
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import (
     Kind,
+    is_composed,
     is_for_one_gpu,
     kind_of,
     meets_here,
     names_classes,
+    of_trainer,
     says_launch,
 )
 from distlint.launch.places import Lines
@@ -78,6 +81,9 @@ class Format(enum.Enum):
 
     ACCELERATE = "accelerate"
     DEEPSPEED = "DeepSpeed"
+    TRAINER = "transformers' Trainer"
+    """Arguments that a program has transformers read from a file: Firefly e22b406 train_args/sft/full/bloom-1b1-sft-full.json,
+    by `HfArgumentParser.parse_json_file`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,11 @@ class Script:
     reported: bool = True
     """Whether what is found in it is asked for."""
 
+    @property
+    def starts_ranks(self) -> bool:
+        """Whether it has launches, be they by MPI or Slurm."""
+        return bool(self.launches) or any(map(starts_ranks, self.commands))
+
     def command_at(self, line: int) -> str:
         """The text of the command that begins in a line, with the lines that go on with it."""
         lines = split_lines(self.text)[line - 1 :]
@@ -188,8 +199,11 @@ class LaunchFiles:
     loads_wrapped: Set[str] = frozenset()
     """The Python files of the project that may load a state into a wrapped model."""
 
-    opening_configs: Set[str] = frozenset()
-    """The Python files that open the configuration which their command line names. Only `check_launch` may ask."""
+    composed: dict[str, str] = field(default_factory=dict)
+    """The YAML files by path of which hydra may compose a configuration."""
+
+    opening_configs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The Python files that open what a setting names, each with the names of these. Only `check_launch` may ask."""
 
     def takes_any_rank(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts goes on with whatever torch's old launcher passes.
@@ -235,6 +249,52 @@ class LaunchFiles:
             name.endswith(kind) and posixpath.dirname(name) in folders for name in self.names
         )
 
+    def moved(self, path: str, beside: str) -> str:
+        """The only file of the project with the name of one that is nowhere, where it lies below the folder in which that would
+        stand; empty where there is none.
+
+        cogvideox-factory 223add1 training/prepare_dataset.sh:25 starts `training/prepare_dataset.py`, and the file is
+        training/cogvideox/prepare_dataset.py.
+        """
+        found = self.only_one_called(posixpath.basename(path))
+        folders = {posixpath.dirname(each) for each in _meant(path, beside)} - {""}
+        below = any(found.startswith(f"{folder}/") for folder in folders)
+        return found if "/" in posixpath.normpath(path) and below else ""
+
+    def with_the_end_of(self, path: str) -> str:
+        """The only file of the project with the name of one that is nowhere, where it has its last folder, too; else empty."""
+        found = self.only_one_called(posixpath.basename(path))
+        return found if _common_end(found, posixpath.normpath(path)) > 1 else ""
+
+    def only_one_called(self, name: str) -> str:
+        """The only file of the project that has a name, in whatever folder; empty where there is none, or several."""
+        found = self._by_name.get(name, ())
+        return found[0] if len(found) == 1 else ""
+
+    def has_name(self, name: str) -> bool:
+        """Whether a file of the project has a name, in whatever folder."""
+        return name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """The files of the project by the last part of their paths."""
+        found: dict[str, list[str]] = {}
+        for each in sorted(self.names):
+            found.setdefault(posixpath.basename(each), []).append(each)
+        return found
+
+    def folders_with(self, path: str, beside: str) -> list[str]:
+        """The folders in which the file `beside` may be started so that what it calls `path` is there."""
+        return [
+            folder
+            for folder in _folders_around(beside)
+            if self.has(posixpath.normpath(posixpath.join(folder, path)))
+        ]
+
+    def has(self, path: str) -> bool:
+        """Whether a file is there under its very path, of whatever kind."""
+        return path in self.names or os.path.lexists(path)
+
     def lacks(self, path: str) -> bool:
         """Whether a file of the project is not there under its very path, though others of its kind are in that folder."""
         folder, kind = posixpath.dirname(path), posixpath.splitext(path)[1]
@@ -247,13 +307,13 @@ class LaunchFiles:
     def launching(self, path: str, beside: str) -> bool:
         """Whether what the file `beside` calls `path` is a script with launches."""
         meant = _meant(path, beside)
-        return any(each.launches and each.path in meant for each in self.scripts)
+        return any(each.starts_ranks and each.path in meant for each in self.scripts)
 
     def launching_beside(self, path: str, beside: str) -> bool:
         """Whether another script with launches lies in the folder that what the file `beside` calls `path` would stand in."""
         folders = {posixpath.dirname(each) for each in _meant(path, beside)}
         return any(
-            each.launches
+            each.starts_ranks
             and not each.told
             and each.path != beside
             and posixpath.dirname(each.path) in folders
@@ -311,6 +371,13 @@ class LaunchFiles:
             found = below[0] if len(below) == 1 else None
         return found if found is not None and found.format is wanted else None
 
+    def trained(self) -> Iterator[tuple[Configuration, Configuration]]:
+        """The files of arguments of transformers' Trainer, each with the JSON of DeepSpeed that it names."""
+        for each in self.of(Format.TRAINER):
+            json = self.named(each.values["deepspeed"], each.path, Format.DEEPSPEED)
+            if json is not None:
+                yield each, json
+
     def configured(self, script: Script, launch: Launch) -> Configuration | None:
         """The configuration of accelerate that a launch names, where nothing outside of the script has a say."""
         option = launch.options.get("config_file")
@@ -342,13 +409,21 @@ class LaunchFiles:
         ]
 
     def starting_elsewhere(self, path: str) -> Iterator[tuple[Script, Launch]]:
-        """The launches by a path on another machine, of which the Python file `path` alone has the end: folder and name.
+        """The launches by a path on another machine, of which the Python file `path` alone has the end: folder and name; or by
+        one that is nowhere, where no other file has the name.
 
         SkyThought 0d190f1 skythought/train/LLaMA-Factory/single_node.sh:9: `/lustre/…/LLaMA-Factory/src/train.py`.
+        SmartEdit a65f126 scripts/TrainStage1_13b.sh:7: `fastchat/train/TrainStage1.py`, which is train/TrainStage1.py.
         """
         name = posixpath.basename(path)
         for script, launch, text in self._launches_by_name.get(name, ()):
-            if posixpath.isabs(text):
+            if launch.module is not None:
+                continue
+            if not posixpath.isabs(text):
+                alone = self.with_the_end_of(text) == path or self.moved(text, script.path) == path
+                if alone and self.is_absent(text, script.path):
+                    yield script, launch
+            else:
                 same = {each: _common_end(each, text) for each in self.names if each.endswith(name)}
                 longest = max(same.values(), default=0)
                 best = [each for each, parts in same.items() if parts == longest]
@@ -394,6 +469,23 @@ class LaunchFiles:
         for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ()):
             if self._means(text, script, path):
                 yield script, launch
+
+    def is_surely(self, called: str, script: Script, path: str, *, below: bool) -> bool:
+        """Whether what a script calls a Python file is the one at `path`, and no other one of the project.
+
+        Args:
+            below: whether it may lie below any folder, as a module that is run by its name.
+        """
+        if below:
+            found = [
+                n
+                for n in self._by_name.get(posixpath.basename(called), ())
+                if f"/{n}".endswith(f"/{called}")
+            ]
+            return found == [path]
+        return posixpath.basename(called) == posixpath.basename(path) and self._means(
+            called, script, path
+        )
 
     def tasks_of(self, path: str) -> Iterator[Place]:
         """Where `srun` starts the Python file `path`, as one of several tasks by its options or the scheduler's.
@@ -647,11 +739,16 @@ def _counts_several(configuration: Configuration) -> bool:
 
 def _meant(path: str, beside: str) -> list[str]:
     """What `path` may be in a script at `beside`, which people start in its folder or in one above."""
-    folder = beside.rpartition("/")[0]
-    found = [posixpath.normpath(posixpath.join(folder, path))]
+    return [posixpath.normpath(posixpath.join(each, path)) for each in _folders_around(beside)]
+
+
+def _folders_around(path: str) -> list[str]:
+    """The folder of a file, and those above it."""
+    folder = path.rpartition("/")[0]
+    found = [folder]
     while folder and folder != ".." and not folder.endswith("/.."):
         folder = folder.rpartition("/")[0]
-        found.append(posixpath.normpath(posixpath.join(folder, path)))
+        found.append(folder)
     return found
 
 
@@ -675,6 +772,8 @@ def read_files(
     for file in files:
         result.requirements += required(file.kind, file.path, file.text)
     for file in files:
+        if file.kind is Kind.YAML and is_composed(file.text.encode()):
+            result.composed[file.path] = file.text
         if (here := meets_here(file.kind, file.text)) is not None:
             result.meeting_here.append(here)
         match file.kind:
@@ -697,11 +796,14 @@ def _is_of_conda(path: str) -> bool:
 
 def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
     read = read_yaml if file.kind is Kind.YAML else read_json
-    if _PLACEHOLDER.search(file.text) or not says_launch(file.kind, file.text.encode()):
+    said = says_launch(file.kind, file.text.encode())
+    if _PLACEHOLDER.search(file.text) or not (said or of_trainer(file.text.encode())):
         return
     try:
         values, spans = read(file.text)
     except Unreadable as failure:
+        if not said:
+            return
         line = file.text.count("\n", 0, failure.offset) + 1
         result.notes.append(f"{file.path}:{line}: not read as {file.kind.value}: {failure.reason}")
         return
@@ -718,7 +820,12 @@ def _format(kind: Kind, values: Any) -> Format | None:
     ):
         sagemaker = values.get("compute_environment") == "AMAZON_SAGEMAKER"
         return None if sagemaker else Format.ACCELERATE
-    return Format.DEEPSPEED if kind is Kind.JSON and is_deepspeed(values) else None
+    if kind is Kind.JSON and is_deepspeed(values):
+        return Format.DEEPSPEED
+    of_trainer = "per_device_train_batch_size" in values and isinstance(
+        values.get("deepspeed"), str
+    )
+    return Format.TRAINER if of_trainer else None
 
 
 def is_deepspeed(values: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.findings import Place
+from distlint.launch.arithmetic import calculated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,8 +34,11 @@ _OWN_FOLDER: Final = re.compile(
 mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirname "$0")/train.py`.
 """
 _OPTION: Final = re.compile(r"[\"']?(--?[\w-]+)=")
+_KEY: Final = re.compile(r"[\"']?\+{0,2}([A-Za-z_][\w./@]*)=")
 _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
 _VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
+_NAMED: Final = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
+"""A variable in a calculation, where the sign may be left out."""
 _SEEKS: Final = re.compile(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([\w.+-]+)")
 """How scripts ask whether a program is there."""
 _JOINED: Final = frozenset({"string", "concatenation"})
@@ -54,6 +58,7 @@ class Word:
         option: `--node_rank` of `--node_rank=$N`, whose value is not known.
         own: whether it is a path that begins at the folder of the script itself, wherever that is started.
         given: the argument of the script that it is: 1 for `$1`.
+        key: `data.path` of `data.path=$DATA`, whose value is not known.
     """
 
     text: str | None
@@ -62,6 +67,7 @@ class Word:
     option: str = ""
     own: bool = False
     given: int = 0
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +290,12 @@ class _Script:
 
     def _word(self, node: Node) -> Word:
         word = self._value(node)
-        named = _OPTION.match(_text(node)) if word.text is None else None
-        return replace(word, option=named[1]) if named is not None else word
+        if word.text is not None:
+            return word
+        named, keyed = _OPTION.match(_text(node)), _KEY.match(_text(node))
+        return replace(
+            word, option=named[1] if named else "", key=keyed[1] if keyed is not None else ""
+        )
 
     def _value(self, node: Node) -> Word:
         """A written word as the command gets it."""
@@ -301,9 +311,25 @@ class _Script:
                 return self._expansion(node)
             case "string" | "concatenation":
                 return self._parts(node)
+            case "arithmetic_expansion":
+                return self._calculated(text, place)
             case "command_substitution" if found := _OWN_FOLDER.fullmatch(text):
                 return Word("." + (found["up"] or ""), place, own=True)
         return Word(None, place)
+
+    def _calculated(self, text: str, place: Place) -> Word:
+        """`$((N * 8))` and `$[N * 8]`, where all variables are known.
+
+        PLLaVA 6f49fd2 scripts/train_pllava_34b.sh:20: `gradient_accumulation_steps=$[$full_batch_size/($batch_size*$num_gpus)]`.
+        """
+        inside = text[3:-2] if text.startswith("$((") else text[2:-1]
+        known = {name: self._of_variable(name, place) for name in _NAMED.findall(inside)}
+        if any(not (word.text or "").strip().isdecimal() for word in known.values()):
+            return Word(None, place)
+        written = _NAMED.sub(lambda found: known[found[1]].text or "", inside)
+        result = calculated(written)
+        sure = all(word.sure for word in known.values())
+        return Word(None if result is None else str(result), place, sure)
 
     def _parts(self, node: Node) -> Word:
         """Joins the children of a word. What stands between them is text, too."""

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -79,8 +79,8 @@ class FileFacts:
     `relevant` says whether a literal of the prefilter is in it, `marked` whether a suppression of
     distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version,
     `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model,
-    `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `opens_config` whether it opens a configuration
-    under the name that its command line gives.
+    `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `opens` the settings
+    whose values it opens as files.
     """
 
     digest: str
@@ -91,7 +91,7 @@ class FileFacts:
     clips: bool = False
     loads_wrapped: bool = False
     hyphen: bool = False
-    opens_config: bool = False
+    opens: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def needed(self) -> bool:
@@ -132,7 +132,9 @@ class Cache:
                 path: (
                     (row[0], row[1], row[2], row[3]),
                     FileFacts(
-                        row[4], *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128))
+                        row[4],
+                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64)),
+                        opens=tuple(row[6]),
                     ),
                 )
                 for path, row in document["files"].items()
@@ -153,8 +155,8 @@ class Cache:
                 + 8 * fact.any_rank
                 + 16 * fact.clips
                 + 32 * fact.loads_wrapped
-                + 64 * fact.hyphen
-                + 128 * fact.opens_config,
+                + 64 * fact.hyphen,
+                fact.opens,
             ]
             for path, (stamp, fact) in facts.items()
             if max(stamp[0], stamp[1]) < newest

@@ -15,7 +15,7 @@ from distlint.launch.kinds import (
     is_relevant,
     kind_of,
     loads_wrapped,
-    opens_config,
+    opened,
     says_clipping,
     says_launch,
     takes_a_hyphen,
@@ -443,7 +443,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         clips=says_clipping(data),
         loads_wrapped=loads_wrapped(data),
         hyphen=takes_a_hyphen(data),
-        opens_config=opens_config(data),
+        opens=opened(data),
     )
 
 

@@ -124,6 +124,24 @@ def test_what_is_added_to_a_variable_is_known(text: str, expected: list[str | No
     assert words(text)[-1] == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("$((N * 2))", "16"),
+        ("$[$N/(2*M)]", "1"),
+        ("$((N - 1))", "7"),
+        ("$(( ${N} % M ))", "2"),
+        ("$((UNKNOWN * 2))", None),
+        ("$((N / 0))", None),
+        ("$((N++))", None),
+        ("$((2**N))", None),
+        ("$((N > 1))", None),
+    ],
+)
+def test_a_shell_calculates_with_what_is_known(written: str, expected: str | None) -> None:
+    assert words(f"N=8\nM=3\nrun {written}\n")[-1] == ["run", expected]
+
+
 def test_what_may_not_be_added_is_not_sure() -> None:
     text = "A=x\nif $B; then A+=' --lr 1'; fi\n[ $C ] && A+=' -v'\nA+=' -w'\ntorchrun $A\n"
     command = commands_of("run.sh", text)[-1]

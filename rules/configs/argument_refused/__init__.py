@@ -2,9 +2,10 @@
 
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
-that nobody declares, or that is declared with a hyphen for the underscore, a value that is none of the choices, or a text
+that nobody declares, or that is declared with a hyphen for the underscore or with another dash in front, a value that is none of the choices, or a text
 where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
-spawns its ranks, or is given several GPUs, is launched by plain `python`. So do options in front of the
+spawns its ranks, or is given several GPUs, is launched by plain `python`. So does a key (`model.width=8`) that the configuration
+of a script of hydra's does not have, where all of it is YAML of the project; and options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
 does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
@@ -20,6 +21,7 @@ find out what is meant now.
 - `error: argument --...: invalid int value: '0,1,2,3'`
 - `error: argument --...: expected one argument`
 - `ValueError: Cannot specify num_nodes/gpus with include/exclude`
+- `Could not override '...'. Key '...' is not in struct`
 - `ValueError: Some specified arguments are not used by the HfArgumentParser`
 - `ChildFailedError`
 
@@ -43,10 +45,13 @@ args = parser.parse_args()
 Shown only: whether the launch is meant to change or the script, a person has to say.
 
 ## Known limits
-The parser is to be the only one of its file, and all of its arguments are to be added in one function, each under a name
+The parser is to be the only one of its file, or to have its options of the only other one (`parents`), and all of its
+arguments are to be added in one function, which may give it back to who parses with it, each under a name
 that is written out; `HfArgumentParser` has an option for each field of its dataclasses, where all of these are known. Of
 transformers' own TrainingArguments, those of any version count. Silent where a parser is handed on, has subparsers, or
-reads known arguments alone; and for pages other than a README, but of scripts that lie beside them. Options without a name
+reads known arguments alone; and for pages other than a README, but of scripts that lie beside them, or whose parser has most of
+the options that are told. Of hydra, silent where a launch chooses an option of a group or names another configuration, and
+beside structured configurations. Options without a name
 behind `--` do not count. A script that reads another (`source`) may get variables from it, and a launch with several that nothing sets gets them
 from outside. What a library reads from the environment (`NCCL_…`) is used.
 
@@ -55,6 +60,7 @@ Not proven: no rank starts.
 ## References
 - CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
 - deepspeed 0.19.8, launcher/runner.py: `main`; accelerate 1.15.0, commands/launch.py: `_validate_launch_command`
+- hydra 1.3.2, _internal/config_loader_impl.py: `_apply_overrides_to_config`
 - transformers 5.23.0, hf_argparser.py: `_parse_dataclass_field`, `parse_args_into_dataclasses`
 - Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
 """
@@ -78,32 +84,37 @@ from distlint.launch.unset import unset
 from distlint.rule import Status
 
 from .dataclass_options import dataclass_parser_of
+from .overrides import overridden
 from .parsers import Parser, called_parser_of, parser_of
 
 CODE = "DL817"
 NAME = "argument-refused"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = (b"_mp_fn(", b"mp.spawn(")
+LITERALS = (b"_mp_fn(", b"mp.spawn(", b"hydra.main(")
 """What transformers' xla_spawn.py calls: a script with nothing but it and a call, as LLaMA-Factory's src/train.py, holds no
 other word of distributed code. Nor has one that spawns processes in which it makes no group."""
 
 NEEDS_RANKS = False  # a parser ends one process as well, and a launch of the script is known
 _SHOWN = 4
-_STANDS_FOR = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|N|XX+")
-"""A value on a page that the reader replaces: SeedVR 673b563 readme.md:166, `--seed SEED_NUM --res_h OUTPUT_HEIGHT`."""
+_KNOWN = 3
+"""So many options of a launch that a page tells does the parser know at least, where it is of this project."""
+_STANDS_FOR = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|N|XX+|[A-Za-z_]\w*[*+/]\S*")
+"""A value on a page that the reader replaces: SeedVR 673b563 readme.md:166, `--seed SEED_NUM --res_h OUTPUT_HEIGHT`; ThinkSound
+4e2cfd5 docs/Dataset.md:22, `--audio_samples duration_sec*44100`."""
 _ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
 
 
 def check(model: Model) -> Iterator[Finding]:
     """The place where a script's arguments are parsed, where launches pass what it does not take."""
+    yield from _by_hydra(model)
     files = model.program.modules.values()
     if not any("ArgumentParser(" in each.source.text for each in files):
         return
     refused: dict[ast.Call, list[tuple[str, Place]]] = {}
     homes: dict[ast.Call, Module] = {}
     for module in model.modules:
-        started = [each for each in _starts(model, module) if _is_of_it(model, module, *each)]
+        started = [each for each in _starts(model, module) if _is_of_it(model, *each)]
         parser = _parser_of(model, module) if started else None
         if parser is not None:
             homes[parser.parsing] = parser.module
@@ -111,7 +122,8 @@ def check(model: Model) -> Iterator[Finding]:
                 (why, option.place)
                 for script, launch in started
                 for option in launch.arguments.values()
-                if (why := parser.refuses(option)) is not None
+                if _tells_of_it(module, script, launch, parser)
+                and (why := parser.refuses(option)) is not None
                 and not (option.bare and _may_be_filled_in(script, option))
                 and not (script.told and _STANDS_FOR.fullmatch(option.value or ""))
             )
@@ -123,6 +135,29 @@ def check(model: Model) -> Iterator[Finding]:
             fix = Fix(Applicability.DISPLAY, advice)
             place = place_of(homes[parsing], parsing)
             yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places), fix)
+
+
+def _by_hydra(model: Model) -> Iterator[Finding]:
+    """The decorators of scripts whose configuration lacks what launches override, each with the launches."""
+    for module in model.modules:
+        found: dict[ast.expr, list[tuple[str, Place]]] = {}
+        for decorator, key, place in overridden(model, module):
+            found.setdefault(decorator, []).append((key, place))
+        for decorator, given in found.items():
+            advice = "Name a key that the configuration has, or write `+` in front of one that it is to get"
+            text = (
+                f"hydra refuses `{given[0][0]}`, which its configuration does not have: the program ends, and no rank starts. "
+                f"{advice}."
+            )
+            first = {place.path: place for _, place in reversed(given)}
+            places = [Related(at, "given here") for at in sorted(first.values(), key=_in_order)]
+            fix = Fix(Applicability.DISPLAY, advice)
+            place = place_of(module, decorator)
+            yield Finding(CODE, NAME, SEVERITY, text, place, tuple(places[:_SHOWN]), fix)
+
+
+def _in_order(place: Place) -> tuple[str, int]:
+    return place.path, place.line
 
 
 def _starts(model: Model, module: Module) -> list[tuple[Script, Launch | Plain]]:
@@ -201,15 +236,25 @@ def _is_followed(script: Script) -> bool:
     return not script.told or is_readme(script.path)
 
 
-def _is_of_it(model: Model, module: Module, script: Script, launch: Launch | Plain) -> bool:
-    """Whether a launch surely starts the script: a page may tell of another project, and a folder have one of that name.
+def _is_of_it(model: Model, script: Script, launch: Launch | Plain) -> bool:
+    """Whether a launch surely starts the script: another folder may have one of that name."""
+    written = launch.script.text or "" if launch.script is not None else ""
+    name = posixpath.basename(written)
+    same = [m for m in model.modules if posixpath.basename(m.path) == name]
+    return len(same) == 1 or posixpath.isabs(written) or not any(enters(script))
 
-    Qwen-Audio b50fb95 eval_audio/EVALUATION.md:207 starts `evaluate_emotion.py`, which lies beside the page.
+
+def _tells_of_it(module: Module, script: Script, launch: Launch | Plain, parser: Parser) -> bool:
+    """Whether a launch is of this project: other pages than a README may tell of another one.
+
+    A page that lies beside what it starts is (Qwen-Audio b50fb95 eval_audio/EVALUATION.md:207), and one with whose launch the parser goes along for the most part: mdetr
+    ea09acc .github/gqa.md:58 starts `main.py` with ten options, of which it has nine.
     """
     written = launch.script.text or "" if launch.script is not None else ""
-    name, folder = posixpath.basename(written), posixpath.dirname(script.path)
-    beside = name == written and posixpath.join(folder, name) == module.path
-    same = [m for m in model.modules if posixpath.basename(m.path) == name]
-    return (_is_followed(script) or beside) and (
-        len(same) == 1 or posixpath.isabs(written) or not any(enters(script))
+    beside = posixpath.join(posixpath.dirname(script.path), written) == module.path
+    known = sum(option.written in parser.options for option in launch.arguments.values())
+    return (
+        _is_followed(script)
+        or (beside and "/" not in written)
+        or (known >= _KNOWN and known * 2 > len(launch.arguments))
     )

@@ -14,7 +14,8 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name
 
 from .fields import OPEN, Given, fields_of
-from .parsers import PLAIN, Parser, calls_of
+from .made import PLAIN, calls_of
+from .parsers import Parser
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model

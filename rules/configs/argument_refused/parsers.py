@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.launch.commands import Option
+
+from .made import PLAIN, Made, asks, calls_of, declared, parsers_made
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
 _TAKES_MORE = re.compile(r"parse_known_args|add_subparsers|parse_intermixed|sys\.argv|REMAINDER")
 """What reads arguments that no `add_argument` names."""
 _NAME = re.compile(r"--[A-Za-z][\w-]+")
-PLAIN = frozenset({"description", "prog", "usage", "epilog", "formatter_class", "add_help"})
-"""Keywords of a parser that leave alone what it takes."""
-_OF_PARSER = frozenset(
-    {"add_argument", "add_argument_group", "add_mutually_exclusive_group", "set_defaults"}
-    | {"parse_args", "print_help", "error", "print_usage", "format_help"}
-)
 _NUMBERS = {"int": int, "float": float}
 
 
@@ -47,6 +42,8 @@ class Parser:
         A beginning of one name stands for it, a hyphen is no underscore.
         """
         name = option.written
+        if option.sure and self.strict and self._lost_a_dash(name):
+            return f"`{self.unknown.format(name)}`, which is declared as `-{name}`"
         if not _NAME.fullmatch(name) or not option.sure:
             return None
         if name not in self.options:
@@ -70,6 +67,20 @@ class Parser:
                 return f"`argument {name}: invalid {kind} value: '{value}'`"
         return None
 
+    def _lost_a_dash(self, name: str) -> bool:
+        """Whether a word has one dash of two, and no option of one dash and one letter that it could be.
+
+        mdetr ea09acc .github/gqa.md:58: `-epochs 125`. Behind `-e`, the rest would be its value.
+        """
+        return (
+            re.fullmatch(r"-[A-Za-z][\w-]{2,}", name) is not None
+            and f"-{name}" in self.options
+            and not any(
+                not each.startswith("--") and (each[:2] == name[:2] or each.startswith(name))
+                for each in self.options
+            )
+        )
+
 
 def _is_number(text: str, kind: str) -> bool:
     try:
@@ -80,20 +91,64 @@ def _is_number(text: str, kind: str) -> bool:
 
 
 def parser_of(model: Model, module: Module) -> Parser | None:
-    """The only parser of a script, which no other function gets; None where more may be added than stands there."""
+    """The only parser of a script, which no other function gets but one that gives it back to who parses with it, or makes
+    its own of it; None where more may be added than stands there.
+    """
     text = module.source.text
-    if text.count("ArgumentParser(") != 1 or _TAKES_MORE.search(text):
+    made = parsers_made(model, module) if text.count("ArgumentParser(") < 3 else []
+    if len(made) != text.count("ArgumentParser(") or _TAKES_MORE.search(text):
         return None
-    for function in module.all_functions:
-        for node in own_nodes(function):
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func) as made) if (
-                    model.program.resolve_dotted(module, dotted_name(func))
-                    == "argparse.ArgumentParser"
-                ):
-                    plain = all(keyword.arg in PLAIN for keyword in made.keywords)
-                    return _read(module, function, name) if plain else None
+    match sorted(made, key=lambda each: "parents" in each.keywords):
+        case [Made(function, name) as only] if only.is_plain:
+            return _read(module, function, name) or _of_who_asks(model, module, only)
+        case [Made() as parent, Made(function, name) as child] if parent.is_plain:
+            if child.keywords <= PLAIN | {"parents"} and _is_child(model, child, parent):
+                own, above = _read(module, function, name), declared(parent.function, parent.name)
+                if own is not None and above is not None:
+                    return replace(own, options={**above, **own.options})
     return None
+
+
+def _is_child(model: Model, child: Made, parent: Made) -> bool:
+    """Whether a parser has the options of another one, which a function gives back: `parents=[get_args_parser()]`.
+
+    mdetr ea09acc main.py:639.
+    """
+    given = next((k.value for k in child.call.keywords if k.arg == "parents"), None)
+    return (
+        isinstance(given, ast.List)
+        and len(given.elts) == 1
+        and asks(model, child.function, given.elts[0], parent.function)
+    )
+
+
+def _of_who_asks(model: Model, module: Module, made: Made) -> Parser | None:
+    """The parser that a function gives back to the only one that parses with it: `args = get_args_parser().parse_args()`."""
+    parsing = [
+        (function, call)
+        for function in module.all_functions
+        for call in calls_of(list(own_nodes(function)), "parse_args")
+    ]
+    options = declared(made.function, made.name)
+    if options is None or len(parsing) != 1 or parsing[0][1].args or parsing[0][1].keywords:
+        return None
+    function, call = parsing[0]
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    if asks(model, function, receiver, made.function):
+        return Parser(options, call, module)
+    if not isinstance(receiver, ast.Name):
+        return None
+    given = [
+        node.value
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(each, ast.Name) and each.id == receiver.id for each in node.targets)
+        and node.value is not call
+    ]
+    added = declared(function, receiver.id, until=call.lineno)
+    if len(given) != 1 or added is None or not asks(model, function, given[0], made.function):
+        return None
+    return Parser({**options, **added}, call, module)
 
 
 def called_parser_of(model: Model, module: Module) -> Parser | None:
@@ -124,36 +179,8 @@ def called_parser_of(model: Model, module: Module) -> Parser | None:
 
 
 def _read(module: Module, function: Function, name: str) -> Parser | None:
-    nodes = list(own_nodes(function))
-    methods = {
-        id(node.value): node.attr
-        for node in nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    }
-    for node in nodes:  # handed on, given back, or asked for something else
-        read = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        if read and methods.get(id(node)) not in _OF_PARSER:
-            return None
-    parsing = list(calls_of(nodes, "parse_args"))
+    parsing = list(calls_of(list(own_nodes(function)), "parse_args"))
     if len(parsing) != 1 or parsing[0].args or parsing[0].keywords:
         return None
-    options: dict[str, dict[str, ast.expr]] = {"--help": {"action": parsing[0]}}
-    for call in calls_of(nodes, "add_argument"):
-        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        if len(given) < len(call.keywords) or not call.args:
-            return None
-        for each in call.args:
-            if not isinstance(each, ast.Constant) or not isinstance(each.value, str):
-                return None
-            options[each.value] = given
-    return Parser(options, parsing[0], module)
-
-
-def calls_of(nodes: list[ast.AST], method: str) -> Iterator[ast.Call]:
-    for node in nodes:
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == method
-        ):
-            yield node
+    options = declared(function, name, given_back=False)
+    return Parser(options, parsing[0], module) if options is not None else None

@@ -1,9 +1,9 @@
 """DeepSpeed's JSON says nothing of clipping, and the Trainer's `max_grad_norm` does nothing.
 
 ## What it does
-Finds launches of transformers' Trainer, and scripts with `TrainingArguments`, that name a JSON of DeepSpeed without
+Finds launches of transformers' Trainer, files that hold its arguments, and scripts with `TrainingArguments`, that name a JSON of DeepSpeed without
 `gradient_clipping`: where they ask for a norm (`--max_grad_norm 0.5`), where another JSON beside it has the key, and, as
-information, where nobody speaks of it; and `accelerator.clip_grad_norm_()` in a script that is started with such a JSON.
+information, where nobody speaks of it; and `accelerator.clip_grad_norm_()` in a script that is started with such a JSON, or hands it to a `DeepSpeedPlugin`.
 
 ## Why it is bad
 Under DeepSpeed the engine clips, by its own JSON: the Trainer hands `max_grad_norm` on where the JSON says `"auto"`, and
@@ -100,6 +100,13 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             asking.setdefault(found.path, []).append(
                 _Asked(*asked, (given.get("max_grad_norm") or named).place)
             )
+    for arguments, json in files.trained():
+        norm = arguments.values.get("max_grad_norm")
+        if KEY not in json.values and isinstance(norm, int | float) and norm > 0:
+            by_path[json.path] = json
+            place = arguments.place(("max_grad_norm",))
+            asked_for = _Asked(norm, f"max_grad_norm: {norm}", place)
+            asking.setdefault(json.path, []).append(asked_for)
     for path, places in asking.items():
         yield from _finding(files, by_path[path], sorted(places, key=lambda e: e.norm is None))
 

@@ -37,18 +37,46 @@ def clipped(model: Model) -> Iterator[tuple[Place, tuple[Related, ...]]]:
             for call in _clips(each)
             if call not in seen
         ]
-        for script, launch in model.launch.starting(module.path) if calls else ():
-            json = _json_of(model, script, launch)
-            if (
-                json is None
-                or KEY in json.values
-                or not model.launch.older_than("deepspeed", CLIPS_SINCE, json.path)
+        for json, named in _configured(model, module) if calls else ():
+            if KEY not in json.values and model.launch.older_than(
+                "deepspeed", CLIPS_SINCE, json.path
             ):
-                continue
-            seen |= {call for _, call in calls}
-            places = (Related(json.place(()), "the JSON"), Related(launch.place, "names it"))
-            yield from ((place_of(each, call), places) for each, call in calls)
-            break
+                seen |= {call for _, call in calls}
+                places = (Related(json.place(()), "the JSON"), Related(named, "names it"))
+                yield from ((place_of(each, call), places) for each, call in calls)
+                break
+
+
+def _configured(model: Model, module: Module) -> Iterator[tuple[Configuration, Place]]:
+    """The JSON files that launches of a script name, or, where none does, the plugins that it makes: all, or none at all."""
+    launched = [
+        (json, launch.place)
+        for script, launch in model.launch.starting(module.path)
+        if (json := _json_of(model, script, launch)) is not None
+    ]
+    yield from launched
+    made = sorted(_plugins(module), key=lambda each: each[0].lineno) if not launched else []
+    jsons = [
+        model.launch.named(value.value, module.path, Format.DEEPSPEED)
+        for _, value in made
+        if isinstance(value, ast.Constant) and isinstance(value.value, str)
+    ]
+    if len(jsons) == len(made) and all(j is not None and KEY not in j.values for j in jsons):
+        for json, (call, _) in zip(jsons, made, strict=True):
+            if json is not None:
+                yield json, place_of(module, call)
+
+
+def _plugins(module: Module) -> Iterator[tuple[ast.Call, ast.expr | None]]:
+    """The plugins of DeepSpeed that a file makes, each with the configuration that it is given.
+
+    UNO d305981 train.py:211: `DeepSpeedPlugin(hf_ds_config='config/deepspeed/zero2_config.json')`.
+    """
+    for function in module.all_functions if "DeepSpeedPlugin(" in module.source.text else ():
+        for node in own_nodes(function):
+            if isinstance(node, ast.Call) and last_name(node.func) == "DeepSpeedPlugin":
+                given = {keyword.arg: keyword.value for keyword in node.keywords}
+                yield node, given.get("hf_ds_config")
 
 
 def _clips(module: Module) -> Iterator[ast.Call]:

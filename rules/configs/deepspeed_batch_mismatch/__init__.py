@@ -5,7 +5,7 @@ Multiplies `train_micro_batch_size_per_gpu`, `gradient_accumulation_steps` and t
 launch or accelerate's file says it, and compares the product with `train_batch_size`. Compares the JSON with
 the arguments of transformers' Trainer that the same command line gives (`--per_device_train_batch_size`,
 `--gradient_accumulation_steps`, `--learning_rate` …) or the script's `TrainingArguments`, and `gradient_accumulation_steps` of accelerate's file with
-the argument of the script, where that goes to an `Accelerator` or a Trainer. `python train.py` without a launcher is one process, whatever
+the argument of the script (`--gradient_accumulation_steps 4`, or the name and the number alone), where that goes to an `Accelerator` or a Trainer. `python train.py` without a launcher is one process, whatever
 the number of GPUs: a file for several, which the script names (`deepspeed="zero.json"`), does not come out then.
 
 ## Why it is bad

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
 from distlint.launch.project import Format, LaunchFiles, Script
+from distlint.launch.shell import Word
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -32,23 +35,38 @@ class Contradiction(NamedTuple):
 
 def contradiction(files: LaunchFiles, script: Script, launch: Launch) -> Contradiction | None:
     """The number of steps in a launch that is another one in the file of accelerate that it names."""
-    given, named = launch.arguments.get(STEPS), launch.options.get("config_file")
+    given, named = _given(launch), launch.options.get("config_file")
     if (
         launch.launcher is not Launcher.ACCELERATE
         or STEPS in launch.options  # the launcher's own option wins over the file
         or given is None
-        or not (given.sure and (given.value or "").isdigit())
+        or not (given.sure and (given.text or "").isdigit())
         or named is None
         or not (named.sure and named.value)
     ):
         return None
     found = files.named(str(named.value), script.path, Format.ACCELERATE)
     written = section_of(found.values, _SECTION).get(STEPS) if found is not None else None
-    if found is None or not isinstance(written, int) or written == int(str(given.value)):
+    if found is None or not isinstance(written, int) or written == int(str(given.text)):
         return None
-    return Contradiction(
-        int(str(given.value)), given.place, written, found.place((_SECTION, STEPS))
-    )
+    return Contradiction(int(str(given.text)), given.place, written, found.place((_SECTION, STEPS)))
+
+
+def _given(launch: Launch) -> Word | None:
+    """The number of steps that a script is given: by an option, or by a name in front of it, with a sign or without.
+
+    PLLaVA 6f49fd2 scripts/train_pllava_34b.sh:33: `gradient_accumulation_steps $gradient_accumulation_steps`.
+    """
+    option = launch.arguments.get(STEPS)
+    if option is not None:
+        return Word(option.value, option.place, option.sure)
+    for word, following in pairwise((*launch.positional, None)):
+        text = word.text if word is not None else None
+        if word is not None and text is not None and text.startswith(f"{STEPS}="):
+            return replace(word, text=text.partition("=")[2])
+        if text == STEPS:
+            return following
+    return None
 
 
 def accumulating(model: Model, module: Module) -> Iterator[tuple[ast.Call, Contradiction]]:

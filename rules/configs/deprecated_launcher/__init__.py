@@ -4,7 +4,9 @@
 Finds scripts whose `argparse` wants a `--local-rank` that what starts them does not pass; scripts whose `argparse` (or a field's metadata of which it is made) declares `--local_rank` and not
 `--local-rank`, and that read the environment nowhere; launches with `python -m torch.distributed.launch`; scripts that such a launch starts although their
 `argparse` declares neither; and scripts that `deepspeed` starts, which passes `--local_rank`, or any launcher that passes
-one, although hydra parses their arguments, or an `argparse` that knows none.
+one, although hydra parses their arguments, or an `argparse` that knows none; scripts whose `--local-rank` keeps its default as
+the device of every rank that `torchrun` starts; and parsers that refuse what a launch passes which the program itself puts
+together (`["python", "-m", "torch.distributed.launch"]`).
 
 ## Why it is bad
 Since torch 2.0, `torch.distributed.launch` passes `--local-rank=0`, with a hyphen: `argparse` refuses it, and every
@@ -39,7 +41,8 @@ unsafe: ranks take other devices than before. In a shell script, `torchrun` take
 
 ## Known limits
 Launches of one script that no edit repairs are one finding, at the first of them; the others are counted. A launch
-that Markdown tells (README.md, docs/TRAIN.md) counts as well; one with `--use_env` is a finding itself in the first
+that Markdown tells (README.md, docs/TRAIN.md) counts as well, for a script without such an argument where that declares all that
+it is given; one with `--use_env` is a finding itself in the first
 README that has one, where no script of the project has. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment (unless the option, which nothing assigns, gives `device_ids` or the current device
 all the same, or the process group is made behind a test of it alone), where the script assigns the option before anything reads it, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
@@ -89,10 +92,11 @@ from distlint.repairs.arguments import with_first
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
+from .composed import refused_here
 from .filled import is_overwritten, numbers_itself
 from .leaving import leaves_the_rest, parses_what_is_written
 from .refusing import is_shared, refused_by
-from .unfilled import is_unfilled
+from .unfilled import ignored_by_torchrun, is_unfilled
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -142,6 +146,8 @@ _PASSES_A_HYPHEN = (
     "`torch.distributed.launch` is deprecated, and since torch 2.0 it passes `--local-rank` where older ones pass "
     "`--local_rank`. Start with `torchrun` (torch 1.10 and later), and read LOCAL_RANK from the environment."
 )
+_KNOWN = 3
+"""So many options of a launch in a page show that the script which declares all of them is meant."""
 _SHOWN = 5
 """So many other launches of a script are shown beside the first: the rest are counted."""
 
@@ -308,7 +314,11 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         own, launched = declared[module.path], started[module.path]
         yield from _wanted(model, module, own)
-        if left_out := list(_left_out(model, module, own)):
+        if left_out := [
+            *_left_out(model, module, own),
+            *_ignored(model, module, own),
+            *(refused_here(model, module, own) if not launched else ()),
+        ]:
             yield from left_out
             continue
         if own and "--local-rank" not in {name for _, names in own for name in names}:
@@ -419,6 +429,29 @@ def _left_out(
         )
 
 
+def _ignored(
+    model: Model, module: Module, own: list[tuple[ast.expr, list[str]]]
+) -> Iterator[Finding]:
+    """An argument with a hyphen, or with both spellings, whose default is the device of every rank that `torchrun` starts."""
+    if len(own) != 1 or "--local-rank" not in own[0][1] or not isinstance(own[0][0], ast.Call):
+        return
+    call = own[0][0]
+    started = ignored_by_torchrun(model, module, call)
+    if not started or is_overwritten(model, module) or any(map(numbers_itself, model.modules)):
+        return
+    default = next(k.value for k in call.keywords if k.arg == "default")
+    advice = "Read LOCAL_RANK"
+    text = (
+        f"`torchrun` passes no such argument: every rank keeps the default, {ast.unparse(default)}, and takes the same device. "
+        f"{advice}."
+    )
+    code = _reading(module, call, source(module.source.text, call))
+    edits = (Replace(span_of(call), code), AddImport("os")) if code is not None else None
+    fix = Fix(Applicability.UNSAFE, advice, edits) if edits is not None else None
+    places = tuple(Related(each.place, "started here") for each in started[:_SHOWN])
+    yield Finding(CODE, NAME, SEVERITY, text, place_of(module, call), places, fix)
+
+
 def _is_for_several(model: Model, module: Module) -> bool:
     """Whether something shows that several processes run a script, or one that imports it: else nobody misses the rank.
 
@@ -461,14 +494,23 @@ def _is_passed_somewhere(model: Model) -> bool:
 def _is_of_it(module: Module, launch: Launch) -> bool:
     """Whether a launch starts this very script: a page may tell how another project's of that name is started.
 
-    detectron2 (in EVA 5623d08, EVA-01/det/docs/notes/benchmarks.md:87) compares itself with maskrcnn-benchmark.
+    detectron2 (in EVA 5623d08, EVA-01/det/docs/notes/benchmarks.md:87) compares itself with maskrcnn-benchmark. LongVU 1b0be5c
+    docs/eval.md:42 starts its own: the script declares all that it is given.
     """
-    page = posixpath.basename(launch.place.path)
+    page, options = posixpath.basename(launch.place.path), launch.arguments.values()
     return (
         not page.endswith(".md")
         or page.startswith("README")
         or _SPELLED.search(module.source.text) is not None
+        or (
+            len(options) >= _KNOWN
+            and all(f'"{each.written}"' in _quoted(module.source.text) for each in options)
+        )
     )
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", '"')
 
 
 def _started(model: Model, module: Module) -> list[Launch]:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.syntax import own_nodes
+from distlint.knowledge.configuration.launchers import Launcher
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
+    from distlint.launch.commands import Launch
 
 _FILLED: Final = re.compile(
     r"""(?m:^[ \t]*(?:[\w.]+,[ ]*)*\w+\.local_rank[ ]*(?:,[ ]*[\w.]+[ ]*)*=[^=])|["']local_rank["']\s*[\],]"""
@@ -43,6 +45,48 @@ def is_unfilled(model: Model, module: Module, declared: ast.Call) -> bool:
     )
 
 
+def ignored_by_torchrun(model: Model, module: Module, declared: ast.Call) -> list[Launch]:
+    """The launches of a script by `torchrun`, which passes no such argument, where nothing else gives each rank its device.
+
+    Deep_Object_Pose 035f8e7 train/train.py:413: `--local-rank` with the default 0, and `local_rank = opt.local_rank`. Its
+    README.md starts it with `torchrun`.
+    """
+    texts = [each.source.text for each in imported_below(model.program, module)]
+    if not _is_number(declared) or any(
+        _READ.search(text) or _FILLED.search(text) or _SCHEDULED in text for text in texts
+    ):
+        return []
+    if not any(
+        isinstance(node, ast.Call) and _takes_device(node, _held(function))
+        for function in module.all_functions
+        for node in own_nodes(function)
+    ):
+        return []
+    return [
+        launch
+        for _, launch in model.launch.surely_starting(module.path)
+        if launch.launcher is Launcher.TORCHRUN and _is_of_several(launch)
+    ]
+
+
+def _is_of_several(launch: Launch) -> bool:
+    """Whether a launch starts several processes of a machine, or as many as it is told."""
+    number = launch.number("nproc_per_node")
+    return "nproc_per_node" in launch.options if number is None else number[0] > 1
+
+
+def _held(function: Function) -> frozenset[str]:
+    """The names under which a function holds the option: `local_rank = opt.local_rank`."""
+    return frozenset(
+        node.targets[0].id
+        for node in own_nodes(function)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+        and _is_option(node.value)
+    )
+
+
 def _is_number(declared: ast.Call) -> bool:
     """Whether the default is a number that is written out."""
     default = next((k.value for k in declared.keywords if k.arg == "default"), None)
@@ -60,20 +104,22 @@ def _joins_behind(choice: ast.If) -> bool:
     )
 
 
-def _takes_device(call: ast.Call) -> bool:
-    """Whether a call has the option's number for the device of this process."""
+def _takes_device(call: ast.Call, held: frozenset[str] = frozenset()) -> bool:
+    """Whether a call has the option's number for the device of this process, which is `held` under some names."""
     if last_name(call.func) == "set_device":
-        return any(map(_is_option, call.args))
+        return any(_is_option(each, held) for each in call.args)
     return any(
         keyword.arg == "device_ids"
         and isinstance(keyword.value, ast.List)
-        and any(map(_is_option, keyword.value.elts))
+        and any(_is_option(each, held) for each in keyword.value.elts)
         for keyword in call.keywords
     )
 
 
-def _is_option(node: ast.AST) -> bool:
+def _is_option(node: ast.AST, held: frozenset[str] = frozenset()) -> bool:
     match node:
+        case ast.Name(id=name):
+            return name in held
         case ast.Attribute(value=ast.Name(id=owner), attr="local_rank"):
             return owner != "self"
     return False

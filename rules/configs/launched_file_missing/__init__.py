@@ -3,13 +3,15 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
 `--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
-folder that it is looked for in is there and holds files of the kind; what begins at the script's own folder
+folder that it is looked for in is there and holds files of the kind, or the only file of that name below it; programs of which
+another place has the folder and name, beside a file that the launch names and that is there; configurations that are not
+there from the folder in which the program is, though another has the name; what begins at the script's own folder
 (`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
-are; DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
+are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
 `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
-scripts start the same one below the project's own; launches by `torchrun` that name no program,
+scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` that name no program,
 as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
@@ -64,9 +66,10 @@ from distlint.launch.absent import (
     missing_beside,
     missing_modules,
     missing_packages,
+    written_at,
 )
 from distlint.launch.commands import Launch
-from distlint.launch.handed_on import missing_configurations, missing_scripts
+from distlint.launch.handed_on import missing_configurations, missing_copies, missing_scripts
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
@@ -184,7 +187,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
             for name, place in missing(files, script, launch):
                 runs = launch.script is not None and launch.script.place == place
                 meant = _elsewhere(files, name) if runs else ""
-                yield _Missing(name, place, script.reported and not script.told, meant=meant)
+                at = written_at(script, name, place)
+                yield _Missing(name, at, script.reported and not script.told, meant=meant)
         if not script.told:
             for name, place in missing_beside(files, script, launch):
                 yield _Missing(name, place, script.reported)
@@ -194,6 +198,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
         for name, place, meant in missing_configurations(files, script):
             yield _Missing(name, place, script.reported, _FILE, meant)
         if not script.told:
+            for name, place in missing_copies(files, script):
+                yield _Missing(name, place, script.reported)
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
     for script, module, meant, place in missing_packages(files):

@@ -4,7 +4,8 @@
 Reads accelerate's YAML and DeepSpeed's JSON beside the code, such a JSON written as a dict in the code, and what
 `FullyShardedDataParallelPlugin`, `DeepSpeedPlugin` and `TrainingArguments(fsdp=…, fsdp_config=…, deepspeed=…)` are given: unknown keys, values outside of what is taken,
 sections that the `distributed_type` does not read, FSDP's settings of version 1 under version 2, offload
-without the ZeRO stage that offloads, and what accelerate's file and the JSON it names say against each other.
+without the ZeRO stage that offloads, and what accelerate's file and the JSON it names say against each other; and launches
+by `torchrun` that give transformers' Trainer an `--fsdp_config` and no `--fsdp`.
 `distlint doctor` judges by the same tables.
 
 ## Why it is bad
@@ -73,8 +74,10 @@ from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.findings import Finding, Related, Severity
+from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import accelerate, deepspeed
 from distlint.launch.defects import Defect, sentence_of
+from distlint.launch.kinds import is_readme
 from distlint.launch.project import Configuration, Format, LaunchFiles, is_deepspeed
 from distlint.launch.tree import Keys
 from distlint.nodes import walk
@@ -126,6 +129,31 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             defects += deepspeed.alone(values)
         for defect in defects:
             yield _finding(configuration, defect)
+    yield from _left_off(files)
+
+
+def _left_off(files: LaunchFiles) -> Iterator[Finding]:
+    """Launches of transformers' Trainer that configure FSDP and do not ask for it.
+
+    pyreft dafd099 examples/alpaca/README.md:80. transformers 5.23.0 training_args.py, `_process_fsdp_args`; `accelerate launch`
+    asks for it in the environment.
+    """
+    for script, launch in files.launches(told=True):
+        option = launch.arguments.get("fsdp_config")
+        if (
+            option is not None
+            and launch.launcher in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
+            and "per_device_train_batch_size" in launch.arguments
+            and launch.arguments.keys().isdisjoint({"fsdp", "deepspeed"})
+            and launch.complete
+            and (not script.told or is_readme(script.path))
+        ):
+            advice = "Add `--fsdp full_shard`"
+            text = (
+                "The Trainer reads `--fsdp_config` where `--fsdp` asks for FSDP, and nothing does: each rank holds the whole "
+                f"model, in DDP. {advice}."
+            )
+            yield Finding(CODE, NAME, Severity.WARNING, text, option.place)
 
 
 def _is_older(files: LaunchFiles, name: str, path: str, version: tuple[int, ...]) -> bool:

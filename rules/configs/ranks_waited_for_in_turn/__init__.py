@@ -3,7 +3,7 @@
 ## What it does
 Finds loops that start the ranks of a job (`subprocess.Popen` with a RANK in its environment or `--rank` among its
 arguments, `Process(target=…)` of a function that calls `init_process_group`), and behind them a loop that waits for each
-in turn (`process.wait()`, `process.join()`), in files that end no process and ask of none whether it runs.
+in turn (`process.wait()`, `processes[i].join()`), in files that end no process and ask of none whether it runs.
 
 ## Why it is bad
 A rank that fails ends with an error, and the others wait for it in their next collective, or to form the group. The script
@@ -135,6 +135,8 @@ def _waited(node: ast.AST) -> tuple[str, str] | None:
             )
         ):
             pass
+        case ast.For(target=ast.Name(id=each), iter=ast.Call(func=ast.Name(id="range"))):
+            return _waited_by_number(node, each)
         case _:
             return None
     for call in walk(node):
@@ -142,6 +144,27 @@ def _waited(node: ast.AST) -> tuple[str, str] | None:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=waited), attr=attr), args=[], keywords=[]
             ) if waited == each:
+                kind = next((kind for kind, wait in _WAITS.items() if wait == attr), None)
+                if kind is not None:
+                    return name, kind
+    return None
+
+
+def _waited_by_number(loop: ast.For, number: str) -> tuple[str, str] | None:
+    """The same where the loop takes the processes by their numbers: `for i in range(n): children[i].join()`.
+
+    Retrieval-based-Voice-Conversion-WebUI 4338f12 train/train.py:134.
+    """
+    for call in walk(loop):
+        match call:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)),
+                    attr=attr,
+                ),
+                args=[],
+                keywords=[],
+            ) if index == number:
                 kind = next((kind for kind, wait in _WAITS.items() if wait == attr), None)
                 if kind is not None:
                     return name, kind

@@ -60,6 +60,24 @@ def handed_on(size):
     return [each.wait() for each in running]  # expect: DL816
 
 
+def by_number(size):
+    children = []
+    for rank in range(size):
+        child = Process(target=work, args=(rank, size))
+        children.append(child)
+        child.start()
+    for rank in range(size):  # expect: DL816
+        children[rank].join()
+
+
+def by_number_with_a_timeout(size):
+    children = [Process(target=work, args=(rank, size)) for rank in range(size)]
+    for rank in range(size):
+        children[rank].start()
+    for rank in range(size):
+        children[rank].join(600)
+
+
 def by_spawn(size):
     mp.spawn(work, nprocs=size, args=(size,))
 

@@ -1,7 +1,7 @@
 """DeepSpeed's JSON brings its own learning rate schedule, and the Trainer's `lr_scheduler_type` does nothing.
 
 ## What it does
-Finds launches of transformers' Trainer, and scripts with `TrainingArguments`, that name a schedule (`--lr_scheduler_type
+Finds launches of transformers' Trainer, files that hold its arguments, and scripts with `TrainingArguments`, that name a schedule (`--lr_scheduler_type
 cosine`) and a JSON of DeepSpeed whose section `scheduler` is of another one.
 
 ## Why it is bad
@@ -87,10 +87,18 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         found = json_named(files, named.value, script)
         if found is not None and _is_another(found, given.value):
             by_path[found.path] = found
-            asking.setdefault(found.path, []).append((str(given.value), given.place))
+            asking.setdefault(found.path, []).append(
+                (f"--lr_scheduler_type {given.value}", given.place)
+            )
+    for arguments, json in files.trained():
+        given = arguments.values.get("lr_scheduler_type")
+        if isinstance(given, str) and _is_another(json, given):
+            by_path[json.path] = json
+            place = arguments.place(("lr_scheduler_type",))
+            asking.setdefault(json.path, []).append((f"lr_scheduler_type: {given}", place))
     for path, places in asking.items():
         wanted, first = places[0]
-        yield _finding(by_path[path], f"--lr_scheduler_type {wanted}", first, places[1:])
+        yield _finding(by_path[path], wanted, first, places[1:])
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -4,7 +4,8 @@ import torch
 import torch.distributed as dist
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--local-rank", type=int, default=0)
+parser.add_argument("--local-rank", type=int, default=0)  # expect: DL805
 args = parser.parse_args()
-torch.cuda.set_device(args.local_rank)
+number = args.local_rank
+torch.cuda.set_device(number)
 dist.init_process_group("nccl")

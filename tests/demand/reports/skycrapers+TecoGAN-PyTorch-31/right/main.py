@@ -1,4 +1,5 @@
 import argparse
+import os
 
 import torch
 import torch.distributed as dist
@@ -11,7 +12,7 @@ def parse_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("-opt", type=str, default="options/train.yml", help="Path to option YAML file.")
     parser.add_argument("--launcher", choices=["none", "pytorch", "slurm"], default="pytorch")
-    parser.add_argument("--local_rank", "--local-rank", type=int, default=-1)
+    parser.add_argument("--local_rank", "--local-rank", type=int, default=int(os.environ.get("LOCAL_RANK", -1)))
     return parser.parse_args()
 
 

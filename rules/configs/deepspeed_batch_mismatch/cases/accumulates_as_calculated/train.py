@@ -1,0 +1,10 @@
+import argparse
+
+from accelerate import Accelerator
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gradient_accumulation_steps", type=int, default=1)
+args = parser.parse_args()
+accelerator = Accelerator(  # expect: DL803
+    gradient_accumulation_steps=args.gradient_accumulation_steps
+)

@@ -1,0 +1,2 @@
+cd /home/worker/app
+torchrun --nproc_per_node 4 src/tune.py --deepspeed scripts/zero3.json  # expect: DL812
