@@ -35,7 +35,7 @@ Unsafe: gradients change where batches are accumulated or fp16 is used.
 ## Known limits
 Silent where the other arm of an `if` calls `accelerator.backward`, where the gradient is read and no
 optimizer steps (guidance, attacks), where a `GradScaler` scales the loss by hand, and where `torchrun` starts all that
-leads there and no Accelerator of the file is told to accumulate, of fp16 or of an engine: nothing is left out then.
+leads there, or else all of the project, and no Accelerator of the file is told to accumulate, of fp16 or of an engine: nothing is left out then.
 Information where whoever makes the object that trains has set `gradient_accumulation_steps` to 1.
 
 ## References
@@ -77,7 +77,7 @@ LITERALS = ()
 
 
 _PLAIN = frozenset({Launcher.TORCHRUN, Launcher.TORCH_LAUNCH})
-_CHANGES = frozenset({"gradient_accumulation_steps", "mixed_precision", "kwargs_handlers"})
+_CHANGES = frozenset({"gradient_accumulation_steps", "mixed_precision"})
 _CHANGES_NOTHING = frozenset({1, "no", "bf16", None})
 _ACCUMULATED = ".gradient_accumulation_steps"
 _WAYS = re.compile(
@@ -113,14 +113,15 @@ def _leaves_nothing_out(model: Model, module: Module, found: Training) -> bool:
     """Whether `accelerator.backward(loss)` would be `loss.backward()`: nothing accumulates, scales or takes the loss.
 
     UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:453: `Accelerator(mixed_precision="bf16")`, started by torchrun, which
-    sets none of the variables by which `accelerate launch` chooses the precision or an engine.
+    sets none of the variables by which `accelerate launch` chooses the precision or an engine. What no launch names is
+    started as the rest of the project.
     """
     made = [call for function in module.all_functions for call in accelerators(function)]
     launches = [
         launch
         for path in (started_by(model, module) if made else ())
         for _, launch in model.launch.starting(path)
-    ]
+    ] or [launch for _, launch in model.launch.launches(told=True)]
     return (
         bool(launches)
         and all(launch.launcher in _PLAIN for launch in launches)
