@@ -46,6 +46,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.interpreter.values import Wrap
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL204"
 NAME = "hard-coded-module"
@@ -85,6 +87,8 @@ STATUS = Status.STABLE
 LITERALS = ()
 NEEDS_RANKS = False
 
+_SHOWN = 5
+"""So many other reads of a model are shown beside the first: the rest are counted."""
 _SHOW_LAUNCH = frozenset({"world_size", "initialized"})
 _WHERE_THERE_IS_ONE = frozenset({"averaged", "strategy"})
 """Layers that are read for what they are. A copy beside the model: where there is no average, there is nothing of that
@@ -93,7 +97,8 @@ on, one process too (strategies/ddp.py:185)."""
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Each `.module` that only some launches have."""
+    """Each model whose `module` only some launches have: once in a function, at the first read of it."""
+    together: dict[tuple[Function, str, Applicability], list[tuple[AttributeSite, Fix]]] = {}
     for read, ranks in model.attributes():
         if read.attr != "module" or not isinstance(read.node.ctx, ast.Load) or is_guarded(read):
             continue
@@ -116,7 +121,13 @@ def check(model: Model) -> Iterator[Finding]:
             and not needs_gpu(model, site, call_of_wrap(model, site))
             and not _needs_group(model, site, wrap)
         ):
-            yield _finding(site, _fix(model, site, source_of(site.module, site.node.value)))
+            receiver = source_of(site.module, site.node.value)
+            fix = _fix(model, site, receiver)
+            together.setdefault((site.function, receiver, fix.applicability), []).append(
+                (site, fix)
+            )
+    for (_, receiver, _), reads in together.items():
+        yield _finding(receiver, reads)
 
 
 def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
@@ -150,18 +161,28 @@ def _asks_for_launch(model: Model, site: AttributeSite, ranks: frozenset[RankCla
     )
 
 
-def _finding(site: AttributeSite, fix: Fix) -> Finding:
-    receiver = source_of(site.module, site.node.value)
+def _finding(receiver: str, reads: list[tuple[AttributeSite, Fix]]) -> Finding:
+    (site, fix), *more = sorted(reads, key=lambda each: each[0].order)
     wrap = site.receiver.wraps[-1]
+    text = (
+        f"`{receiver}.module` raises AttributeError where the launch does not wrap the model, as on one "
+        f"process. Use `unwrap({receiver})`."
+    )
+    if more:
+        text += f" {len(more)} more read{'s' * (len(more) > 1)} in this function need{'s' * (len(more) == 1)} the same."
+    wrapped = (
+        () if wrap.node is site.node.value else (related(wrap.module, wrap.node, "wrapped here"),)
+    )
+    others = tuple(related(each.module, each.node, "and here") for each, _ in more[:_SHOWN])
+    edits = tuple(edit for _, each in reads for edit in each.edits)
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"`{receiver}.module` raises AttributeError where the launch does not wrap the model, as on one "
-        f"process. Use `unwrap({receiver})`.",
+        text,
         place_of(site.module, site.node),
-        () if wrap.node is site.node.value else (related(wrap.module, wrap.node, "wrapped here"),),
-        fix,
+        (*wrapped, *others),
+        replace(fix, edits=edits),
     )
 
 
