@@ -46,8 +46,10 @@ def asks_cleared_setting(program: Program, test: ast.expr) -> bool:
 def _cleared_settings(program: Program) -> frozenset[str]:
     """The settings that a test of the rank is put into together with what they were, and nothing else is."""
     found = [_settings_in(module) for module in program.modules.values()]
-    return frozenset().union(*(cleared for cleared, _ in found)).difference(
-        *(others for _, others in found)
+    return (
+        frozenset()
+        .union(*(cleared for cleared, _ in found))
+        .difference(*(others for _, others in found))
     )
 
 
