@@ -213,7 +213,11 @@ class _AskedMemory(Memory):
         self._ledger = ledger
 
     def get(self, function: Any, _default: Any = None) -> Any:
-        return _AskedAnswers(self._ledger, function)
+        return self[function]
+
+    def __missing__(self, function: Any) -> Any:
+        found = self[function] = _AskedAnswers(self._ledger, function)
+        return found
 
 
 class _AskedAnswers(dict[Any, Any]):

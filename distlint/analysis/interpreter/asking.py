@@ -341,7 +341,11 @@ class _AskedMemory(Memory):
         self._asking = asking
 
     def get(self, function: Any, _default: Any = None) -> Any:
-        return _AskedAnswers(self._asking, function)
+        return self[function]
+
+    def __missing__(self, function: Any) -> Any:
+        found = self[function] = _AskedAnswers(self._asking, function)
+        return found
 
 
 class _AskedAnswers(dict[Any, Any]):

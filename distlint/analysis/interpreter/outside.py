@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from typing import Protocol
 
 from distlint.analysis.interpreter.ir import Asker, Summary
@@ -20,6 +21,7 @@ from distlint.analysis.interpreter.values import (
 )
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
 from distlint.analysis.program.inherited import may_run
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
 from distlint.knowledge.conventions import SURE
@@ -241,16 +243,36 @@ class Outside:
 
 
 def definition(meaning: Definition) -> Value:
-    """The value of a name that means this, on every rank."""
+    """The value of a name that means this, on every rank: one object for all checks, which need not compare what it holds."""
     match meaning:
         case Function():
-            return Value(("function", id(meaning)), target=Closure(meaning, {}))
+            return _function(meaning)
         case Class():
-            return Value(("class", id(meaning)), target=meaning)
+            return _class(meaning.module, meaning)
         case Module():
-            return Value(("module", meaning.name), target=meaning)
+            return _module(meaning)
         case str():
-            return Value(("external", meaning), target=meaning)
+            return _external(meaning)
+
+
+@remembered
+def _function(function: Function) -> Value:
+    return Value(("function", id(function)), target=Closure(function, {}))
+
+
+@remembered
+def _class(_: Module, cls: Class) -> Value:
+    return Value(("class", id(cls)), target=cls)
+
+
+@remembered
+def _module(module: Module) -> Value:
+    return Value(("module", module.name), target=module)
+
+
+@cache
+def _external(name: str) -> Value:
+    return Value(("external", name), target=name)
 
 
 def _is_ranked(summary: Summary, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.nodes import last_name, walk
@@ -23,25 +23,27 @@ _PUTS_ALL: Final = frozenset({"update", "extend"})
 """Methods whose argument holds what the container then holds, too."""
 
 
-@remembered
 def method_of_element(program: Program, function: Function, call: ast.Call) -> Function | None:
     """The method that a call means on what a container of the project's objects holds; None where that is not known.
 
     Objects of several classes have one method only where all inherit it. What goes into the container and is not
     followed is left out: those that are known are in it all the same.
     """
-    match call.func:
-        case ast.Attribute(attr=name, value=ast.Name() | ast.Subscript() as owner) if (
-            name in _methods(program)
-        ):
-            classes = dict.fromkeys(
-                cls
-                for container in _held_in(function, owner, call)
-                for cls in _contents(program, function, dotted_name(container), _DEPTH)
-            )
-            found = {program.find_method(cls, name) for cls in classes}
-            return found.pop() if len(found) == 1 else None
-    return None
+    return _method_in(program, function, call) if _containers(function, call) else None
+
+
+@remembered
+def _method_in(program: Program, function: Function, call: ast.Call) -> Function | None:
+    name = last_name(call)
+    if name not in _methods(program):
+        return None
+    classes = dict.fromkeys(
+        cls
+        for container in _containers(function, call)
+        for cls in _contents(program, function, dotted_name(container), _DEPTH)
+    )
+    found = {program.find_method(cls, name) for cls in classes}
+    return found.pop() if len(found) == 1 else None
 
 
 @remembered
@@ -50,6 +52,14 @@ def _methods(program: Program) -> frozenset[str]:
     return frozenset(
         name for m in program.modules.values() for cls in m.all_classes for name in cls.methods
     )
+
+
+@all_remembered
+def _containers(function: Function, call: ast.Call) -> Iterator[ast.expr]:
+    """The containers of which what a method is called on is an element."""
+    match call.func:
+        case ast.Attribute(value=ast.Name() | ast.Subscript() as owner):
+            yield from _held_in(function, owner, call)
 
 
 def _held_in(function: Function, owner: ast.expr, call: ast.Call) -> Iterator[ast.expr]:

@@ -23,22 +23,20 @@ _CLEARS: Final = re.compile(r"[\])\w] = [^\n]*(?:rank|main|master)[^\n]* and ")
 """An assignment of a test of the rank together with something else."""
 
 
-@remembered
 def asks_rank_test(program: Program, cls: Class, test: ast.expr) -> bool:
     """Whether a condition asks an attribute that holds a test of the rank: `if self.quiet: return`."""
     return any(_holds_rank_test(program, cls, attr) for attr in _flags(test))
 
 
-@remembered
 def asks_cleared_setting(program: Program, test: ast.expr) -> bool:
     """Whether a condition asks a setting that the program clears on all ranks but one: `if params.log_to_wandb:`.
 
     multiple_physics_pretraining e751fc2 train_basic.py:536: `params["log_to_wandb"] = (global_rank == 0) and …` in the
     main block, and 402 asks `self.params.log_to_wandb`.
     """
-    return any(
-        isinstance(each, ast.Attribute | ast.Subscript)
-        and _setting(each) in _cleared_settings(program)
+    cleared = _cleared_settings(program)
+    return bool(cleared) and any(
+        isinstance(each, ast.Attribute | ast.Subscript) and _setting(each) in cleared
         for each, holds in literals(test, True)
         if holds
     )
@@ -47,15 +45,25 @@ def asks_cleared_setting(program: Program, test: ast.expr) -> bool:
 @remembered
 def _cleared_settings(program: Program) -> frozenset[str]:
     """The settings that a test of the rank is put into together with what they were, and nothing else is."""
+    found = [_settings_in(module) for module in program.modules.values()]
+    return (
+        frozenset()
+        .union(*(cleared for cleared, _ in found))
+        .difference(*(others for _, others in found))
+    )
+
+
+@remembered
+def _settings_in(module: Module) -> tuple[frozenset[str], frozenset[str]]:
+    """The settings that a file clears on some ranks, and those that it sets otherwise, where it clears any."""
     cleared: set[str] = set()
     others: set[str] = set()
-    modules = [m for m in program.modules.values() if _CLEARS.search(m.source.text)]
-    for module in modules:
+    if _CLEARS.search(module.source.text):
         for node in walk(module.source.tree):
             if isinstance(node, ast.Assign):
                 names = {_setting(target) for target in node.targets} - {""}
                 (cleared if _clears(node.value) else others).update(names)
-    return frozenset(cleared - others)
+    return frozenset(cleared), frozenset(others)
 
 
 def _clears(value: ast.expr) -> bool:

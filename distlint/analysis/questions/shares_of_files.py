@@ -125,6 +125,8 @@ def used_early(live: LiveProgram) -> Iterator[Early]:
     acts = live.answer(_acts)
     found: dict[int, Early] = {}
     for first, other in _of_first_and_others(live):
+        if other not in acts.writing:
+            continue
         written = {id(act.node): act for act in acts.of(other) if act.does is Does.WRITE}
         for run in (first, other):
             for early in _early(acts.of(run), written):
@@ -140,11 +142,10 @@ def removed_late(live: LiveProgram) -> Iterator[Early]:
     AVT b082c99 func/train.py:355: rank 0 is late, since it has saved a checkpoint, and removes the results of the others.
     """
     acts = live.answer(_acts)
-    pairs = list(_of_first_and_others(live))
-    if not any(first in acts.removing for first, _ in pairs):
-        return  # to follow all acts of all runs is dear
     found: dict[int, Early] = {}
-    for first, other in pairs:
+    for first, other in _of_first_and_others(live):
+        if first not in acts.removing:
+            continue  # to follow all acts of all runs is dear
         theirs = {id(act.node) for act in acts.of(other)}
         for late in _late(acts.of(first), theirs):
             known = found.get(id(late.used.node))
@@ -287,6 +288,7 @@ class _Acts:
         self._leading = ComingTo(self._has_acts)
         self.removing = ComingTo(self._removes_again)
         """The runs that come to a removal which takes it that another rank was there before."""
+        self.writing = ComingTo(self._writes)
 
     def _has_acts(self, summary: Summary) -> bool:
         return bool(_own_of(self._live, summary)) or any(
@@ -295,6 +297,10 @@ class _Acts:
 
     def _removes_again(self, summary: Summary) -> bool:
         return any(act.again for acts in _own_of(self._live, summary).values() for act in acts)
+
+    def _writes(self, summary: Summary) -> bool:
+        found = _own_of(self._live, summary).values()
+        return any(act.does is Does.WRITE for acts in found for act in acts)
 
     def of(self, summary: Summary, depth: int = _MAX_DEPTH) -> list[Act]:
         """The acts of a run, in terms of its function."""

@@ -10,8 +10,9 @@ from typing import Final
 
 from distlint.analysis.live.summaries import CallGroup
 from distlint.analysis.model import Model
-from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.linked import imported_below
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.origins import Origin, origins
 from distlint.analysis.questions.replicated import engines
@@ -61,16 +62,23 @@ def trained_whole(model: Model) -> Iterator[TrainedWhole]:
     if not wraps:
         return
     for module in model.modules:
-        for function in module.all_functions:
-            for loop, trainer in _trainings(model, function):
-                wrap = _wrap(model, trainer, wraps)
-                for source in _sources(loop) if wrap is not None else ():
-                    made = list(_drawn(model, function, source, _DEPTH))
-                    loaders = [each for each in made if each is not None]
-                    if wrap is None or not loaders or len(loaders) < len(made):
-                        continue
-                    if all(_is_whole(model, function, each) for each in loaders):
-                        yield from (TrainedWhole(e, function, loop, wrap) for e in loaders)
+        for function, loop, trainer in _trainings_in(model, module):
+            wrap = _wrap(model, trainer, wraps)
+            for source in _sources(loop) if wrap is not None else ():
+                made = list(_drawn(model, function, source, _DEPTH))
+                loaders = [each for each in made if each is not None]
+                if wrap is None or not loaders or len(loaders) < len(made):
+                    continue
+                if all(_is_whole(model, function, each) for each in loaders):
+                    yield from (TrainedWhole(e, function, loop, wrap) for e in loaders)
+
+
+@all_remembered
+def _trainings_in(
+    model: Model, module: Module
+) -> Iterator[tuple[Function, ast.For | ast.While, Function]]:
+    for function in module.all_functions:
+        yield from ((function, *each) for each in _trainings(model, function))
 
 
 def _trainings(model: Model, function: Function) -> Iterator[tuple[ast.For | ast.While, Function]]:

@@ -90,8 +90,10 @@ class Loops:
         self._callers: dict[Function, set[Function]] = {}
         self._handed_over: set[Function] = set()
         self._leading: dict[Function, list[tuple[ast.Call, set[Function]]]] = {}
+        self._only: dict[tuple[str, bool], list[Function]] = {}
         for function in self._functions:
-            for callee in self._called(function, _calls_in(function), surely=True):
+            known, unknown = _callees(model, function)
+            for callee in (*known, *(f for each in unknown for f in self._surely_named(*each))):
                 self._callers.setdefault(callee, set()).add(function)
             for callee in self._handed_in(function):
                 self._callers.setdefault(callee, set()).add(function)
@@ -99,7 +101,7 @@ class Loops:
         # Whoever hands batches out for ever counts no epochs: any `set_epoch` may be meant for it.
         self._all = [(f, loop) for f in self._functions for loop in self._over_epochs(f)]
         counting = {f for f, _ in self._all}
-        telling = [f for f in self._functions if any(self._told(f, own_nodes(f)))]
+        telling = [f for f in self._functions if any(self._told(f, _telling(f)))]
         self._evaluating = {f for f in telling if f not in counting and _EVALUATES.search(f.name)}
         self._sets = [f for f in telling if f not in self._evaluating]
         self._counted = {id(loop) for _, loop in self._all}
@@ -149,9 +151,12 @@ class Loops:
         return untold, len(untold) == len(own)
 
     def _over_epochs(self, function: Function) -> Iterator[EpochLoop]:
-        turning = [node for node in own_nodes(function) if isinstance(node, ast.While)]
-        given = self._given_loaders(function) if turning else frozenset()
-        found = list(epoch_loops(function, given))
+        turning = [node for node in _turning(function) if isinstance(node, ast.While)]
+        found = list(
+            epoch_loops(function, self._given_loaders(function))
+            if turning
+            else _own_loops(function)
+        )
         yield from found
         yield from (o for o in turning if o not in found and self._calls_a_pass(function, o))
 
@@ -517,13 +522,10 @@ class Loops:
 
     def _handed_in(self, function: Function) -> Iterator[Function]:
         """The functions that a function hands to whoever calls them: `mp.spawn(worker, args=…)`, `launch(main)`."""
-        for node in _calls_in(function):
-            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-                if (
-                    isinstance(argument, ast.Name | ast.Attribute)
-                    and last_name(argument) in self._by_name
-                    and isinstance(found := self.model.resolve(function.module, argument), Function)
-                ):
+        for name, argument in _named_arguments(function):
+            if name in self._by_name:
+                found = self.model.resolve(function.module, argument)
+                if isinstance(found, Function):
                     yield found
 
     def _meant(self, function: Function, func: ast.expr, *, surely: bool) -> Iterator[Function]:
@@ -532,12 +534,20 @@ class Loops:
         if found is not None:
             yield from found
             return
-        name = func.attr if isinstance(func, ast.Attribute) else dotted_name(func)
+        name, of_method = _name_of(func)
+        yield from self._surely_named(name, of_method) if surely else self._named(name, of_method)
+
+    def _named(self, name: str, of_method: bool) -> list[Function]:
         named = self._by_name.get(name, [])
-        if isinstance(func, ast.Attribute):
-            named = [found for found in named if found.cls is not None]
-        if not surely or len(named) == 1 or self._stand_in(named):
-            yield from named
+        return [found for found in named if found.cls is not None] if of_method else named
+
+    def _surely_named(self, name: str, of_method: bool) -> list[Function]:
+        """The functions of a name, or methods, of which each call by that name is one of them."""
+        key = name, of_method
+        if key not in self._only:
+            named = self._named(*key)
+            self._only[key] = named if len(named) == 1 or self._stand_in(named) else []
+        return self._only[key]
 
     def _stand_in(self, named: list[Function]) -> bool:
         """Whether all methods of a name stand in for one of them: whoever calls it calls that one or what overrides it.
@@ -555,6 +565,53 @@ class Loops:
 def _meanings(model: Model, function: Function) -> dict[ast.expr, tuple[Function, ...] | None]:
     """What a function calls, as far as it is known."""
     return {call.func: _meaning(model, function, call.func) for call in _calls_in(function)}
+
+
+@remembered
+def _callees(
+    model: Model, function: Function
+) -> tuple[tuple[Function, ...], tuple[tuple[str, bool], ...]]:
+    """What a function is known to call, and the names of what else it calls, each with whether as a method."""
+    known: dict[Function, None] = {}
+    unknown: dict[tuple[str, bool], None] = {}
+    for func, found in _meanings(model, function).items():
+        if found is None:
+            unknown[_name_of(func)] = None
+        else:
+            known.update(dict.fromkeys(found))
+    return tuple(known), tuple(unknown)
+
+
+def _name_of(func: ast.expr) -> tuple[str, bool]:
+    """The name by which something is called, and whether as a method."""
+    if isinstance(func, ast.Attribute):
+        return func.attr, True
+    return dotted_name(func), False
+
+
+@all_remembered
+def _named_arguments(function: Function) -> Iterator[tuple[str, ast.expr]]:
+    """What the calls of a function hand on that may be a function, each with its name."""
+    for call in _calls_in(function):
+        for argument in _given(call):
+            if isinstance(argument, ast.Name | ast.Attribute):
+                yield last_name(argument), argument
+
+
+@all_remembered
+def _turning(function: Function) -> Iterator[ast.For | ast.While]:
+    yield from (node for node in own_nodes(function) if isinstance(node, ast.For | ast.While))
+
+
+@all_remembered
+def _own_loops(function: Function) -> Iterator[EpochLoop]:
+    yield from epoch_loops(function)
+
+
+@all_remembered
+def _telling(function: Function) -> Iterator[ast.AST]:
+    """The calls of a function that may tell a sampler the epoch."""
+    yield from (node for node in _calls_in(function) if told_epoch(node) is not None)
 
 
 @all_remembered
@@ -748,9 +805,7 @@ def epoch_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterator
         function: where they stand.
         loaders: parameters and attributes that are given loaders, whatever they are called.
     """
-    for node in own_nodes(function):
-        if not isinstance(node, ast.For | ast.While):
-            continue
+    for node in _turning(function):
         if (epoch_of(function, node) and _runs_epochs(node)) or _passes_again(
             function, node, loaders
         ):
