@@ -42,6 +42,7 @@ from distlint.analysis.interpreter.values import (
     variance_of,
 )
 from distlint.analysis.program.definitions import Class, Module, dotted_name, last_name
+from distlint.analysis.program.syntax import is_for_unknown_choice
 from distlint.knowledge import conventions, facts, failures, hooks, ranks
 from distlint.knowledge.schema import CallRow, Effect
 
@@ -501,7 +502,9 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
     elif row.effect in (Effect.WAIT, Effect.SEND):
         return None
     elif row.effect is Effect.EXIT:
-        frame.leave(JumpKind.FAILURE if args and fails(args[0]) else JumpKind.PROCESS, node)
+        failed = bool(args) and fails(args[0])
+        refused = failed or is_for_unknown_choice(site.function.node, node)
+        frame.leave(JumpKind.FAILURE if refused else JumpKind.PROCESS, node)
     if layer is None:
         return None
     grouped = frame.is_grouped(site, row)

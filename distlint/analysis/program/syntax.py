@@ -12,7 +12,7 @@ from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
 from distlint.knowledge.ranks import ARGUMENT_NAMES, ZERO_STAGES
-from distlint.nodes import LEAVES, children, walk
+from distlint.nodes import LEAVES, children, parents_in, walk
 
 _RANK_WORDS: Final = (
     "rank",
@@ -885,6 +885,31 @@ def makes_at_first_read(function: Function) -> bool:
 def ends_process(function: ast.expr) -> bool:
     """Whether a call of this ends the process: `sys.exit()`, `exit()`, `quit()`, `os._exit()`."""
     return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
+
+
+def is_for_unknown_choice(root: ast.AST, node: ast.AST) -> bool:
+    """Whether a node stands in the last arm of a chain that compares one value with texts: of a value that nobody gives.
+
+    SimXNS 0163380 PROD/ProD_base/train_DE_model_marco.py:819: `exit(0)` behind `if args.model_class == "dual_encoder"` and
+    `elif args.model_class == "ColBERT"`.
+    """
+    parents = parents_in(root)
+    below = node
+    while (above := parents.get(id(below))) is not None:
+        match above, parents.get(id(above)):
+            case ast.If(test=test, orelse=last), ast.If(test=first, orelse=[only]) if only is above:
+                if below in last and (asked := _text_asked(test)) and asked == _text_asked(first):
+                    return True
+        below = above
+    return False
+
+
+def _text_asked(test: ast.expr) -> str:
+    """What a condition compares with a text, as it is written; empty for another condition."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str())]):
+            return ast.unparse(left)
+    return ""
 
 
 def is_way_out(function: Function) -> bool:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.chosen import Candidate, chosen
+from distlint.analysis.program.chosen import chosen
+from distlint.analysis.program.configured import Candidate
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import literals, makes_own_class
