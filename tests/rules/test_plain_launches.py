@@ -70,10 +70,12 @@ main()
     [
         ("accelerate launch --use_deepspeed train.py", "info"),
         ("accelerate launch train.py", "error"),
+        ("accelerate launch --use_deepspeed train.py  # find_unused_parameters", "warning"),
     ],
 )
 def test_an_engine_passes_attributes_on_to_who_unwraps_too_late(
     launch: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {"run.sh": launch + "\n", "train.py": _UNWRAPPED_LATE}
+    told = "# DistributedDataParallelKwargs\n" * ("unused" in launch)
+    files = {"run.sh": launch + "\n", "train.py": told + _UNWRAPPED_LATE}
     assert severities_in("DL203", tmp_path, files, capsys) == [severity]

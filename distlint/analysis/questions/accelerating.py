@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
-    from distlint.analysis.program.definitions import Class, Function
+    from distlint.analysis.program.definitions import Class, Function, Module
 
 ACCELERATOR: Final = "accelerate.Accelerator"
 _TRAINS: Final = frozenset({"prepare", "accumulate", "backward", "clip_grad_norm_"})
@@ -166,6 +166,15 @@ def in_plugin_alone(live: LiveProgram, prepares: CallSite) -> bool:
         return True
     start = [f for f in within if f.name == "__init__"] if path.startswith("self.") else []
     return any(_reads_plugin(each) for each in (function, *start))
+
+
+def made_for_engines(module: Module) -> bool:
+    """Whether a file makes Accelerators, each with an engine's plugin.
+
+    starVLA 0ed0aad starVLA/training/train_starvla.py:51: `Accelerator(deepspeed_plugin=deepspeed_plugin)`, at the top.
+    """
+    made = [(each, call) for each in module.all_functions for call in accelerators(each)]
+    return bool(made) and all(_is_for_engine(function, call) for function, call in made)
 
 
 def _is_for_engine(function: Function, made: ast.expr) -> bool:

@@ -38,7 +38,8 @@ Unsafe: gradients are other ones under fp16, FSDP and DeepSpeed, and where batch
 
 ## Known limits
 Without `accelerator.accumulate` around it, a missing test of `sync_gradients` is not reported, nor where the
-Accelerator is made in the same function without `gradient_accumulation_steps`. Silent in an arm of an `if`
+Accelerator is made in the same function without `gradient_accumulation_steps`. Silent where each Accelerator of the file is
+handed the plugin of an engine, which clips by itself, in an arm of an `if`
 that asks for the launch, and where a hand-made `GradScaler` unscales.
 
 ## References
@@ -56,7 +57,12 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import literals, own_nodes
-from distlint.analysis.questions.accelerating import Training, accelerators, training
+from distlint.analysis.questions.accelerating import (
+    Training,
+    accelerators,
+    made_for_engines,
+    training,
+)
 from distlint.analysis.questions.accumulating import clipped_early
 from distlint.analysis.questions.replicated import engines
 from distlint.edits import Replace
@@ -95,7 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
     yield from _by_hand(model)
     for call in model.calls("accelerate.Accelerator.clip_grad_norm_"):
         block = _accumulates(model, call)
-        if block is not None:
+        if block is not None and not made_for_engines(call.site.module):
             yield _too_early(call, block)
 
 

@@ -30,7 +30,7 @@ function is a context manager that gathers the shards of what it is given (`unwr
 
 ## Known limits
 As for DL201: silent where the code asks for the attribute or the launch first, information where all launches and
-configurations ask for FSDP or DeepSpeed.
+configurations ask for FSDP or DeepSpeed, a warning where the program tells DDP how to run as well.
 
 ## References
 - trl 0.15.0 to 0.26.2, `ppo_trainer.py`, `null_ref_context`
@@ -80,6 +80,18 @@ def check(model: Model) -> Iterator[Finding]:
             yield _finding(model, call.site, site, kept)
 
 
+def _severity(model: Model, site: AttributeSite) -> Severity:
+    """An error unless all launches ask for an engine, which passes attributes on.
+
+    V-Express 6814f7d train_stage.sh: `accelerate launch --use_deepspeed train.py`, which tells DDP how to run as well.
+    """
+    if site.receiver.wraps[-1].kind not in BY_LAUNCH:
+        return SEVERITY
+    if model.runs_in_engines(site.module):
+        return Severity.INFO
+    return Severity.WARNING if model.starts_in_engine(site.module) else SEVERITY
+
+
 def _finding(model: Model, call: CallSite, site: AttributeSite, kept: bool) -> Finding:
     receiver = source_of(site.module, site.node.value)
     text = f"{receiver}.{site.attr}"
@@ -93,9 +105,7 @@ def _finding(model: Model, call: CallSite, site: AttributeSite, kept: bool) -> F
     return Finding(
         CODE,
         NAME,
-        Severity.INFO
-        if wrap.kind in BY_LAUNCH and model.runs_in_engines(site.module)
-        else SEVERITY,
+        _severity(model, site),
         f"`{text}` is read from the wrapper before `{call.method}` runs, and raises AttributeError on "
         f"every rank where the model is in DistributedDataParallel. Unwrap first: "
         f"`unwrap({receiver}).{site.attr}`.",
