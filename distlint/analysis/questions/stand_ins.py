@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class
@@ -52,6 +53,9 @@ _MAKES_OR_ENDS: Final = frozenset(
 )
 _OF_LAUNCH: Final = frozenset({"world_size", "initialized", "rank"})
 """What a condition that asks how the program is launched is told by."""
+_SAYS_IF_SAME: Final = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+_CALLERS: Final = 4
+"""So many callers above one another are asked."""
 _CALLS: Final = 2
 """Through so many calls a collective is looked for."""
 
@@ -138,6 +142,53 @@ def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
         for call in summary.calls
         if call.function is function
     )
+
+
+def ends_where_bare(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:
+    """Whether a number that is -1 where no launcher starts the ranks leaves the model bare, and all that lead to the read have met the others then.
+
+    SimXNS 0163380 MASTER/finetune/wiki/inference_de.py:151 wraps under `args.local_rank != -1`, and `main()` comes to
+    `if args.local_rank != 0: dist.barrier()` first, which raises without a group.
+    """
+    paths = {path for g in (wrap.guards if wrap is not None else ()) if (path := _numbered(g))}
+    return any(_meets_as(live, site.function, path, _CALLERS) for path in paths)
+
+
+def _numbered(guard: Guard) -> str:
+    """What is compared with -1 by a condition that does not hold then; empty for another one."""
+    match guard.node:
+        case ast.Compare(left=left, ops=[ast.NotEq() | ast.Eq() as sign], comparators=[other]):
+            if ast.unparse(other) == "-1" and guard.taken is isinstance(sign, ast.NotEq):
+                return ast.unparse(left)
+    return ""
+
+
+def _meets_as(live: LiveProgram, function: Function, path: str, callers: int) -> bool:
+    """Whether a function, or all that lead to it, enter a collective of the default group where a number is -1."""
+    summaries = live.summaries_of(function)
+    if summaries is not None and any(
+        _of_default_group(call)
+        and not call.tries
+        and all(_holds_as(guard, path) for guard in call.guards)
+        for _, summary in summaries.summaries()
+        for call in summary.calls
+        if call.function is function
+    ):
+        return True
+    above = live.callers.get(function, ()) if callers else ()
+    return bool(above) and all(_meets_as(live, c.function, path, callers - 1) for c in above)
+
+
+def _holds_as(guard: Guard, path: str) -> bool:
+    """Whether a condition on a number comes out as it was taken where the number is -1."""
+    match guard.node:
+        case ast.Compare(left=left, ops=[sign], comparators=[other]) if ast.unparse(left) == path:
+            with suppress(ValueError):
+                known = ast.literal_eval(other)
+                is_in = -1 in known if isinstance(known, list | tuple) else known == -1
+                holds = is_in is isinstance(sign, ast.Eq | ast.In)
+                return isinstance(sign, _SAYS_IF_SAME) and holds is guard.taken
+    return False
 
 
 def needs_gpu(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:

@@ -34,7 +34,7 @@ Silent where the wrap is known to take place always, under a condition on the la
 arm or the line above makes something else that has a `module` (DataParallel, a class of the project, one of another library
 that takes the place of the model it is handed), where a flag wraps the model and
 whoever reads `.module`, or all that call it, enters a collective of the default group as well, where `prepare()` does and
-whoever reads it enters one in some step without asking whether there is a group, where an option for the CPU alone
+whoever reads it enters one in some step without asking whether there is a group, where the model is bare for a local rank of -1 alone and all that lead to the read meet the others then, where an option for the CPU alone
 leaves the model bare and whoever reads `.module` moves data to a GPU, and on values of unknown origin,
 since a network may own a part called `module`.
 
@@ -53,6 +53,7 @@ from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import (
+    ends_where_bare,
     meets_in_some_step,
     module_on_every_path,
     needs_gpu,
@@ -133,7 +134,8 @@ def check(model: Model) -> Iterator[Finding]:
 def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
     if wrap.kind in BY_LAUNCH:
         return meets_in_some_step(model, site.function)
-    return needs_group(model, site, call_of_wrap(model, site))
+    call = call_of_wrap(model, site)
+    return needs_group(model, site, call) or ends_where_bare(model, site, call)
 
 
 def _is_inside(wraps: tuple[Wrap, ...]) -> bool:

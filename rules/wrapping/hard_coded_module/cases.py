@@ -88,6 +88,14 @@ def prepared_and_met_where_there_is_a_group(model, loader, every):
             dist.barrier()
 
 
+def bare_without_a_launcher(args, net):
+    if args.local_rank != -1:
+        net = DDP(net)
+    if args.local_rank > 0:
+        dist.barrier()
+    return net.module.head  # expect: DL204
+
+
 # Correct
 
 
