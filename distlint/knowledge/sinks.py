@@ -1506,7 +1506,9 @@ TAKE_PATHS_ALONE: Final = frozenset({
 })  # fmt: skip
 """Functions and methods, by their last names, that ask about a path, tell of it or write there."""
 
-WRITES: Final = re.compile(r"(?i)save|dump|write|export|^to_|^(?:make|remove|copy|move)")
+WRITES: Final = re.compile(
+    r"(?i)save|dump|write|export|filehandler|^to_|^(?:make|remove|copy|move)"
+)
 """Last names of calls that write, make or remove what they are given the path of."""
 
 LARGE: Final[dict[str, int]] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.checked import findings_in, severities_in
+from tests.rules.checked import findings_in, severities, severities_in
 
 GROUP = """
 import os
@@ -396,3 +396,40 @@ def keep(generator, model_outputs, params):
         pickle.dump({data}, f)
 """
     assert severities_in("DL301", tmp_path, {"keep.py": text}, capsys) == [severity]
+
+
+LOGGED = """
+import logging
+import os
+
+import torch.distributed as dist
+
+
+def set_up(logger, folder, again):
+    path = os.path.join(folder, "log.txt")
+    if again:
+        handler = logging.FileHandler(path, "w")
+    else:
+        handler = logging.FileHandler(path, "a")
+    logger.addHandler(handler)
+    logger.setLevel({level})
+    dist.barrier()
+
+
+dist.init_process_group("nccl")
+set_up(logging.getLogger(), "out", True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("level", "severity"),
+    [
+        ("logging.INFO if dist.get_rank() == 0 else logging.WARN", "info"),
+        ("logging.INFO", "warning"),
+        ("logging.INFO if again else logging.WARN", "warning"),
+    ],
+)
+def test_a_log_in_which_one_rank_alone_writes_what_is_no_warning(
+    level: str, severity: str, tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL301", LOGGED.format(level=level)) == [severity]
