@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from distlint.cli import main
+from distlint.launch.cut_short import cut_short
 from distlint.launch.environments import torch_of
 from distlint.launch.kinds import Kind, is_of_launch, kind_of, may_be_of_launch
 from distlint.launch.project import LaunchFiles, TextFile, read_files
@@ -132,6 +133,23 @@ def test_a_file_that_comes_later_is_seen(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_the_quote_that_stays_open(text: str, place: int | None) -> None:
     assert open_quote(text) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("torchrun a.py \\\n # a comment\n --b c \\\n # another\n --d\n", [(3, 2)]),
+        ("torchrun a.py --b \\ \n  --c d\n", [(2, 1)]),
+        ("torchrun a.py \\\n --b c \\\n # --d e\n", []),
+        ("torchrun a.py \\\n # a comment\necho b\n", []),
+        ("torchrun a.py \\\n --b c \\\n --d e\n", []),
+        ("x=$(torchrun a.py \\\n --b c)\n", []),
+        ("python a.py \\\n # a comment\n --b c\n", []),
+    ],
+)
+def test_the_launch_that_ends_above_its_arguments(text: str, lost: list[tuple[int, int]]) -> None:
+    (script,) = read_files([TextFile("run.sh", Kind.SHELL, text)]).scripts
+    assert [(command.line, number) for _, command, number in cut_short(script)] == lost
 
 
 PARSES = """
