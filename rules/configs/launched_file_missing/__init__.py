@@ -11,8 +11,8 @@ to what it launches, and those without their end (`configs/large` for `configs/l
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
 `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
-scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` that name no program,
-as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
+scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
+as where a comment between its lines ends the command, or where a program's own options stand in its place; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
 Every rank ends as it starts. The file has been moved, renamed or never committed, so whoever follows the script has
@@ -54,6 +54,7 @@ Not proven: no process starts.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -84,6 +85,7 @@ _SHOWN = 5
 
 
 _INTERPRETERS = frozenset({"python", "python3"})
+_PROGRAM = re.compile(r"\.(?:py|sh|pex)\b")
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
 _PACKAGE = "The project has no package of `{}`: Python ends, and no rank starts"
@@ -122,27 +124,46 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 
 
 def _without_program(files: LaunchFiles) -> Iterator[Finding]:
-    """Launches by torch's launchers that end in front of the program.
+    """Launches by torch's launchers or DeepSpeed's that end in front of the program, or go on with what only one would take.
 
     FunCodec 3435d87 egs/jamendo/text2music_laura/run.sh:189: `torchrun --nproc_per_node=4 --text …`, and no program.
     """
     for script, launch in files.launches():
-        options = launch.options
-        counted = any(name in options for name in launch.row.processes)
+        text = script.command_at(launch.place.line)
         if (
-            launch.launcher in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
-            and launch.script is None
-            and launch.options_known
-            and counted
-            and options.keys().isdisjoint({"m", "module", "h", "help"})
+            _is_of_several(launch)
+            and (_ends_early(launch) or _goes_on_without(launch, text))
+            and launch.options.keys().isdisjoint({"m", "module", "h", "help", "no_python"})
             # `<script>.py` is to be filled in; what an option takes that nobody knows may be the program.
-            and "<" not in script.command_at(launch.place.line)
-            and not any((each.value or "").endswith((".py", ".sh")) for each in options.values())
+            and "<" not in text
         ):
             advice = "Name it behind the launcher's options"
             text = f"This launch names no program: the launcher ends, and no rank starts. {advice}."
             fix = Fix(Applicability.DISPLAY, advice)
             yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), fix)
+
+
+def _is_of_several(launch: Launch) -> bool:
+    """Whether a launcher is told how many processes to start; DeepSpeed's starts one for each GPU."""
+    return launch.launcher is Launcher.DEEPSPEED or (
+        launch.launcher in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
+        and any(name in launch.options for name in launch.row.processes)
+    )
+
+
+def _ends_early(launch: Launch) -> bool:
+    """Whether nothing stands behind the options of torch's launchers; `deepspeed` alone has many meanings."""
+    return (
+        launch.script is None
+        and launch.options_known
+        and launch.launcher is not Launcher.DEEPSPEED
+        and not any((each.value or "").endswith((".py", ".sh")) for each in launch.options.values())
+    )
+
+
+def _goes_on_without(launch: Launch, text: str) -> bool:
+    """Whether a program's own options stand where it should, and no word of the command may be one."""
+    return launch.foreign and launch.complete and not _PROGRAM.search(text)
 
 
 def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
