@@ -93,7 +93,8 @@ def _was_moved_below(files: LaunchFiles, path: str, script: Script) -> bool:
     folder, found = posixpath.dirname(script.path), files.only_one_called(posixpath.basename(path))
     return (
         bool(found)
-        and not files.has(posixpath.dirname(path))
+        and not files.has(path)
+        and not files.has(posixpath.dirname(path) or ".")
         and all(not folder or each.startswith(f"{folder}/") for each in (path, found))
     )
 

@@ -114,6 +114,20 @@ def test_a_file_that_comes_later_is_seen(tmp_path: Path, monkeypatch: pytest.Mon
     assert CliRunner().invoke(main, arguments).exit_code == 0
 
 
+def test_a_page_in_utf_16_is_read_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "README.md"
+    page.write_bytes(f"```\r\n{OLD}```\r\n".encode("utf-16"))
+    (tmp_path / "train.py").write_text("import torch\n")
+    assert severities(tmp_path, monkeypatch)["DL805"] == "info"
+    before = page.read_bytes()
+    fixed = CliRunner().invoke(main, ["fix", "--apply", "--select", "DL805", "--no-cache"])
+    assert "README.md: is UTF-16" in fixed.output
+    assert page.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
