@@ -9,8 +9,8 @@ there from the folder in which the program is, though another has the name; what
 (`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
-page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
-`--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
+page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
+YAML of `llamafactory-cli train`; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
 as where a comment between its lines ends the command, or where a program's own options stand in its place; and configurations of accelerate that name such a JSON of DeepSpeed.
 
@@ -70,7 +70,12 @@ from distlint.launch.absent import (
     written_at,
 )
 from distlint.launch.commands import Launch
-from distlint.launch.handed_on import missing_configurations, missing_copies, missing_scripts
+from distlint.launch.handed_on import (
+    missing_configurations,
+    missing_copies,
+    missing_scripts,
+    missing_tasks,
+)
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.rule import Status
@@ -216,6 +221,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script in files.scripts:
         for name, place in missing_scripts(files, script):
             yield _Missing(name, place, script.reported, _SCRIPT)
+        for name, place in missing_tasks(files, script):
+            yield _Missing(name, place, script.reported)
         for name, place, meant in missing_configurations(files, script):
             yield _Missing(name, place, script.reported, _FILE, meant)
         if not script.told:
