@@ -12,7 +12,7 @@ are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
 YAML of `llamafactory-cli train`; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
-as where a comment between its lines ends the command, or where a program's own options stand in its place; and configurations of accelerate that name such a JSON of DeepSpeed.
+as where a comment between its lines ends the command, or where a program's own options stand in its place; programs behind a variable that only another script sets to the launcher; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
 Every rank ends as it starts. The file has been moved, renamed or never committed, so whoever follows the script has
@@ -78,6 +78,7 @@ from distlint.launch.handed_on import (
 )
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
+from distlint.launch.unset import launchers_unset
 from distlint.rule import Status
 
 CODE = "DL812"
@@ -111,6 +112,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """One finding for each file that launches miss, and for each launch of nothing."""
     yield from _without_program(files)
     yield from _python_for_program(files)
+    yield from _without_launcher(files)
     groups: dict[str, list[_Missing]] = {}
     for each in (*_of_launches(files), *_of_accelerate(files)):
         groups.setdefault(posixpath.normpath(each.name), []).append(each)
@@ -146,6 +148,16 @@ def _without_program(files: LaunchFiles) -> Iterator[Finding]:
             text = f"This launch names no program: the launcher ends, and no rank starts. {advice}."
             fix = Fix(Applicability.DISPLAY, advice)
             yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), fix)
+
+
+def _without_launcher(files: LaunchFiles) -> Iterator[Finding]:
+    """Commands that begin with a variable for the launcher, which another script alone sets."""
+    for script in files.scripts:
+        for name, program, other, place in launchers_unset(files, script):
+            advice = f"Set it here, as {other} does"
+            text = f"`${name}` is not set in this script: the shell looks for a command `{program}`, and no rank starts. {advice}."
+            fix = Fix(Applicability.DISPLAY, advice)
+            yield Finding(CODE, NAME, SEVERITY, text, place, (), fix)
 
 
 def _is_of_several(launch: Launch) -> bool:
