@@ -54,7 +54,7 @@ from itertools import islice
 from distlint.findings import Finding, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import accelerate
-from distlint.launch.commands import Launch, starts_ranks
+from distlint.launch.commands import Launch, plain, starts_ranks
 from distlint.launch.defects import sentence_of
 from distlint.launch.places import Lines
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
@@ -235,7 +235,8 @@ def _given_alone(script: Script, launch: Launch) -> Iterator[tuple[int, str, Pla
         if count is not None and visible.sure and visible.place.line == launch.place.line:
             yield count, "`CUDA_VISIBLE_DEVICES` names", visible.place
     elif len(script.launches) == 1 and not any(
-        starts_ranks(command) or command.background for command in script.commands
+        starts_ranks(command) or command.background or plain(command) is not None
+        for command in script.commands
     ):
         yield from islice(_of_slurm(script), 1)
 

@@ -1,12 +1,13 @@
 """A launch names a script or a configuration that is not in the project, or no script at all.
 
 ## What it does
-Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
+Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`, `-c`,
 `--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
 folder that it is looked for in is there and holds files of the kind, or the only file of that name below it; programs of which
 another place has the folder and name, beside a file that the launch names and that is there; configurations that are not
 there from the folder in which the program is, though another has the name; what begins at the script's own folder
-(`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a script hands on as `$1`
+(`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a page names, and that are
+further down, seen from where the program is; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
