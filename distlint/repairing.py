@@ -21,7 +21,7 @@ from distlint.launch.kinds import kind_of
 from distlint.project.files import Problem
 from distlint.project.naming import path_of
 from distlint.project.notebooks import SUFFIX, python_of, with_python
-from distlint.project.reading import decode, python_text
+from distlint.project.reading import decode, is_utf_16, python_text
 from distlint.reporting.report import Report, Reported
 from distlint.trial import Harm, Trial, harm_of, widened
 
@@ -252,13 +252,15 @@ class _Bench:
         return self._settings[shown].runtime_module
 
     def data(self, shown: str) -> bytes | None:
-        """The bytes of a file; None, and a problem, where it no longer holds what was checked."""
+        """The bytes of a file; None, and a problem, where it no longer holds what was checked, or is not UTF-8."""
         path = os.path.abspath(path_of(shown))
         data = self._now.get(path)
         if data is None:
             data = _unchanged(shown, self._wide.report)
+        reason = "changed while it was checked; nothing was fixed in it, run again"
+        if data is not None and is_utf_16(shown, data):
+            data, reason = None, "is UTF-16; nothing was fixed in it, save it as UTF-8"
         if data is None:
-            reason = "changed while it was checked; nothing was fixed in it, run again"
             self._problems.append(Problem(shown, reason))
             return None
         self._originals.setdefault(path, self._given.get(path, data))

@@ -16,9 +16,19 @@ from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
 
 CONFIGURATIONS: Final = frozenset(
-    {"config", "cfg", "config_file", "config_path", "deepspeed", "deepspeed_config", "ds_config"}
+    {
+        "c",
+        "config",
+        "cfg",
+        "cfg_file",
+        "config_file",
+        "config_path",
+        "deepspeed",
+        "deepspeed_config",
+        "ds_config",
+    }
 )
-"""Options by which programs are told a file to read."""
+"""Options by which programs are told a file to read: ULTRA 427966a README.md:248, `-c config/transductive/pretrain.yaml`."""
 _READ: Final = (".json", ".yaml", ".yml")
 MAKES: Final = frozenset(
     {
@@ -46,7 +56,7 @@ _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
 
 def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tuple[str, Place]]:
     """The files that a launch names and the project lacks, though it has the folder that each would stand in."""
-    if makes_files(script):
+    if makes_files(script, until=launch.place.line if script.told else None):
         return
     for word in _named(launch):
         elsewhere = _program_elsewhere if word is launch.script else _is_not_where_it_starts
@@ -54,6 +64,7 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
             is_missing(files, word, script)
             or _is_in_another_folder(files, word, script)
             or elsewhere(files, script, launch, word)
+            or (script.told and _is_below_its_folder(files, script, launch, word))
         ):
             yield word.text or "", word.place
 
@@ -67,9 +78,48 @@ def is_missing(files: LaunchFiles, word: Word, script: Script) -> bool:
     name = word.text or ""
     path = _path_of(word, script)
     if path is not None:
-        return files.lacks(path)
+        return files.lacks(path) or _was_moved_below(files, path, script)
     return is_nowhere(files, name, script) and (
         files.has_beside(name, script.path) or bool(files.moved(name, script.path))
+    )
+
+
+def _was_moved_below(files: LaunchFiles, path: str, script: Script) -> bool:
+    """Whether the folder of a file is not there, and the only file of its name is in another place below that of the script.
+
+    qdtrack c5b1047 tools/dist_test_search.sh:9: `$(dirname "$0")/analysis/mot/mot_param_search.py`, which is in tools. The
+    folder of a submodule that nobody has fetched is there, and empty.
+    """
+    folder, found = posixpath.dirname(script.path), files.only_one_called(posixpath.basename(path))
+    return (
+        bool(found)
+        and not files.has(path)
+        and not files.has(posixpath.dirname(path) or ".")
+        and all(not folder or each.startswith(f"{folder}/") for each in (path, found))
+    )
+
+
+def _is_below_its_folder(files: LaunchFiles, script: Script, launch: Launch, word: Word) -> bool:
+    """Whether a configuration that a page names is further down, seen from the only folder below in which the program is.
+
+    MiniCPM 0fcc3d0 minicpm_sala/finetune/README.md:92 starts `finetune.py`, which is in trainer, with
+    `--deepspeed configs/ds_config_zero3.json`, which is in configs/deepspeed there.
+    """
+    program, name = launch.script, posixpath.normpath(word.text or "")
+    if program is None or word is program or not program.sure or not name.endswith(_READ):
+        return False
+    started = files.folders_below_with(program.text or "", script.path)
+    if len(started) != 1 or not is_nowhere(files, name, script):
+        return False
+    path = posixpath.join(started[0], name)
+    return (
+        "/" in name
+        and not files.has(path)
+        and any(
+            posixpath.basename(each) == posixpath.basename(name)
+            and each.startswith(f"{posixpath.dirname(path)}/")
+            for each in files.names
+        )
     )
 
 
@@ -327,10 +377,13 @@ def configurations(launch: Launch) -> Iterator[Word]:
             yield replace(word, place=option.place)
 
 
-def makes_files(script: Script, made: Set[str] = MAKES) -> bool:
-    """Whether a script may make programs or configurations; `tee` into a log is none."""
+def makes_files(script: Script, made: Set[str] = MAKES, until: int | None = None) -> bool:
+    """Whether a script may make programs or configurations, or does so above a line; `tee` into a log is none."""
     return any(
-        command.words and command.words[0].text in made and not _writes_log(command)
+        command.words
+        and command.words[0].text in made
+        and not _writes_log(command)
+        and (until is None or command.line < until)
         for command in script.commands
     )
 

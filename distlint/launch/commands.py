@@ -85,6 +85,22 @@ class Launch:
             if option.sure and (meant := _meant(self.row, option)) is not None:
                 yield option, meant
 
+    @property
+    def foreign(self) -> bool:
+        """Whether an option with a value is none of the launcher's, nor resembles one: it is meant for a program.
+
+        videollm-online e2c78ec scripts/ego4d/live1.sh:1: `deepspeed --deepspeed configs/deepspeed/zero2.json --live_version …`.
+        """
+        known = self.row.flags | self.row.others | set(self.row.processes)
+        return self.options_known and any(
+            option.sure
+            and option.value is not None
+            and option.written.startswith("--")
+            and not any(each.startswith(option.name) for each in known)
+            and nearest(option.name, known, _NEAR) is None
+            for option in self.options.values()
+        )
+
     def contradicting(self) -> tuple[Option, Option] | None:
         """Two options in front of the program that the launcher does not take together.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.findings import Place
+from distlint.knowledge.configuration.launchers import STARTS_BY_FILE
 from distlint.launch.absent import (
     CONFIGURATIONS,
     MAKES,
@@ -71,6 +72,29 @@ def missing_copies(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Pl
                 and re.search(started, script.text, re.MULTILINE)
             ):
                 yield name, word.place
+
+
+def missing_tasks(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
+    """The files by which commands that start a process for each GPU are told what to do, and that the project lacks.
+
+    MiniCPM 0fcc3d0 minicpm_sala/finetune/llama_factory/scripts/lora_finetune.sh:1: `llamafactory-cli train
+    configs/minicpm_lora_sft.yaml`, which is configs/minicpm_sft_lora.yaml.
+    """
+    if makes_files(script) or (script.told and not is_readme(script.path)):
+        return
+    for command in script.commands:
+        names = [word.text for word in command.words[:2]]
+        word = command.words[2] if len(command.words) > 2 else None
+        visible = command.environment.get("CUDA_VISIBLE_DEVICES")
+        if (
+            word is not None
+            and tuple(names) in STARTS_BY_FILE
+            and word.sure
+            and (word.text or "").endswith(_CONFIGURED[1:])
+            and (visible is None or "," in (visible.text or ""))
+            and is_missing(files, word, script)
+        ):
+            yield word.text or "", word.place
 
 
 def _is_nowhere_at_all(files: LaunchFiles, script: Script, name: str) -> bool:

@@ -64,7 +64,8 @@ _WORDS: Final = {
     Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
     # Several GPUs that are named are several processes, or were meant to be.
     Kind.SHELL: re.compile(
-        _LAUNCHES.pattern + rb"|\b(?:srun|mpirun)[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,"
+        _LAUNCHES.pattern
+        + rb"|\b(?:srun|mpirun)[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,|\bllamafactory-cli[ \t]+train\b"
     ),
     Kind.DOCKERFILE: re.compile(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."

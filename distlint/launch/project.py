@@ -291,6 +291,15 @@ class LaunchFiles:
             if self.has(posixpath.normpath(posixpath.join(folder, path)))
         ]
 
+    def folders_below_with(self, path: str, beside: str) -> list[str]:
+        """The folders below that of the file `beside` in which what it calls `path` is there."""
+        folder, end = _folder_of(beside), f"/{posixpath.normpath(path)}"
+        return [
+            each.removesuffix(end)
+            for each in self._by_name.get(posixpath.basename(path), ())
+            if each.startswith(folder) and each.endswith(end)
+        ]
+
     def has(self, path: str) -> bool:
         """Whether a file is there under its very path, of whatever kind."""
         return path in self.names or os.path.lexists(path)

@@ -1,4 +1,4 @@
-"""Variables that a launch takes and nothing sets, where one of nearly that name is set and not used."""
+"""Variables that a launch takes and nothing sets, where one of nearly that name is set and not used, or another script sets it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ _OF_A_LIBRARY: Final = re.compile(
     r"(?:NCCL|UCX|GLOO|TORCH|PYTORCH|CUDA|OMP|MKL|FI|OMPI|SHARP|HF|WANDB)_"
 )
 """How variables begin that a library reads from the environment, so that no command has to name them."""
+_VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+_LAUNCHER: Final = (
+    r"(?:torchrun|deepspeed|accelerate launch|python3? -m torch\.distributed\.(?:launch|run))"
+)
 _NEAR: Final = 0.8
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
 
@@ -63,6 +67,50 @@ def unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, str, Place]
                 yield found["name"], near, place
 
 
+def launchers_unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, str, str, Place]]:
+    """The commands of a script that begin with a variable which it sets nowhere, where another script of the project sets it to
+    a launcher, for itself, and starts the same program so.
+
+    videollm-online e2c78ec scripts/ego4d/narration/live1+.sh:1: `${launcher} train.py`, and live1.sh beside it has
+    `launcher="torchrun --nproc_per_node 8"`. What a page or another script gives it may come from there.
+
+    Yields:
+        The variable, the program, the script that sets it, and where it stands.
+    """
+    if script.told or _BROUGHT.search(script.text):
+        return
+    lines = split_lines(script.text)
+    for command in script.commands:
+        words = command.words
+        if len(words) < 2 or words[0].text is not None or not (words[1].text or "").endswith(".py"):
+            continue
+        at, program = words[0].place, words[1].text or ""
+        written = lines[at.line - 1].encode()[at.column : at.end_column].decode()
+        found = _VARIABLE.fullmatch(written)
+        if found is None or _sets(script, found[1]):
+            continue
+        setting = [each for each in files.scripts if _sets(each, found[1])]
+        setting.sort(key=lambda each: each.path)
+        if setting and all(_keeps(each, found[1], program, script) for each in setting):
+            yield found[1], program, setting[0].path, at
+
+
+def _sets(script: Script, name: str) -> bool:
+    """Whether a script or page names a variable in front of a `=`, a comment included."""
+    return re.search(rf"\b{name}=", script.text) is not None
+
+
+def _keeps(script: Script, name: str, program: str, other: Script) -> bool:
+    """Whether a script sets a variable to a launcher that starts a program, and gives it to no other script."""
+    return (
+        not script.told
+        and re.search(rf"^[ \t]*{name}=[\"']?{_LAUNCHER}\b", script.text, re.MULTILINE) is not None
+        and re.search(rf"\$\{{?{name}\}}?[ \t]+{re.escape(program)}\b", script.text) is not None
+        and re.search(rf"\bexport\b[^\n]*\b{name}\b", script.text) is None
+        and other.path.rpartition("/")[2] not in script.text
+    )
+
+
 def _near(name: str, idle: set[str]) -> str | None:
     """The variable that is meant: one that begins with the name and goes on, or is spelled nearly so."""
     longer = sorted(
@@ -72,5 +120,5 @@ def _near(name: str, idle: set[str]) -> str | None:
 
 
 def _is_set_elsewhere(files: LaunchFiles, name: str) -> bool:
-    """Whether a script or page of the project names a variable in front of a `=`, a comment included."""
-    return any(re.search(rf"\b{name}=", each.text) for each in files.scripts)
+    """Whether a script or page of the project sets a variable."""
+    return any(_sets(each, name) for each in files.scripts)

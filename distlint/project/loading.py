@@ -51,7 +51,7 @@ from distlint.project.modules import (
 )
 from distlint.project.notebooks import SUFFIX as NOTEBOOK
 from distlint.project.prefilter import holds_any
-from distlint.project.reading import SIZE_LIMIT, is_readable, share_line_numbers
+from distlint.project.reading import SIZE_LIMIT, as_utf_8, is_readable, share_line_numbers
 from distlint.project.settings import SettingsTree
 from distlint.project.suppressions import MARK
 from distlint.project.trees import Trees
@@ -450,9 +450,10 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
 def _search_launch(path: str, data: bytes) -> FileFacts:
     kind = kind_of(path)
     assert kind is not None
+    text = as_utf_8(path, data)
     return FileFacts(
         digest=content_digest(data),
-        relevant=is_relevant(kind, data) and is_readable(data),
+        relevant=is_relevant(kind, text) and is_readable(text),
         marked=_MARK in data,
         readable=True,
     )

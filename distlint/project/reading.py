@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import re
 import tokenize
@@ -16,6 +17,9 @@ SIZE_LIMIT = 10 * 1024 * 1024
 """Bytes. A Python file beyond this is generated data; parsing it costs gigabytes."""
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
+
+
+_MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Unreadable(Exception):
@@ -89,11 +93,25 @@ def decode(data: bytes) -> str:
         ) from None
 
 
+def is_utf_16(path: str, data: bytes) -> bool:
+    """Whether a page, or a list of requirements, is UTF-16 by its mark.
+
+    DAB-DETR 723ddb8 README.md. GitHub shows such a page, and pip 25.0 _internal/req/req_file.py reads such a list.
+    """
+    return path.endswith((".md", ".txt")) and data.startswith(_MARKS_OF_UTF_16)
+
+
+def as_utf_8(path: str, data: bytes) -> bytes:
+    """The bytes of a file that is not Python, as UTF-8."""
+    return data.decode("utf-16", "replace").encode() if is_utf_16(path, data) else data
+
+
 def python_text(path: str, data: bytes) -> str:
-    """The Python text of the file `path` that holds `data`: of a notebook, its code cells.
+    """The Python text of the file `path` that holds `data`: of a notebook, its code cells; of a page, all of it.
 
     Raises Unreadable.
     """
+    data = as_utf_8(path, data)
     if not path.endswith(SUFFIX):
         return decode(data)
     check_size(len(data))

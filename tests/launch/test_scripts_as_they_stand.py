@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from distlint.cli import main
+from distlint.launch.cut_short import cut_short
 from distlint.launch.environments import torch_of
 from distlint.launch.kinds import Kind, is_of_launch, kind_of, may_be_of_launch
 from distlint.launch.project import LaunchFiles, TextFile, read_files
@@ -113,6 +114,20 @@ def test_a_file_that_comes_later_is_seen(tmp_path: Path, monkeypatch: pytest.Mon
     assert CliRunner().invoke(main, arguments).exit_code == 0
 
 
+def test_a_page_in_utf_16_is_read_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "README.md"
+    page.write_bytes(f"```\r\n{OLD}```\r\n".encode("utf-16"))
+    (tmp_path / "train.py").write_text("import torch\n")
+    assert severities(tmp_path, monkeypatch)["DL805"] == "info"
+    before = page.read_bytes()
+    fixed = CliRunner().invoke(main, ["fix", "--apply", "--select", "DL805", "--no-cache"])
+    assert "README.md: is UTF-16" in fixed.output
+    assert page.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -132,6 +147,23 @@ def test_a_file_that_comes_later_is_seen(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_the_quote_that_stays_open(text: str, place: int | None) -> None:
     assert open_quote(text) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("torchrun a.py \\\n # a comment\n --b c \\\n # another\n --d\n", [(3, 2)]),
+        ("torchrun a.py --b \\ \n  --c d\n", [(2, 1)]),
+        ("torchrun a.py \\\n --b c \\\n # --d e\n", []),
+        ("torchrun a.py \\\n # a comment\necho b\n", []),
+        ("torchrun a.py \\\n --b c \\\n --d e\n", []),
+        ("x=$(torchrun a.py \\\n --b c)\n", []),
+        ("python a.py \\\n # a comment\n --b c\n", []),
+    ],
+)
+def test_the_launch_that_ends_above_its_arguments(text: str, lost: list[tuple[int, int]]) -> None:
+    (script,) = read_files([TextFile("run.sh", Kind.SHELL, text)]).scripts
+    assert [(command.line, number) for _, command, number in cut_short(script)] == lost
 
 
 PARSES = """

@@ -232,6 +232,15 @@ COUNTED: tuple[Counted, ...] = (
 )
 """Of programs that spawn: options with `_` for `-`."""
 
+STARTS_BY_FILE: frozenset[tuple[str, str]] = frozenset(
+    {
+        # llamafactory 0.9.3 cli.py `main` starts torchrun on all GPUs, hparams/parser.py `read_args` reads the file
+        ("llamafactory-cli", "train"),
+        ("lmf", "train"),
+    }
+)
+"""Commands that start a process for each GPU, and read all they are told from the file that stands behind their names."""
+
 PORTS = frozenset({"master_port", "main_process_port"})
 """The options that name the port of the rendezvous."""
 

@@ -3,8 +3,8 @@
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
 `CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
-of the launcher, the `distributed_type`. Also a launch by torch that names several GPUs and no number of processes, of
-which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
+of the launcher, the `distributed_type`. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
+and no number of processes, of which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
 has fewer. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
 
@@ -49,11 +49,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from distlint.findings import Finding, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import accelerate
-from distlint.launch.commands import Launch
+from distlint.launch.commands import Launch, plain, starts_ranks
 from distlint.launch.defects import sentence_of
 from distlint.launch.places import Lines
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
@@ -82,8 +83,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield from _configuration(configuration)
     for script, launch in files.launches():
         yield from _launch(files, script, launch)
-    for _, launch in files.launches(told=True):
-        yield from _one_by_default(launch)
+    for script, launch in files.launches(told=True):
+        yield from _one_by_default(script, launch)
     for script in files.scripts:
         yield from _of_lightning(script)
 
@@ -199,12 +200,11 @@ def _too_few(processes: int, gpus: int, saw: str) -> str:
     )
 
 
-def _one_by_default(launch: Launch) -> Iterator[Finding]:
+def _one_by_default(script: Script, launch: Launch) -> Iterator[Finding]:
     """A launch by torch that is given several GPUs, and starts the one process that nobody asked for otherwise.
 
     CVPR2022-DaGAN 052ad35 README.md:97: eight GPUs in `CUDA_VISIBLE_DEVICES`, and no `--nproc_per_node`.
     """
-    visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
     if (
         launch.launcher not in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
         or any(name in launch.options for name in launch.row.processes)
@@ -213,18 +213,32 @@ def _one_by_default(launch: Launch) -> Iterator[Finding]:
         or launch.script is None
         or "PET_NPROC_PER_NODE" in launch.environment
         or "CUDA_VISIBLE_DEVICES" in launch.tested
-        or visible is None
-        or not visible.sure
-        or visible.place.line != launch.place.line
     ):
         return
-    count = _devices(visible.text or "")
-    if count is not None and count > 1:
-        text = (
-            f"This launch starts one process, as nothing says how many, and `CUDA_VISIBLE_DEVICES` names {count} GPUs: the "
-            f"others stay idle. Say `--nproc_per_node={count}`."
-        )
-        yield _finding(text, launch.place, (visible.place, "the GPUs"))
+    for count, saw, place in _given_alone(script, launch):
+        if count > 1:
+            text = (
+                f"This launch starts one process, as nothing says how many, and {saw} {count} GPUs: the "
+                f"others stay idle. Say `--nproc_per_node={count}`."
+            )
+            yield _finding(text, launch.place, (place, "the GPUs"))
+
+
+def _given_alone(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:
+    """How many GPUs a launch is given for itself: on its own line, or of a job of Slurm that starts nothing else.
+
+    vec2text e5022f1 experiment_scripts/train/run_ddp_slurm.sh:22: `--gres=gpu:a6000:4`, and `torchrun run.py`.
+    """
+    visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        count = _devices(visible.text or "")
+        if count is not None and visible.sure and visible.place.line == launch.place.line:
+            yield count, "`CUDA_VISIBLE_DEVICES` names", visible.place
+    elif len(script.launches) == 1 and not any(
+        starts_ranks(command) or command.background or plain(command) is not None
+        for command in script.commands
+    ):
+        yield from islice(_of_slurm(script), 1)
 
 
 def _machines(script: Script, launch: Launch) -> Iterator[Finding]:

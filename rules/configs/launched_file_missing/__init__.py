@@ -1,18 +1,19 @@
 """A launch names a script or a configuration that is not in the project, or no script at all.
 
 ## What it does
-Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`,
+Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`, `-c`,
 `--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
 folder that it is looked for in is there and holds files of the kind, or the only file of that name below it; programs of which
 another place has the folder and name, beside a file that the launch names and that is there; configurations that are not
 there from the folder in which the program is, though another has the name; what begins at the script's own folder
-(`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a script hands on as `$1`
+(`$(dirname "$0")/train.py`, or behind `cd "$(dirname "$0")"`) and is not there; configurations that a page names, and that are
+further down, seen from where the program is; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
-page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); a bare
-`--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
-scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` that name no program,
-as where a comment between its lines ends the command; and configurations of accelerate that name such a JSON of DeepSpeed.
+page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
+YAML of `llamafactory-cli train`; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
+scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
+as where a comment between its lines ends the command, or where a program's own options stand in its place; programs behind a variable that only another script sets to the launcher; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
 Every rank ends as it starts. The file has been moved, renamed or never committed, so whoever follows the script has
@@ -54,6 +55,7 @@ Not proven: no process starts.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -69,9 +71,15 @@ from distlint.launch.absent import (
     written_at,
 )
 from distlint.launch.commands import Launch
-from distlint.launch.handed_on import missing_configurations, missing_copies, missing_scripts
+from distlint.launch.handed_on import (
+    missing_configurations,
+    missing_copies,
+    missing_scripts,
+    missing_tasks,
+)
 from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
+from distlint.launch.unset import launchers_unset
 from distlint.rule import Status
 
 CODE = "DL812"
@@ -84,6 +92,7 @@ _SHOWN = 5
 
 
 _INTERPRETERS = frozenset({"python", "python3"})
+_PROGRAM = re.compile(r"\.(?:py|sh|pex)\b")
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
 _PACKAGE = "The project has no package of `{}`: Python ends, and no rank starts"
@@ -104,6 +113,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """One finding for each file that launches miss, and for each launch of nothing."""
     yield from _without_program(files)
     yield from _python_for_program(files)
+    yield from _without_launcher(files)
     groups: dict[str, list[_Missing]] = {}
     for each in (*_of_launches(files), *_of_accelerate(files)):
         groups.setdefault(posixpath.normpath(each.name), []).append(each)
@@ -122,27 +132,56 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 
 
 def _without_program(files: LaunchFiles) -> Iterator[Finding]:
-    """Launches by torch's launchers that end in front of the program.
+    """Launches by torch's launchers or DeepSpeed's that end in front of the program, or go on with what only one would take.
 
     FunCodec 3435d87 egs/jamendo/text2music_laura/run.sh:189: `torchrun --nproc_per_node=4 --text …`, and no program.
     """
     for script, launch in files.launches():
-        options = launch.options
-        counted = any(name in options for name in launch.row.processes)
+        text = script.command_at(launch.place.line)
         if (
-            launch.launcher in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
-            and launch.script is None
-            and launch.options_known
-            and counted
-            and options.keys().isdisjoint({"m", "module", "h", "help"})
+            _is_of_several(launch)
+            and (_ends_early(launch) or _goes_on_without(launch, text))
+            and launch.options.keys().isdisjoint({"m", "module", "h", "help", "no_python"})
             # `<script>.py` is to be filled in; what an option takes that nobody knows may be the program.
-            and "<" not in script.command_at(launch.place.line)
-            and not any((each.value or "").endswith((".py", ".sh")) for each in options.values())
+            and "<" not in text
         ):
             advice = "Name it behind the launcher's options"
             text = f"This launch names no program: the launcher ends, and no rank starts. {advice}."
             fix = Fix(Applicability.DISPLAY, advice)
             yield Finding(CODE, NAME, SEVERITY, text, launch.place, (), fix)
+
+
+def _without_launcher(files: LaunchFiles) -> Iterator[Finding]:
+    """Commands that begin with a variable for the launcher, which another script alone sets."""
+    for script in files.scripts:
+        for name, program, other, place in launchers_unset(files, script):
+            advice = f"Set it here, as {other} does"
+            text = f"`${name}` is not set in this script: the shell looks for a command `{program}`, and no rank starts. {advice}."
+            fix = Fix(Applicability.DISPLAY, advice)
+            yield Finding(CODE, NAME, SEVERITY, text, place, (), fix)
+
+
+def _is_of_several(launch: Launch) -> bool:
+    """Whether a launcher is told how many processes to start; DeepSpeed's starts one for each GPU."""
+    return launch.launcher is Launcher.DEEPSPEED or (
+        launch.launcher in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
+        and any(name in launch.options for name in launch.row.processes)
+    )
+
+
+def _ends_early(launch: Launch) -> bool:
+    """Whether nothing stands behind the options of torch's launchers; `deepspeed` alone has many meanings."""
+    return (
+        launch.script is None
+        and launch.options_known
+        and launch.launcher is not Launcher.DEEPSPEED
+        and not any((each.value or "").endswith((".py", ".sh")) for each in launch.options.values())
+    )
+
+
+def _goes_on_without(launch: Launch, text: str) -> bool:
+    """Whether a program's own options stand where it should, and no word of the command may be one."""
+    return launch.foreign and launch.complete and not _PROGRAM.search(text)
 
 
 def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
@@ -195,6 +234,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script in files.scripts:
         for name, place in missing_scripts(files, script):
             yield _Missing(name, place, script.reported, _SCRIPT)
+        for name, place in missing_tasks(files, script):
+            yield _Missing(name, place, script.reported)
         for name, place, meant in missing_configurations(files, script):
             yield _Missing(name, place, script.reported, _FILE, meant)
         if not script.told:

@@ -1,0 +1,1 @@
+$PYTHON train.py --deepspeed zero2.json --stage second

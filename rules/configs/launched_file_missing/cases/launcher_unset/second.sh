@@ -1,0 +1,1 @@
+${starter} train.py --deepspeed zero2.json --stage second  # expect: DL812

@@ -1,0 +1,1 @@
+llamafactory-cli train plans/lora_sft.yaml  # expect: DL812
