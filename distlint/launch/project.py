@@ -210,22 +210,32 @@ class LaunchFiles:
 
         Or with what that of torch 2 does, where the project wants no older one: ClearerVoice-Studio 6b3774d
         train/speech_enhancement/train.py:126 declares `--local-rank`, and requirements.txt has `torch>=2.0.1`.
+        """
+        meant = self._meant_by(script, launch)
+        return meant in self.any_rank or (
+            meant in self.hyphen and self.asks_for("torch", (2,), meant)
+        )
+
+    def takes_a_hyphen(self, script: Script, launch: Launch) -> bool:
+        """Whether the Python file that a launch starts takes its rank as torch 2's old launcher spells it alone."""
+        return self._meant_by(script, launch) in self.hyphen
+
+    def _meant_by(self, script: Script, launch: Launch) -> str:
+        """The Python file that a launch starts; empty where it is not known.
 
         Where none is found beside the script, it is the only one of the project that is called so: EasyNLP a4ee956
         examples/knowledge_distillation/meta_student_distill.sh:16, behind `cd` to a folder of somebody's machine.
         """
         text = launch.script.text if launch.script is not None else None
         if not text:
-            return False
+            return ""
         meant = [each for each in _meant(text, script.path) if each in self.names]
         if not meant:
             tail = "/" + posixpath.normpath(text).lstrip("./")
             meant = [each for each in self.names if f"/{each}".endswith(tail)]
             if len(meant) != 1:
-                return False
-        return meant[0] in self.any_rank or (
-            meant[0] in self.hyphen and self.asks_for("torch", (2,), meant[0])
-        )
+                return ""
+        return meant[0]
 
     def is_absent(self, path: str, beside: str) -> bool:
         """Whether a file that the one `beside` calls `path` is neither in its folder nor in one above.

@@ -22,6 +22,9 @@ class Launcher(enum.Enum):
     DEEPSPEED = "deepspeed"
 
 
+OF_TORCH = frozenset({Launcher.TORCHRUN, Launcher.TORCH_LAUNCH})
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A launcher.

@@ -187,7 +187,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             or "use_env" in e[1].options
             or files.older_than("timm", (0, 3, 3), e[0].path)
             or files.older_than("mmcv-full", (1, 4, 3), e[0].path)
-            or _is_older(files, *e, _HYPHEN)
+            or (_is_older(files, *e, _HYPHEN) and not files.takes_a_hyphen(*e))
             for e in group
         )
         severity = Severity.INFO if of_its_time else SEVERITY

@@ -59,10 +59,8 @@ from distlint.analysis.questions.accelerating import (
     steps_optimizer,
     training,
 )
-from distlint.analysis.questions.launched import started_by
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.knowledge.configuration.launchers import Launcher
 from distlint.nodes import walk
 from distlint.rule import Status
 
@@ -76,7 +74,6 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 
-_PLAIN = frozenset({Launcher.TORCHRUN, Launcher.TORCH_LAUNCH})
 _CHANGES = frozenset({"gradient_accumulation_steps", "mixed_precision"})
 _CHANGES_NOTHING = frozenset({1, "no", "bf16", None})
 _ACCUMULATED = ".gradient_accumulation_steps"
@@ -112,19 +109,12 @@ def check(model: Model) -> Iterator[Finding]:
 def _leaves_nothing_out(model: Model, module: Module, found: Training) -> bool:
     """Whether `accelerator.backward(loss)` would be `loss.backward()`: nothing accumulates, scales or takes the loss.
 
-    UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:453: `Accelerator(mixed_precision="bf16")`, started by torchrun, which
-    sets none of the variables by which `accelerate launch` chooses the precision or an engine. What no launch names is
-    started as the rest of the project.
+    UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:453: `Accelerator(mixed_precision="bf16")`, started by torchrun.
     """
     made = [call for function in module.all_functions for call in accelerators(function)]
-    launches = [
-        launch
-        for path in (started_by(model, module) if made else ())
-        for _, launch in model.launch.starting(path)
-    ] or [launch for _, launch in model.launch.launches(told=True)]
     return (
-        bool(launches)
-        and all(launch.launcher in _PLAIN for launch in launches)
+        bool(made)
+        and model.starts_by_torch(module)
         and all(_plain(keyword) for call in made for keyword in call.keywords)
         and found.of("accumulate") is None
     )

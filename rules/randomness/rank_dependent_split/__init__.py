@@ -144,7 +144,8 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             "never. Shuffle with `random.Random(seed)`.",
             place_of(module, node),
         )
-    for split in unseeded_splits(model, module):
+    splits = list(unseeded_splits(model, module))
+    for split in splits:
         name = last_name(split.func)
         of_datasets = name == "select" or (name == "shuffle" and not split.args)
         how = _OVERLAP if of_datasets else _LEAK
@@ -155,7 +156,8 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             f"nothing is seeded: {how}. Give it a seed.",
             place_of(module, split),
         )
-    for drawn in unseeded_subsets(model, module):
+    of_splits = {id(node) for split in splits for node in walk(split)}
+    for drawn in (n for n in unseeded_subsets(model, module) if id(n) not in of_splits):
         yield Finding(
             CODE,
             NAME,

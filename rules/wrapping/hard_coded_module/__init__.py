@@ -33,8 +33,8 @@ parameter with what is no model.
 Silent where the wrap is known to take place always, under a condition on the launch or the class, where the other
 arm or the line above makes something else that has a `module` (DataParallel, a class of the project, one of another library
 that takes the place of the model it is handed), where a flag wraps the model and
-whoever reads `.module`, or all that call it, enters a collective of the default group as well, where `prepare()` does and
-whoever reads it enters one in some step without asking whether there is a group, where the model is bare for a local rank of -1 alone and all that lead to the read meet the others then, where an option for the CPU alone
+whoever reads `.module`, or all that call it, enters a collective of the default group as well, where `prepare()` does,
+`torchrun` starts all that leads there, or else all of the project, and whoever reads it enters one in some step without asking whether there is a group, where the model is bare for a local rank of -1 alone and all that lead to the read meet the others then, where an option for the CPU alone
 leaves the model bare and whoever reads `.module` moves data to a GPU, and on values of unknown origin,
 since a network may own a part called `module`.
 
@@ -133,7 +133,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
     if wrap.kind in BY_LAUNCH:
-        return meets_in_some_step(model, site.function)
+        return model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
     call = call_of_wrap(model, site)
     return needs_group(model, site, call) or ends_where_bare(model, site, call)
 

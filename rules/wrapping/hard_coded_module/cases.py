@@ -146,15 +146,6 @@ def meets_above_the_epochs(net, loader, epochs, distributed):
         clipped_in_each_step(net, loader)
 
 
-def prepared_and_met_in_each_step_that_saves(model, loader, every):
-    # UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:343
-    model = Accelerator().prepare(model)
-    for step, batch in enumerate(loader):
-        model.module.head(batch).backward()
-        if step % every == 0:
-            dist.barrier()
-
-
 def always_wrapped(net):
     model = DDP(net)
     return model.module.config
