@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from distlint.launch.shell import Command, Word
@@ -22,7 +22,8 @@ _NAME: Final = re.compile(r"[\w./-]+")
 _PACKAGE: Final = re.compile(r"^#\s*@package\s+(\S+)", re.MULTILINE)
 _SUFFIXES: Final = (".yaml", ".yml")
 _LAUNCHERS: Final = re.compile(r"torch\.distributed\.\w+|accelerate\.|deepspeed\.|torchelastic\.")
-_MAX_DEPTH: Final = 8
+_MAX_PARTS: Final = 200
+"""Of more files than that no configuration is put together: one that names itself would never end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def compose(texts: Mapping[str, str], folder: str, name: str) -> Composed | None
     """
     result, groups = dict[str, Any](), set[str]()
     try:
-        _merge(_Files(texts, folder, groups), name, "", result, _MAX_DEPTH)
+        _merge(_Files(texts, folder, groups), name, "", result)
     except _Unknown:
         return None
     return Composed(result, frozenset(groups))
@@ -114,11 +115,12 @@ def compose(texts: Mapping[str, str], folder: str, name: str) -> Composed | None
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Where the parts of a configuration are, and the groups that have been met."""
+    """Where the parts of a configuration are, the groups that have been met, and the parts that have been read."""
 
     texts: Mapping[str, str]
     folder: str
     groups: set[str]
+    read: list[str] = field(default_factory=list)
 
     def named(self, name: str) -> str | None:
         """The text of the file of a name."""
@@ -132,10 +134,11 @@ class _Unknown(Exception):
     """A part of a configuration that is not in the project, or put together in a way that is not followed."""
 
 
-def _merge(files: _Files, name: str, package: str, result: dict[str, Any], depth: int) -> None:
+def _merge(files: _Files, name: str, package: str, result: dict[str, Any]) -> None:
     """Put the configuration of a name, and those that it names before its own, at a place of the result."""
     text = files.named(name)
-    if text is None or not depth:
+    files.read.append(name)
+    if text is None or len(files.read) > _MAX_PARTS:
         raise _Unknown
     try:
         values, _ = read_yaml(text)
@@ -148,13 +151,16 @@ def _merge(files: _Files, name: str, package: str, result: dict[str, Any], depth
         if said[1] not in ("_global_", "_group_"):
             raise _Unknown
         package = "" if said[1] == "_global_" else package
-    for each in values.pop("defaults", None) or ():
+    defaults = values.pop("defaults", None) or []
+    if not isinstance(defaults, list):
+        raise _Unknown
+    for each in defaults:
         for group, option, place in _chosen(each):
             inside = posixpath.join(posixpath.dirname(name), group).rstrip("/")
             files.groups.update({inside} if group else ())
             if option:
                 below = ".".join(part for part in (package, place) if part)
-                _merge(files, posixpath.join(inside, option), below, result, depth - 1)
+                _merge(files, posixpath.join(inside, option), below, result)
     _put(result, package, values)
 
 
