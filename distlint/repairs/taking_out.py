@@ -16,16 +16,28 @@ def taken_out(function: Function, call: ast.Call) -> tuple[Edit, ...]:
     """The edits that leave out a call which is a statement of its own; none where it is part of another.
 
     A handler that did nothing else goes on raising: RoboVLMs 8adc1d2 eval/calvin/eval_utils.py:75, where `pass` would give
-    back half a list.
+    back half a list. Nor is it taken out of a loop that only it stops.
     """
     for statement, around in own_statements(function.body):
         if isinstance(statement, ast.Expr) and statement.value is call:
+            if any(map(_never_ends, around)):
+                return ()
             imports = without_import(function, call)
             removed = {(each.span.line, each.span.column) for each in imports}
             if any(_is_all_of(handler.body, statement, removed) for handler in _handlers(around)):
                 return Replace(span_of(statement), "raise"), *imports
             return Delete(span_of(statement), prune=True), *imports
     return ()
+
+
+def _never_ends(statement: ast.stmt) -> bool:
+    """Whether a statement is a loop without an end: FIBER ca0f36b fine_grained/tools/train_net.py:208, until the loss is no number."""
+    match statement:
+        case ast.While(test=ast.Constant(value=True)):
+            return not any(
+                isinstance(n, ast.Break | ast.Return | ast.Raise) for n in walk(statement)
+            )
+    return False
 
 
 def _handlers(around: tuple[ast.stmt, ...]) -> list[ast.ExceptHandler]:

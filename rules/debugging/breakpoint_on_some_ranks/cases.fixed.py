@@ -37,6 +37,16 @@ def beside_other_work(loss):
     dist.barrier()
 
 
+def until_the_loss_is_no_number(model, batch):
+    # FIBER ca0f36b fine_grained/tools/train_net.py:208: nothing else ends the loop
+    dist.barrier()
+    while True:
+        loss = model(batch)
+        if not torch.isfinite(loss):
+            pdb.set_trace()  # expect: DL701
+        dist.all_reduce(loss)
+
+
 def where_a_list_is_missing(path, client):
     # HumanBench f3fd3b3 PATH/core/data/datasets/images/parsing_dataset.py:529: the ranks of one task read it.
     dist.barrier()
@@ -330,3 +340,13 @@ def the_error_alone(path):
     dist.barrier()
     if not path:
         raise OSError(path)
+
+
+def where_it_is_asked_for(model, batch, debug):
+    dist.barrier()
+    while debug:
+        pdb.set_trace()
+        debug = False
+    if debug is not None and debug:
+        pdb.set_trace()
+    return model(batch)
