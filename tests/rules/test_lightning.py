@@ -633,19 +633,19 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("asks", "given", "severity"),
+    ("asks", "given", "expected"),
     [
-        ('first = int(os.environ.get("LOCAL_RANK", 0)) == 0', "", "error"),
-        ('first = int(os.environ.get("LOCAL_RANK", 0)) == 0', "devices=1, ", "info"),
-        ("first = True", "", "info"),
+        ('first = int(os.environ.get("LOCAL_RANK", 0)) == 0', "", ["error"]),
+        ('first = int(os.environ.get("LOCAL_RANK", 0)) == 0', "devices=1, ", []),
+        ("first = True", "", ["info"]),
     ],
 )
 def test_a_trainer_on_all_gpus_is_for_several_where_its_script_asks_which_process_it_is(
-    asks: str, given: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    asks: str, given: str, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Latte f8980c5 train_pl.py:127; an example without a word of ranks runs on whatever there is."""
     files = {
         "train.py": _ON_WHATEVER_IS_THERE.format(asks=asks, given=given),
         "README.md": "Train it with\n\n    python train.py\n",
     }
-    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+    assert severities_in("DL301", tmp_path, files, capsys) == expected
