@@ -103,6 +103,10 @@ PARAMETER_TYPES: Final[dict[str, dict[str, str]]] = {
 }
 """By class that users derive from: what its methods receive, by name; "**" for the collected keywords."""
 
+CLASS_KEYS: Final = frozenset({"target", "_target_", "class_path"})
+"""The keys that hydra, jsonargparse and `instantiate_from_config` read a class from."""
+REGISTRY_KEYS: Final = frozenset({"class", "type", "class_name"})
+"""The keys of a section under which registries look for a name."""
 FROM_CONFIGURATION: Final = frozenset(
     {
         "hydra.utils.instantiate",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from distlint.knowledge.conventions import CLASS_KEYS, REGISTRY_KEYS
 from distlint.launch.kinds import Kind
 
 Section = tuple[str, str]
@@ -25,10 +26,6 @@ _INLINE: Final = re.compile(r"""[{,][ ]*["']?(\w+)["']?[ ]*:[ ]*["']?([\w.]+)["'
 """A key in braces: `{_target_: torch.nn.ReLU, inplace: true}`."""
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*")
 _BARE: Final = re.compile(r"[A-Z]\w\w+")
-_CLASS: Final = frozenset({"target", "_target_", "class_path"})
-"""The keys that hydra, jsonargparse and `instantiate_from_config` read a class from."""
-_NAME: Final = frozenset({"class", "type", "class_name"})
-"""The keys under which registries look for a name."""
 
 
 def classes_in_sections(kind: Kind | None, text: str) -> list[Section]:
@@ -96,6 +93,6 @@ def _in_values(value: Any, keys: str) -> Iterator[Section]:
 
 
 def _is_class(key: str, name: str) -> bool:
-    return (key in _CLASS and _DOTTED.fullmatch(name) is not None) or (
-        key in _NAME and (_BARE.fullmatch(name) or _DOTTED.fullmatch(name)) is not None
+    return (key in CLASS_KEYS and _DOTTED.fullmatch(name) is not None) or (
+        key in REGISTRY_KEYS and (_BARE.fullmatch(name) or _DOTTED.fullmatch(name)) is not None
     )

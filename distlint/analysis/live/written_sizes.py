@@ -25,7 +25,7 @@ _SEVERAL: Final = re.compile(
     r"|Process\(|get_rank\(|get_world_size\(|Accelerator\(|Trainer\("
 )
 """What a script has that asks for its number, or may be told it."""
-_OF_ONE: Final = re.compile(r"WORLD_SIZE[\"']\]?\s*[=:]\s*[\"']1[\"']")
+SAYS_ONE: Final = re.compile(r"WORLD_SIZE[\"']\]?\s*[=:]\s*[\"']1[\"']")
 """What says in the environment that there is one process."""
 _STARTERS: Final = frozenset(
     {
@@ -162,7 +162,7 @@ def _joins_launched(node: ast.AST) -> bool:
 
 def _is_said(program: Program, function: Function) -> list[int]:
     """The lines on which a function writes into the environment that there is one process, whatever was there."""
-    if _OF_ONE.search(function.module.source.text) is None:
+    if SAYS_ONE.search(function.module.source.text) is None:
         return []
     return [
         each.statement.lineno

@@ -22,7 +22,7 @@ Named = tuple[Candidate | None, ...]
 Keys = tuple[str, ...]
 
 _DEPTH: Final = 4
-_NAMES_CLASS: Final = frozenset({"target", "_target_", "class_path", "class", "type", "class_name"})
+_NAMES_CLASS: Final = conventions.CLASS_KEYS | conventions.REGISTRY_KEYS
 """The keys of a section under which the class stands that it is of."""
 _SAME: Final = frozenset(
     {"deepcopy", "copy", "dict", "to_container", "to_object", "create", "OmegaConf", "resolve"}
