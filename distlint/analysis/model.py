@@ -58,6 +58,7 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import OF_TORCH
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.hooks import AFTER_FAILURE, STARTED_BY
+from distlint.launch.commands import Launch
 from distlint.launch.engines import (
     Engine,
     Start,
@@ -282,15 +283,21 @@ class Model(LiveProgram):
             and not any(_OF_TYPES.search(m.source.text) for m in linked(self.program, module))
         )
 
+    def launches_to(self, module: Module) -> list[Launch]:
+        """The launches of the files that lead to a file, and that nothing imports."""
+        return [
+            launch for path in started_by(self, module) for _, launch in self.launch.starting(path)
+        ]
+
     def starts_by_torch(self, module: Module) -> bool:
         """Whether torch's own launchers start all that leads to a file, or else, where no launch does, all of the project.
 
         They set LOCAL_RANK on one process as well, and none of the variables by which `accelerate launch` chooses the
         precision or an engine.
         """
-        launches = [
-            launch for path in started_by(self, module) for _, launch in self.launch.starting(path)
-        ] or [launch for _, launch in self.launch.launches(told=True)]
+        launches = self.launches_to(module) or [
+            launch for _, launch in self.launch.launches(told=True)
+        ]
         return bool(launches) and all(launch.launcher in OF_TORCH for launch in launches)
 
     def start_in(self, engines: Set[Engine], module: Module) -> Start | None:

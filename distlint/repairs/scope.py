@@ -24,7 +24,6 @@ from distlint.analysis.program.syntax import (
     mentions_rank,
     own_nodes,
 )
-from distlint.analysis.questions.launched import started_by
 from distlint.analysis.questions.wrapped import call_of_wrap, under_condition
 from distlint.knowledge import facts
 from distlint.knowledge.configuration.launchers import SET_BY
@@ -590,9 +589,7 @@ def _set_by_launcher(model: Model, function: Function, line: int) -> str:
     module = function.module
     if any("spawn(" in each.source.text for each in linked(model.program, module)):
         return ""
-    launches = [
-        launch for path in started_by(model, module) for _, launch in model.launch.starting(path)
-    ]
+    launches = model.launches_to(module)
     known = bool(launches) and all("LOCAL_RANK" in SET_BY[each.launcher] for each in launches)
     if known and (_needs_launcher(function) or _is_made(model, function, line)):
         return 'int(os.environ["LOCAL_RANK"])'

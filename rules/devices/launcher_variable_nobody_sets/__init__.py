@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
-from distlint.analysis.questions.launched import roots, started_by
+from distlint.analysis.questions.launched import roots
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import OF_LIGHTNING, SET_BY, TORCHRUN_NAMES
@@ -197,9 +197,7 @@ def _is_written(model: Model, name: str) -> bool:
 
 def _started_without(model: Model, module: Module, name: str) -> _Start | None:
     """The first launch of what leads to a file, where no launch of it sets the variable."""
-    found = [
-        launch for path in started_by(model, module) for _, launch in model.launch.starting(path)
-    ]
+    found = model.launches_to(module)
     if not found:
         return _fitted_without(model, module, name)
     if any(name in SET_BY[launch.launcher] for launch in found) or _uses_lightning(module):
