@@ -7,6 +7,7 @@ may make is made by all who come to it. So is all that configurations name.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -269,27 +270,41 @@ def _callers(program: Program, function: Function) -> Iterator[tuple[Function, a
     elif function.name == "__init__":
         for each in (cls, *program.subclasses(cls)):
             yield from _uses(program, each)
-    elif sum(f.name == function.name for f in program.functions()) == 1:
+    elif _times_defined(program)[function.name] == 1:
         for user, node in _named(program, function.name):
             if isinstance(node, ast.Attribute):
                 yield user, node
 
 
+@remembered
+def _times_defined(program: Program) -> Counter[str]:
+    """How many functions of the program have a name."""
+    return Counter(function.name for function in program.functions())
+
+
 def one_rank(function: Function, node: ast.AST) -> bool:
     """Whether a place of a function stands under a test that by its words is one of the rank, or in a first section."""
     line = getattr(node, "lineno", 0)
+    return any(
+        (leaves and around.lineno < line) or _holds(around, node)
+        for around, leaves in _parting(function)
+    )
+
+
+@remembered
+def _parting(function: Function) -> list[tuple[ast.stmt | ast.expr, bool]]:
+    """The tests of the rank and the first sections of a function, and whether the ranks of a test leave what is behind."""
+    found: list[tuple[ast.stmt | ast.expr, bool]] = []
     for around in own_nodes(function):
         match around:
             case ast.If(test=test, body=body) if mentions_rank(test):
-                leaves = isinstance(body[-1], ast.Return | ast.Raise | ast.Continue)
-                if _holds(around, node) or (leaves and around.lineno < line):
-                    return True
-            case ast.IfExp(test=test) if mentions_rank(test) and _holds(around, node):
-                return True
-            case ast.With(items=items) | ast.AsyncWith(items=items) if _holds(around, node):
+                found.append((around, isinstance(body[-1], ast.Return | ast.Raise | ast.Continue)))
+            case ast.IfExp(test=test) if mentions_rank(test):
+                found.append((around, False))
+            case ast.With(items=items) | ast.AsyncWith(items=items):
                 if any(_lets_one_first(item.context_expr) for item in items):
-                    return True
-    return False
+                    found.append((around, False))
+    return found
 
 
 def _holds(around: ast.AST, node: ast.AST) -> bool:

@@ -664,18 +664,23 @@ def _mentioned(program: Program, function: Function) -> Iterator[Function]:
 
 def _uses(program: Program, function: Function) -> Iterator[tuple[Function, _Use]]:
     """Where the program names a function: the function that does, and how."""
+    for module, node, parent, user in _naming(program).get(function.name, ()):
+        if program.resolve_dotted(module, dotted_name(node)) is function:
+            call = parent if isinstance(parent, ast.Call) and node in parent.args else None
+            called = isinstance(parent, ast.Call) and parent.func is node
+            yield user, _Use(call, called, node.lineno, _constants(user))
+
+
+@remembered
+def _naming(program: Program) -> dict[str, list[tuple[Module, ast.expr, ast.AST, Function]]]:
+    """The places that have the name of a function of the program, by it, also where a file imports it as another."""
+    found: dict[str, list[tuple[Module, ast.expr, ast.AST, Function]]] = {}
     for module in program.modules.values():
-        if function.name not in module.source.text:
-            continue
-        local = {n for n, dotted in module.imports.items() if dotted.endswith(f".{function.name}")}
-        local.add(function.name)
-        named = _named(program, module)
-        found = [use for name in local for use in named.get(name, ())]
-        for node, parent, user in found:
-            if program.resolve_dotted(module, dotted_name(node)) is function:
-                call = parent if isinstance(parent, ast.Call) and node in parent.args else None
-                called = isinstance(parent, ast.Call) and parent.func is node
-                yield user, _Use(call, called, node.lineno, _constants(user))
+        for name, places in _named(program, module).items():
+            here = [(module, *place) for place in places]
+            for meant in {name, module.imports.get(name, name).rpartition(".")[2]}:
+                found.setdefault(meant, []).extend(here)
+    return found
 
 
 @remembered
