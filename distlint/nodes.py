@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar, overload
+
+A = TypeVar("A", bound=ast.AST)
+B = TypeVar("B", bound=ast.AST)
+C = TypeVar("C", bound=ast.AST)
+D = TypeVar("D", bound=ast.AST)
 
 COMPARISONS: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
@@ -41,18 +46,37 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all below it, in the order of `ast.walk`.
+@overload
+def walk(node: ast.AST, /) -> Iterator[ast.AST]: ...
+@overload
+def walk(node: ast.AST, kind: type[A], /) -> Iterator[A]: ...
+@overload
+def walk(node: ast.AST, kind: type[A], other: type[B], /) -> Iterator[A | B]: ...
+@overload
+def walk(
+    node: ast.AST, kind: type[A], other: type[B], third: type[C], /
+) -> Iterator[A | B | C]: ...
+@overload
+def walk(
+    node: ast.AST, kind: type[A], other: type[B], third: type[C], fourth: type[D], /
+) -> Iterator[A | B | C | D]: ...
+@overload
+def walk(node: ast.AST, /, *kinds: type[ast.AST]) -> Iterator[ast.AST]: ...
+def walk(node: ast.AST, /, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
+    """A node and all below it, in the order of `ast.walk`; with `kinds` those of these classes alone.
 
-    Dozens of questions walk the same modules, functions and loops: those keep the answer. A tree
-    does not change once it is parsed.
+    Dozens of questions walk the same modules, functions and loops: those keep the answer, for each set of kinds.
+    A tree does not change once it is parsed.
     """
     if node.__class__ not in _WALKED_OFTEN:
-        return _below(node)
-    kept: tuple[ast.AST, ...] | None = node.__dict__.get(_KEPT)
+        return (each for each in _below(node) if each.__class__ in kinds) if kinds else _below(node)
+    kept: dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]] | None = node.__dict__.get(_KEPT)
     if kept is None:
-        kept = node.__dict__[_KEPT] = tuple(_below(node))
-    return iter(kept)
+        kept = node.__dict__[_KEPT] = {(): tuple(_below(node))}
+    found = kept.get(kinds)
+    if found is None:
+        found = kept[kinds] = tuple([each for each in kept[()] if each.__class__ in kinds])
+    return iter(found)
 
 
 def _below(node: ast.AST) -> Iterator[ast.AST]:

@@ -117,7 +117,7 @@ def _marked(statement: ast.Try, name: str, *, falls_through: bool) -> _Handlers 
                 continue
             case ast.Return() | ast.Break() | ast.Continue():
                 bound = {handler.name, *_stored(handler.body)}
-                if any(isinstance(n, ast.Name) and n.id in bound for n in walk(last)):
+                if any(n.id in bound for n in walk(last, ast.Name)):
                     return None
                 edits.append(Replace(span_of(last), f"{name} = True"))
                 leaves.append(last)
@@ -137,8 +137,8 @@ def _marked(statement: ast.Try, name: str, *, falls_through: bool) -> _Handlers 
 
 def _stored(statements: Sequence[ast.stmt]) -> Iterator[str]:
     for statement in statements:
-        for part in walk(statement):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+        for part in walk(statement, ast.Name):
+            if isinstance(part.ctx, ast.Store):
                 yield part.id
 
 

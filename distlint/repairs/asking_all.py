@@ -39,8 +39,8 @@ distributed/distributed_c10d.py, `all_gather_object`), which the ranks must have
 
 def free_name(function: Function, names: tuple[str, ...]) -> str | None:
     """The first of some names that a function does not know; None where it knows all of them."""
-    used = {n.id for n in walk(function.node) if isinstance(n, ast.Name)}
-    used |= {n.arg for n in walk(function.node) if isinstance(n, ast.arg)}
+    used = {n.id for n in walk(function.node, ast.Name)}
+    used |= {n.arg for n in walk(function.node, ast.arg)}
     return next((name for name in names if name not in used), None)
 
 
@@ -71,11 +71,7 @@ def asked_of_all(
         case Replace():
             test = _of_test(edit.code, group, name)
             asking = next(
-                (
-                    node
-                    for node in walk(function.node)
-                    if isinstance(node, ast.If) and span_of(node.test) == edit.span
-                ),
+                (node for node in walk(function.node, ast.If) if span_of(node.test) == edit.span),
                 None,
             )
             if test is None or asking is None or block_with(function, asking) is None:
@@ -98,8 +94,8 @@ def _chooses_below(function: Function, line: int) -> bool:
     """
     chosen = [
         node.lineno
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func) == "set_device"
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) == "set_device"
     ]
     return bool(chosen) and min(chosen) > line
 

@@ -489,10 +489,8 @@ def _innermost(text: str) -> ast.Call | None:
         return None
     calls = [
         node
-        for node in walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id.startswith(_MARK)
+        for node in walk(tree, ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id.startswith(_MARK)
     ]
     return next((c for c in calls if not any(o is not c and o in walk(c) for o in calls)), None)
 

@@ -38,9 +38,7 @@ def ends_program(model: Model, function: Function, statement: ast.stmt, depth: i
 
 def _statement_of(function: Function, call: ast.Call) -> ast.Expr | None:
     """The statement that is a call and nothing else: `main()`, `fire.Fire(main)`."""
-    return next(
-        (n for n in own_nodes(function) if isinstance(n, ast.Expr) and n.value is call), None
-    )
+    return next((n for n in own_nodes(function, ast.Expr) if n.value is call), None)
 
 
 def _ends_block(block: list[ast.stmt], statement: ast.stmt) -> bool:

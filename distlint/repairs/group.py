@@ -186,7 +186,7 @@ def _keeps_one(function: Function) -> bool:
 
     ai-toolkit 27a03a9 toolkit/accelerator.py: `get_accelerator()`, which run.py asks as it is imported.
     """
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.If):
         match node:
             case (
                 ast.If(test=ast.Compare(left=ast.Name(id=kept), ops=[ast.Is()]))
@@ -231,8 +231,7 @@ def _makes(model: Model, function: Function, seen: set[Function]) -> bool:
         return False
     seen.add(function)
     if any(
-        isinstance(node, ast.Call) and last_name(node.func) in facts.GROUP_START_WORDS
-        for node in walk(function.node)
+        last_name(node.func) in facts.GROUP_START_WORDS for node in walk(function.node, ast.Call)
     ):
         return True
     return any(_starts(model, site, seen) for site in _calls(model, function))

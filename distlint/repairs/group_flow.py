@@ -263,8 +263,7 @@ class GroupFlow:
         meaning = self._model.resolve(self._function.module, test.func)
         if isinstance(meaning, Function):
             return _ASKED.search(meaning.name) is not None and any(
-                isinstance(node, ast.Call) and last_name(node.func) == "is_initialized"
-                for node in own_nodes(meaning)
+                last_name(node.func) == "is_initialized" for node in own_nodes(meaning, ast.Call)
             )
         return last_name(test.func) == "is_initialized" and "torch.distributed" in str(meaning)
 
@@ -326,6 +325,6 @@ def _assigned(block: list[ast.stmt]) -> set[str]:
     return {
         ast.unparse(node)
         for statement in block
-        for node in walk(statement)
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
+        for node in walk(statement, ast.Name, ast.Attribute)
+        if isinstance(node.ctx, ast.Store | ast.Del)
     }

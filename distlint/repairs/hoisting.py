@@ -166,7 +166,7 @@ def _assigned(function: Function, node: ast.expr) -> list[ast.expr]:
 
 def _formatted(text: ast.expr) -> Iterator[ast.expr]:
     """What is put into the texts of an expression."""
-    for node in walk(text):
+    for node in walk(text, ast.FormattedValue, ast.Call, ast.BinOp):
         match node:
             case ast.FormattedValue(value=value):
                 yield value
@@ -218,7 +218,7 @@ def _asked_besides(
     (trl 0.7.7 trl/trainer/ddpo_trainer.py:329: `epoch % save_freq == 0 and is_main_process`).
     """
     test, guard = branch.test, divergence.guards[0]
-    if not any(isinstance(node, ast.BoolOp) for node in walk(test)):
+    if not any(walk(test, ast.BoolOp)):
         return []
     if not isinstance(test, ast.BoolOp) or statement not in branch.body:
         return None
@@ -226,7 +226,7 @@ def _asked_besides(
     # Where rank 0 takes part, it passes the test of the rank, and so does the only process.
     if rank is None or divergence.waiters is not MAIN:
         return None
-    if any(isinstance(node, ast.BoolOp) for node in walk(rank)):
+    if any(walk(rank, ast.BoolOp)):
         return None
     return [] if isinstance(test.op, ast.Or) else [p for p in test.values if p is not rank]
 
@@ -369,7 +369,7 @@ def _past_exit(
         return None
     if _ends_a_loop(function, branch):
         return None  # who has left does not come in the next turn: edm2 torch_utils/misc.py:194
-    if any(isinstance(node, ast.Raise) for node in walk(branch)):
+    if any(walk(branch, ast.Raise)):
         # It is there to end the job (nanotron src/nanotron/sanity_checks.py:320).
         return None
     between = block[block.index(branch) + 1 : block.index(statement)]
@@ -390,7 +390,7 @@ def _past_exit(
 def _ends_a_loop(function: Function, branch: ast.If) -> bool:
     """Whether a rank that takes an exit takes no more turns of the loop around it."""
     loops = (ast.For, ast.AsyncFor, ast.While)
-    leaves = any(isinstance(node, ast.Return | ast.Break) for node in walk(branch))
+    leaves = any(walk(branch, ast.Return, ast.Break))
     return leaves and any(
         isinstance(node, loops) and any(each is branch for each in walk(node))
         for node in own_nodes(function)
@@ -507,13 +507,11 @@ def _only_logs(statement: ast.stmt) -> bool:
 
 
 def _exits(statement: ast.stmt) -> bool:
-    return any(
-        isinstance(n, (ast.Return, ast.Raise, ast.Break, ast.Continue)) for n in walk(statement)
-    )
+    return any(walk(statement, ast.Return, ast.Raise, ast.Break, ast.Continue))
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {n.id for n in walk(node, ast.Name) if isinstance(n.ctx, ast.Load)}
 
 
 def names_bound_in(statements: Sequence[ast.stmt]) -> set[str]:

@@ -55,7 +55,7 @@ def like_the_other_arm(
 
 def _arms(function: Function) -> Iterator[tuple[ast.If, list[ast.stmt], list[ast.stmt]]]:
     """The tests of a function that have two arms, with one arm and the other, either first; no `elif`."""
-    tests = [node for node in own_nodes(function) if isinstance(node, ast.If) and node.orelse]
+    tests = [node for node in own_nodes(function, ast.If) if node.orelse]
     chained = {
         id(inner)
         for node in tests

@@ -184,10 +184,9 @@ def _calls_by_name(live: LiveProgram) -> dict[str, list[tuple[Function, ast.Call
     """The calls of a program by the last names of what is called and of what is passed, with who makes them."""
     found: dict[str, list[tuple[Function, ast.Call]]] = {}
     for function in live.program.functions():
-        for node in own_nodes(function):
-            if isinstance(node, ast.Call):
-                for name in {last_name(part) for part in (node.func, *_arguments(node))} - {""}:
-                    found.setdefault(name, []).append((function, node))
+        for node in own_nodes(function, ast.Call):
+            for name in {last_name(part) for part in (node.func, *_arguments(node))} - {""}:
+                found.setdefault(name, []).append((function, node))
     return found
 
 
@@ -256,7 +255,7 @@ def _sites_at(model: Model, place: _Place) -> _Sites:
     by_call = model.answer(_sites_by_call)
     if place.call is not None:
         return by_call.get(id(place.call), ())
-    calls = [n for n in own_nodes(place.function) if isinstance(n, ast.Call) and place.holds(n)]
+    calls = [n for n in own_nodes(place.function, ast.Call) if place.holds(n)]
     for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
         if id(call) in by_call:
             return by_call[id(call)]
@@ -340,11 +339,10 @@ def _guarded_waits(function: Function) -> list[tuple[int, frozenset[tuple[str, b
             node.lineno,
             frozenset((ast.unparse(part), holds) for part, holds in literals(n.test, True)),
         )
-        for n in own_nodes(function)
-        if isinstance(n, ast.If)
+        for n in own_nodes(function, ast.If)
         for statement in n.body
-        for node in walk(statement)
-        if isinstance(node, ast.Call) and last_name(node.func) in BARRIERS
+        for node in walk(statement, ast.Call)
+        if last_name(node.func) in BARRIERS
     ]
 
 
@@ -474,14 +472,13 @@ def _in_step(model: Model, loop: ast.stmt, node: ast.expr, seen: frozenset[str])
 
     CodeT5 7de7f69 CodeT5/run_gen.py:376: a count of epochs without a better score of this rank's own samples.
     """
-    for part in walk(node):
-        if isinstance(part, ast.Call):
-            sites = model.answer(_sites_by_call).get(id(part), ())
-            if any(is_agreed(model, site) for _, site in sites):
-                return True
-            if last_name(part.func) not in _PURE:
-                return False
-    names = {ast.unparse(n) for n in walk(node) if isinstance(n, ast.Name | ast.Attribute)} - seen
+    for part in walk(node, ast.Call):
+        sites = model.answer(_sites_by_call).get(id(part), ())
+        if any(is_agreed(model, site) for _, site in sites):
+            return True
+        if last_name(part.func) not in _PURE:
+            return False
+    names = {ast.unparse(n) for n in walk(node, ast.Name, ast.Attribute)} - seen
     return all(
         _in_step(model, loop, read, seen | names) for name in names for read in _writes(loop, name)
     )
@@ -496,13 +493,13 @@ def is_agreed(model: Model, site: CallSite) -> bool:
         return False
     by_call = model.answer(_sites_by_call)
     met: set[str] = set()
-    for node in own_nodes(callee):
+    for node in own_nodes(callee, ast.Call, ast.Assign):
         match node:
             case ast.Call() if _is_met(by_call, node):
                 met |= {ast.unparse(part) for part in node.args}
             case ast.Assign(targets=targets, value=ast.Call() as call) if _is_met(by_call, call):
                 met |= {name for target in targets for name in _stored(target)}
-    given = [n.value for n in own_nodes(callee) if isinstance(n, ast.Return) and n.value]
+    given = [n.value for n in own_nodes(callee, ast.Return) if n.value]
     return bool(given) and all(
         any(ast.unparse(part) in met or _is_met(by_call, part) for part in walk(value))
         for value in given
@@ -531,7 +528,7 @@ def _writes(loop: ast.stmt, name: str) -> Iterator[ast.expr]:
 
 
 def _stored(target: ast.expr) -> set[str]:
-    return {ast.unparse(n) for n in walk(target) if isinstance(n, ast.Name | ast.Attribute)}
+    return {ast.unparse(n) for n in walk(target, ast.Name, ast.Attribute)}
 
 
 def _under(node: ast.AST, tests: list[ast.expr]) -> Iterator[tuple[ast.stmt, list[ast.expr]]]:

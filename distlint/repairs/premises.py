@@ -80,10 +80,7 @@ def runs_by_itself(model: Model, function: Function, node: ast.AST) -> bool:
 def _in_handlers(function: Function) -> frozenset[int]:
     """The nodes of a function's handlers, by their identity."""
     return frozenset(
-        id(inner)
-        for handler in own_nodes(function)
-        if isinstance(handler, ast.ExceptHandler)
-        for inner in walk(handler)
+        id(inner) for handler in own_nodes(function, ast.ExceptHandler) for inner in walk(handler)
     )
 
 

@@ -281,22 +281,20 @@ def _binds(statement: ast.stmt, name: str) -> bool:
 
 def _asks_group(model: Model, function: Function, guard: ast.expr) -> bool:
     """Whether a test raises where there is no group: `dist.get_rank() == 0`, or a function that asks so."""
-    for node in walk(guard):
-        if isinstance(node, ast.Call):
-            meaning = model.resolve(function.module, node.func)
-            if isinstance(meaning, Function):
-                if not _answers_without_group(model, meaning) and _mentions_group(model, meaning):
-                    return True
-            elif "torch.distributed" in str(meaning):
+    for node in walk(guard, ast.Call):
+        meaning = model.resolve(function.module, node.func)
+        if isinstance(meaning, Function):
+            if not _answers_without_group(model, meaning) and _mentions_group(model, meaning):
                 return True
+        elif "torch.distributed" in str(meaning):
+            return True
     return False
 
 
 def _mentions_group(model: Model, asked: Function) -> bool:
     return any(
-        isinstance(node, ast.Call)
-        and str(model.resolve(asked.module, node.func)) in GROUP_QUESTIONS
-        for node in own_nodes(asked)
+        str(model.resolve(asked.module, node.func)) in GROUP_QUESTIONS
+        for node in own_nodes(asked, ast.Call)
     )
 
 
@@ -315,7 +313,7 @@ def _only_test(site: CallSite) -> ast.expr | None:
         return None
     guard = ranked[0]
     node = guard.node
-    plain = not any(isinstance(part, ast.BoolOp | ast.NamedExpr | ast.IfExp) for part in walk(node))
+    plain = not any(walk(node, ast.BoolOp, ast.NamedExpr, ast.IfExp))
     here = guard.module is site.module
     return node if here and plain and "\n" not in ast.unparse(node) else None
 
@@ -336,17 +334,15 @@ def _is_attribute(node: ast.expr) -> bool:
 
 
 def _names(node: ast.expr) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+    return {part.id for part in walk(node, ast.Name)}
 
 
 def _rebound(function: Function, first: int | None, last: int) -> set[str]:
     """The names that get another meaning between two lines; all that the function binds without a first."""
     named = {
         part.id
-        for part in walk(function.node)
-        if isinstance(part, ast.Name)
-        and isinstance(part.ctx, ast.Store)
-        and (first is None or first < part.lineno < last)
+        for part in walk(function.node, ast.Name)
+        if isinstance(part.ctx, ast.Store) and (first is None or first < part.lineno < last)
     }
     return named | (set(function.parameters) if first is None else set())
 
@@ -398,8 +394,8 @@ def _imported_tests(model: Model, module: Module) -> Iterator[str]:
 def _tells_rank_0(model: Model, asked: Function) -> bool:
     """Whether a function needs no arguments, compares the rank with 0, and answers without a group."""
     compares = any(
-        isinstance(node, ast.Compare) and ast.unparse(node).endswith("== 0") and mentions_rank(node)
-        for node in own_nodes(asked)
+        ast.unparse(node).endswith("== 0") and mentions_rank(node)
+        for node in own_nodes(asked, ast.Compare)
     )
     return compares and not asked.parameters and _answers_without_group(model, asked)
 
@@ -437,11 +433,10 @@ def _answers_without_group(model: Model, asked: Function) -> bool:
     """Whether a function that tells ranks apart asks first whether there is a group, or asks the environment."""
     inside = [asked]
     for each in inside:
-        for node in own_nodes(each):
-            if isinstance(node, ast.Call):
-                meaning = model.resolve(each.module, node.func)
-                if isinstance(meaning, Function) and meaning not in inside:
-                    inside.append(meaning)
+        for node in own_nodes(each, ast.Call):
+            meaning = model.resolve(each.module, node.func)
+            if isinstance(meaning, Function) and meaning not in inside:
+                inside.append(meaning)
     text = " ".join(ast.unparse(each.node) for each in inside)
     return _ASKS_FOR_GROUP.search(text) is not None
 
@@ -554,12 +549,8 @@ def _variable_of(values: list[ast.expr]) -> str:
 @remembered
 def _local_rank_read(module: Module) -> str:
     """The first read of the local rank that has a default: without one it raises where there is no launcher."""
-    for node in walk(module.source.tree):
-        if (
-            isinstance(node, ast.Call)
-            and _variable_read(node) == "LOCAL_RANK"
-            and "0" in ast.unparse(node)
-        ):
+    for node in walk(module.source.tree, ast.Call):
+        if _variable_read(node) == "LOCAL_RANK" and "0" in ast.unparse(node):
             return source_of(module, node)
     return ""
 
@@ -625,8 +616,8 @@ def _read_elsewhere(model: Model, function: Function, line: int) -> str:
 @remembered
 def _plain_local_rank_read(module: Module) -> str:
     """The first read of the local rank that raises where the launcher sets none."""
-    for node in walk(module.source.tree):
-        if isinstance(node, ast.Call) and _plain_read(node) == "LOCAL_RANK":
+    for node in walk(module.source.tree, ast.Call):
+        if _plain_read(node) == "LOCAL_RANK":
             return source_of(module, node)
     return ""
 
@@ -668,8 +659,8 @@ def _local_rank_of_methods(function: Function) -> str:
         read
         for method in methods
         if method is not function
-        for node in own_nodes(method)
-        if isinstance(node, ast.Attribute) and node.attr == "local_rank"
+        for node in own_nodes(method, ast.Attribute)
+        if node.attr == "local_rank"
         if isinstance(node.ctx, ast.Load) and (read := dotted_name(node)).startswith("self.")
     }
     return min((r for r in reads if not any(_gives_global(m, r) for m in methods)), default="")
@@ -747,8 +738,8 @@ def _assigns(block: list[ast.stmt], bindings: list[ast.Name]) -> bool:
 def _bindings(function: Function) -> dict[str, list[ast.Name]]:
     """Where a function binds each of its names, or lets go of it."""
     found: dict[str, list[ast.Name]] = {}
-    for node in own_nodes(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+    for node in own_nodes(function, ast.Name):
+        if isinstance(node.ctx, ast.Store | ast.Del):
             found.setdefault(node.id, []).append(node)
     return found
 
@@ -839,10 +830,8 @@ def _is_known(site: AttributeSite, text: str) -> bool:
     """Whether the code at a read shows that the model is in DDP."""
     wrap = site.receiver.wraps[-1]
     return any(node is wrap.node for node in walk(site.function.node)) or any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "module"
-        and ast.unparse(node.value) == text
-        for node in walk(site.module.source.tree)
+        node.attr == "module" and ast.unparse(node.value) == text
+        for node in walk(site.module.source.tree, ast.Attribute)
     )
 
 
@@ -861,7 +850,7 @@ def _ranks_of_class(model: Model, function: Function) -> dict[str, str]:
     own, _ = model.program.mro(method.cls)
     for name, each in {n: m for cls in reversed(own) for n, m in cls.methods.items()}.items():
         if each.has_decorator("property") and each is not method:
-            given = [n.value for n in own_nodes(each) if isinstance(n, ast.Return) and n.value]
+            given = [n.value for n in own_nodes(each, ast.Return) if n.value]
             variable = _variable_of([arm for value in given for arm in _arms(value)])
         elif name == "__init__" and each is not method:
             for text, values in assignments(each).items():
@@ -1012,8 +1001,7 @@ def _group_name(function: Function, line: int) -> str:
 @remembered
 def _names_distributed(module: Module) -> bool:
     return any(
-        isinstance(node, ast.Attribute) and dotted_name(node) == "torch.distributed"
-        for node in walk(module.source.tree)
+        dotted_name(node) == "torch.distributed" for node in walk(module.source.tree, ast.Attribute)
     )
 
 

@@ -34,9 +34,7 @@ def _never_ends(statement: ast.stmt) -> bool:
     """Whether a statement is a loop without an end: FIBER ca0f36b fine_grained/tools/train_net.py:208, until the loss is no number."""
     match statement:
         case ast.While(test=ast.Constant(value=True)):
-            return not any(
-                isinstance(n, ast.Break | ast.Return | ast.Raise) for n in walk(statement)
-            )
+            return not any(walk(statement, ast.Break, ast.Return, ast.Raise))
     return False
 
 
@@ -58,7 +56,7 @@ def without_import(function: Function, call: ast.Call) -> tuple[Delete, ...]:
     """
     name = ast.unparse(call.func).partition(".")[0]
     for scope in (function.node, function.module.source.tree):
-        named = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == name]
+        named = [n for n in walk(scope, ast.Name) if n.id == name]
         imports = [n for n in walk(scope) if _imports(n, name)]
         if not imports:
             continue

@@ -201,11 +201,10 @@ def _changes(function: Function, paths: set[str], since: ast.stmt) -> bool:
     """Whether any of the names or attributes, or what holds them, gets another value behind a statement."""
     roots = paths | {path.partition(".")[0] for path in paths}
     return any(
-        isinstance(node, ast.Name | ast.Attribute)
-        and isinstance(node.ctx, ast.Store | ast.Del)
+        isinstance(node.ctx, ast.Store | ast.Del)
         and node.lineno > (since.end_lineno or since.lineno)
         and ast.unparse(node) in roots
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Name, ast.Attribute)
     )
 
 
@@ -300,10 +299,9 @@ def _is_elif(statement: ast.stmt, block: list[ast.stmt]) -> bool:
 def _may_be_none(function: Function, receiver: str) -> bool:
     """Whether the function asks if there is a model at all: of None nothing can be unwrapped."""
     return any(
-        isinstance(node, ast.Compare)
-        and ast.unparse(node.left) == receiver
+        ast.unparse(node.left) == receiver
         and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops)
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Compare)
     )
 
 
@@ -378,10 +376,8 @@ def _engine_before(model: Model, site: AttributeSite) -> bool:
     asked = {
         node.func.attr
         for statement in above
-        for node in walk(statement)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and ast.unparse(node.func.value) == receiver
+        for node in walk(statement, ast.Call)
+        if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == receiver
     }
     own = {"load_checkpoint", "save_checkpoint"} & asked  # deepspeed 0.19.8 runtime/engine.py
     return bool(own) and not any(
@@ -399,9 +395,8 @@ def _loaded_beside(function: Function, receiver: str) -> list[ast.expr]:
     """
     calls = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute)
         and node.func.attr in ("load_state_dict", "state_dict")
         and ast.unparse(node.func.value) == receiver
     ]
@@ -419,18 +414,17 @@ def _loaded_beside(function: Function, receiver: str) -> list[ast.expr]:
 def _names_its_own_reading(site: AttributeSite, receiver: str) -> bool:
     """`getattr(model, model.base_model_prefix)`: what is read by that name is not on the wrapper either."""
     return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
+        isinstance(node.func, ast.Name)
         and node.func.id == "getattr"
         and site.node in node.args[1:]
         and ast.unparse(node.args[0]) == receiver
-        for node in walk(site.statement)
+        for node in walk(site.statement, ast.Call)
     )
 
 
 def _freezes(model: Model, site: AttributeSite) -> bool:
     """Whether a statement changes which parameters are trained."""
-    for node in walk(site.statement):
+    for node in walk(site.statement, ast.Call, ast.Assign):
         match node:
             case ast.Call(func=ast.Attribute(attr=name) as function):
                 inside = _holds(function, site.node)
@@ -455,12 +449,11 @@ def freezers(live: LiveProgram) -> frozenset[str]:
 
 def _sets_requires_grad(method: Function) -> bool:
     return any(
-        isinstance(node, ast.Attribute)
-        and (
+        (
             node.attr == "requires_grad_"
             or (node.attr == "requires_grad" and isinstance(node.ctx, ast.Store))
         )
-        for node in walk(method.node)
+        for node in walk(method.node, ast.Attribute)
     )
 
 
@@ -480,7 +473,7 @@ def _before_the_wrap(site: AttributeSite) -> Move | None:
     if any("requires_grad" in ast.unparse(s) and not _freezing(s) for s in between):
         # kohya-ss/sd-scripts train_textual_inversion_XTI.py:352: `requires_grad_(True)` on all, first.
         return None
-    read = {n.id for n in walk(statement) if isinstance(n, ast.Name)}
+    read = {n.id for n in walk(statement, ast.Name)}
     if read & names_bound_in(between) or not _same_object(wrapping, site, wrap.node):
         return None
     return Move(span_of(statement), span_of(wrapping))
@@ -503,9 +496,7 @@ def _same_object(wrapping: ast.Assign, site: AttributeSite, call: ast.AST) -> bo
     name = ast.unparse(site.node.value)
     targets = {ast.unparse(part) for target in wrapping.targets for part in _parts(target)}
     return name in targets and any(
-        ast.unparse(part) == name
-        for part in walk(call)
-        if isinstance(part, ast.Name | ast.Attribute)
+        ast.unparse(part) == name for part in walk(call, ast.Name, ast.Attribute)
     )
 
 

@@ -132,7 +132,7 @@ def _unwraps_what_it_gets(function: Function, *, bound: bool = False) -> bool:
         or (isinstance(node, ast.Call) and last_name(node.func) in wrappers.ANY_UNWRAPS)
         for node in own_nodes(function)
     )
-    gives = [n for n in own_nodes(function) if isinstance(n, ast.Return)]
+    gives = list(own_nodes(function, ast.Return))
     return takes_off and bool(gives) and all(n.value is not None for n in gives)
 
 
@@ -143,8 +143,8 @@ def _functions(model: Model, function: Function, line: int, around: set[Function
         node.id
         for each in function.outward()
         if not each.is_module_body
-        for node in own_nodes(each)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        for node in own_nodes(each, ast.Name)
+        if isinstance(node.ctx, ast.Store)
     }
     for name, begins in _at_top(module):
         if name not in wrappers.ANY_UNWRAPS or name in bound or begins >= line:
@@ -162,12 +162,11 @@ def _functions(model: Model, function: Function, line: int, around: set[Function
 def _is_used(module: Module, name: str) -> bool:
     """Whether the file calls a function with one model, and nothing else."""
     return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
+        isinstance(node.func, ast.Name)
         and node.func.id == name
         and len(node.args) == 1
         and not node.keywords
-        for node in walk(module.source.tree)
+        for node in walk(module.source.tree, ast.Call)
     )
 
 

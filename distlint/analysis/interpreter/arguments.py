@@ -294,9 +294,7 @@ class Arguments:
         found = self._free.get(function)
         if found is None:
             names = {
-                node.id
-                for node in walk(function.node)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+                node.id for node in walk(function.node, ast.Name) if isinstance(node.ctx, ast.Load)
             }
             found = self._free[function] = tuple(sorted(names))
         return found

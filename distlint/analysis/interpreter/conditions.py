@@ -122,8 +122,8 @@ def _left_out(function: Function) -> frozenset[str]:
     """The parameters of a function that are None by default, and models where they are given: it asks for what they have."""
     owners = {
         node.value.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        for node in own_nodes(function, ast.Attribute)
+        if isinstance(node.value, ast.Name)
     }
     return (
         frozenset(

@@ -36,7 +36,7 @@ def is_container(program: Program, function: Function, value: Value, expression:
 def _paths(function: Function, argument: ast.expr) -> frozenset[str]:
     """What an argument is called, and what keeps it as it comes back: `self.nets = accelerator.prepare(nets)`."""
     found = {dotted_name(argument)}
-    for node in walk(function.node):
+    for node in walk(function.node, ast.Assign):
         match node:
             case ast.Assign(targets=[target], value=ast.Call(args=given)) if argument in given:
                 index = given.index(argument)
@@ -51,11 +51,10 @@ def _paths(function: Function, argument: ast.expr) -> frozenset[str]:
 def _is_given_parameters(function: Function, path: str) -> bool:
     """Whether a path is what a call makes of a model's parameters: an optimizer, whatever it is called."""
     return bool(path) and any(
-        isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
+        isinstance(node.value, ast.Call)
         and any(dotted_name(target) == path for target in node.targets)
         and any(_are_parameters(argument) for argument in node.value.args)
-        for node in walk(function.node)
+        for node in walk(function.node, ast.Assign)
     )
 
 
@@ -107,7 +106,7 @@ def _used_as_mapping(function: Function, path: str, line: int) -> bool:
 
 def _assigned_at(function: Function, path: str) -> Iterator[int]:
     """The lines of the assignments to a path."""
-    for node in walk(function.node):
+    for node in walk(function.node, ast.Name, ast.Attribute):
         match node:
             case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
                 if dotted_name(node) == path:

@@ -93,9 +93,7 @@ def _around_generator(
 @remembered
 def _switched(function: Function) -> frozenset[str]:
     """The variables of its module that a function sets."""
-    return frozenset(
-        name for node in own_nodes(function) if isinstance(node, ast.Global) for name in node.names
-    )
+    return frozenset(name for node in own_nodes(function, ast.Global) for name in node.names)
 
 
 def _leave_open(frame: Frame, body: list[Step], module: Module, switched: frozenset[str]) -> None:
@@ -133,19 +131,16 @@ def _asks(summary: Summary, module: Module, names: frozenset[str]) -> bool:
 @remembered
 def _read(function: Function) -> frozenset[str]:
     return frozenset(
-        node.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        node.id for node in own_nodes(function, ast.Name) if isinstance(node.ctx, ast.Load)
     )
 
 
 def _may_catch(function: Function) -> bool:
     """Whether a generator goes on behind an exception that is raised at its `yield`."""
     return any(
-        isinstance(attempt, ast.Try)
-        and any(not isinstance(handler.body[-1], ast.Raise) for handler in attempt.handlers)
+        any(not isinstance(handler.body[-1], ast.Raise) for handler in attempt.handlers)
         and any(isinstance(n, ast.Yield) for statement in attempt.body for n in walk(statement))
-        for attempt in walk(function.node)
+        for attempt in walk(function.node, ast.Try)
     )
 
 

@@ -93,7 +93,7 @@ def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
             return handler
         if caught is not None and not names & failures.MEMORY_CARRIERS:
             continue
-        for node in walk(handler):
+        for node in walk(handler, ast.Constant, ast.Call):
             match node:
                 case ast.Constant(value=str(text)) if text in failures.OUT_OF_MEMORY_TEXTS:
                     return handler
@@ -105,7 +105,7 @@ def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
 
 
 def _mentions(node: ast.expr, name: str | None) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
+    return any(n.id == name for n in walk(node, ast.Name))
 
 
 def catches(statement: ast.Try, failure: str, name: str = "") -> bool:

@@ -359,9 +359,7 @@ class Frame(ABC):
         (deit 7e160fe engine.py:59; sam2 2b90b9f training/trainer.py:874, one task for each GPU under srun).
         """
         own = value.variance is Variance.RANK_LOCAL and MODEL_OUTPUT in value.tags
-        return own and any(
-            last_name(node) in NOT_FINITE for node in walk(test) if isinstance(node, ast.Call)
-        )
+        return own and any(last_name(node) in NOT_FINITE for node in walk(test, ast.Call))
 
     def yielded(self, value: Value) -> None:
         """A generator hands out a value."""

@@ -55,9 +55,8 @@ def _is_frozen_element(program: Program, function: Function, model: ast.expr) ->
     models = next(
         (
             over
-            for node in walk(function.node)
-            if isinstance(node, ast.ListComp | ast.GeneratorExp)
-            and any(part is model for part in walk(node.elt))
+            for node in walk(function.node, ast.ListComp, ast.GeneratorExp)
+            if any(part is model for part in walk(node.elt))
             for each in node.generators
             for name, over in _elements(each.target, each.iter)
             if name == dotted_name(model)
@@ -133,8 +132,8 @@ def _other_arms(function: Function, line: int) -> frozenset[int]:
     """The lines above that do not run where a line does: those of the `if` whose `else` it is in."""
     return frozenset(
         each
-        for node in walk(function.node)
-        if isinstance(node, ast.If) and node.orelse
+        for node in walk(function.node, ast.If)
+        if node.orelse
         if node.orelse[0].lineno <= line <= (node.orelse[-1].end_lineno or line)
         for each in range(node.body[0].lineno, node.orelse[0].lineno)
     )
@@ -300,7 +299,7 @@ def _methods(program: Program, cls: Class, name: str) -> list[Function]:
 
 def _gives_frozen(program: Program, maker: Function, index: int | None, depth: int) -> bool:
     """Whether a function freezes what it returns, or the part of it at an index."""
-    returns = [n.value for n in walk(maker.node) if isinstance(n, ast.Return)]
+    returns = [n.value for n in walk(maker.node, ast.Return)]
     if len(returns) != 1 or returns[0] is None:
         return False
     given = returns[0]
@@ -325,13 +324,7 @@ def _keeps_frozen(program: Program, cls: Class, depth: int) -> bool:
     kept = {name: values for name, values in assignments(init).items() if name.startswith("self.")}
     frozen = {name for name in kept if _is_frozen(program, init, name, end, depth)}
     others = [value for name in kept.keys() - frozen for value in kept[name]]
-    models = {
-        node.id
-        for name in frozen
-        for value in kept[name]
-        for node in walk(value)
-        if isinstance(node, ast.Name)
-    }
+    models = {node.id for name in frozen for value in kept[name] for node in walk(value, ast.Name)}
     return bool(frozen) and not any(
         isinstance(value, ast.Call) or dotted_name(value) in models for value in others
     )
@@ -350,10 +343,9 @@ def _may_thaw(program: Program, function: Function, path: str, start: int, end: 
         ):
             continue
         parents = parents_in(statement)
-        for node in walk(statement):
+        for node in walk(statement, ast.Name, ast.Attribute):
             if (
-                isinstance(node, (ast.Name, ast.Attribute))
-                and isinstance(node.ctx, ast.Load)
+                isinstance(node.ctx, ast.Load)
                 and dotted_name(node) == path
                 and _thaws(node, parents, statement)
                 and not _is_left_frozen(program, node, parents)
@@ -417,8 +409,8 @@ def _thaws_what_it_gets(
     parents = parents_in(function.node)
     return any(
         _thaws_what_it_gets(program, each, handed, node, depth - 1)
-        for node in walk(function.node)
-        if isinstance(node, ast.Name) and node.id in got
+        for node in walk(function.node, ast.Name)
+        if node.id in got
         if (handed := _call_with(node, parents)) is not None
         for each in _called_by(program, handed)
         if each is not function

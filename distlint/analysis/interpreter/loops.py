@@ -301,7 +301,7 @@ def _grew(before: Value | None, after: Value | None) -> bool:
 
 def _reads(node: ast.AST, names: frozenset[str]) -> bool:
     """Whether an expression reads one of the names, or calls what may answer otherwise each time."""
-    for child in walk(node):
+    for child in walk(node, ast.Call, ast.Name, ast.Attribute):
         match child:
             case ast.Call(func=ast.Name(id=name)) if name in _PURE:
                 continue
@@ -363,7 +363,4 @@ def _contains_nested_jump(body: list[ast.stmt]) -> bool:
 
 
 def _about_rank(test: ast.expr) -> bool:
-    return any(
-        isinstance(n, (ast.Name, ast.Attribute)) and "rank" in dotted_name(n).lower()
-        for n in walk(test)
-    )
+    return any("rank" in dotted_name(n).lower() for n in walk(test, ast.Name, ast.Attribute))

@@ -370,8 +370,8 @@ def _rank_property(method: Function) -> str | None:
     if kind is None or method.cls is None:
         return None
     kept = any(
-        isinstance(node, ast.Return) and isinstance(node.value, ast.Attribute | ast.Subscript)
-        for node in own_nodes(method)
+        isinstance(node.value, ast.Attribute | ast.Subscript)
+        for node in own_nodes(method, ast.Return)
     )
     text = source_of(method.module, method.cls.node)
     return kind if kept and conventions.READS_RANKS.search(text) else None

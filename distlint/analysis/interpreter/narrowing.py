@@ -99,11 +99,7 @@ def _not_none(frame: Frame, path: str) -> None:
 
 
 def _names_wrapper(kinds: ast.expr) -> bool:
-    names = [
-        dotted_name(n).rpartition(".")[2]
-        for n in walk(kinds)
-        if isinstance(n, (ast.Name, ast.Attribute))
-    ]
+    names = [dotted_name(n).rpartition(".")[2] for n in walk(kinds, ast.Name, ast.Attribute)]
     return any(name in facts.WRAPPER_CLASS_NAMES for name in names)
 
 

@@ -123,9 +123,8 @@ class Outside:
             names: set[str] = set()
             for function in module.all_functions if "global " in module.source.text else ():
                 if not function.is_module_body:
-                    for statement in walk(function.node):
-                        if isinstance(statement, ast.Global):
-                            names.update(statement.names)
+                    for statement in walk(function.node, ast.Global):
+                        names.update(statement.names)
             found = self._rebound[module] = frozenset(names)
         return found
 

@@ -53,7 +53,7 @@ def _anew(frame: Frame, name: str) -> bool:
 def _changed(function: Function) -> dict[str, frozenset[str]]:
     """The attributes that a function sets, by the name of what has them."""
     found: dict[str, set[str]] = {}
-    for node in walk(function.node):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+    for node in walk(function.node, ast.Attribute):
+        if isinstance(node.ctx, (ast.Store, ast.Del)):
             found.setdefault(dotted_name(node.value), set()).add(node.attr)
     return {name: frozenset(attributes) for name, attributes in found.items()}

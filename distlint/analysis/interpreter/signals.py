@@ -134,8 +134,8 @@ class _Registrations:
             if method is not None:
                 self._runs(method.node, method)
         if isinstance(meaning, Function):
-            for node in own_nodes(meaning):
-                if isinstance(node, ast.Return) and node.value is not None:
+            for node in own_nodes(meaning, ast.Return):
+                if node.value is not None:
                     self._flows(node.value, meaning)
         else:
             for argument in call.args:
@@ -274,22 +274,19 @@ class _Registrations:
 
 
 def _calls(function: Function) -> Iterator[ast.Call]:
-    return (node for node in own_nodes(function) if isinstance(node, ast.Call))
+    return (node for node in own_nodes(function, ast.Call))
 
 
 def _declares(function: Function, name: str) -> bool:
     """Whether a function says `global` or `nonlocal` of a name."""
-    return any(
-        isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names
-        for node in own_nodes(function)
-    )
+    return any(name in node.names for node in own_nodes(function, ast.Global, ast.Nonlocal))
 
 
 def _binds(function: Function, name: str) -> bool:
     """Whether a name is a variable of this very function (`name[key] = x` does not make it one)."""
     return not _declares(function, name) and any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in own_nodes(function)
+        node.id == name and isinstance(node.ctx, ast.Store)
+        for node in own_nodes(function, ast.Name)
     )
 
 

@@ -24,7 +24,7 @@ sacred 0.8.7 sacred/ingredient.py:119): generative-recommenders 2e81fab generati
 
 @remembered
 def _sets_globals(function: Function) -> bool:
-    return any(isinstance(node, ast.Global) for node in walk(function.node))
+    return any(walk(function.node, ast.Global))
 
 
 def deciding_decorator(frame: Frame, function: Function) -> tuple[ast.expr, Value, str] | None:

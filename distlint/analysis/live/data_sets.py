@@ -141,11 +141,10 @@ def _by_name(program: Program) -> tuple[tuple[Function, ast.expr, str, ast.expr 
 def _by_name_in(module: Module) -> Iterator[tuple[Function, ast.expr, str, ast.expr | None]]:
     if any(word in module.source.text for word in ("eval(", "getattr(", "globals()", "vars(")):
         for function in module.all_functions:
-            for node in own_nodes(function):
-                if isinstance(node, ast.Call | ast.Subscript):
-                    taken = _taken(node)
-                    if taken is not None:
-                        yield function, node, *taken
+            for node in own_nodes(function, ast.Call, ast.Subscript):
+                taken = _taken(node)
+                if taken is not None:
+                    yield function, node, *taken
 
 
 def _taken(node: ast.expr) -> tuple[str, ast.expr | None] | None:
@@ -216,13 +215,13 @@ def _places(program: Program, module: Module) -> dict[str, list[tuple[Function, 
     for function in module.all_functions:
         asked = {
             id(part)
-            for node in own_nodes(function)
-            if isinstance(node, ast.Call) and last_name(node.func) in _ASKED
+            for node in own_nodes(function, ast.Call)
+            if last_name(node.func) in _ASKED
             for argument in node.args
             for part in walk(argument)
         }
-        for node in own_nodes(function):
-            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+        for node in own_nodes(function, ast.Name, ast.Attribute):
+            if isinstance(node.ctx, ast.Load):
                 name = node.attr if isinstance(node, ast.Attribute) else node.id
                 if name in names and id(node) not in asked:
                     found.setdefault(name, []).append((function, node))
@@ -295,7 +294,7 @@ def one_rank(function: Function, node: ast.AST) -> bool:
 def _parting(function: Function) -> list[tuple[ast.stmt | ast.expr, bool]]:
     """The tests of the rank and the first sections of a function, and whether the ranks of a test leave what is behind."""
     found: list[tuple[ast.stmt | ast.expr, bool]] = []
-    for around in own_nodes(function):
+    for around in own_nodes(function, ast.If, ast.IfExp, ast.With, ast.AsyncWith):
         match around:
             case ast.If(test=test, body=body) if mentions_rank(test):
                 found.append((around, isinstance(body[-1], ast.Return | ast.Raise | ast.Continue)))

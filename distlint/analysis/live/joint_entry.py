@@ -432,10 +432,8 @@ def _in_handlers(function: Function) -> frozenset[int]:
     """
     return frozenset(
         id(node)
-        for handler in own_nodes(function)
-        if isinstance(handler, ast.ExceptHandler)
-        for node in walk(handler)
-        if isinstance(node, ast.Call)
+        for handler in own_nodes(function, ast.ExceptHandler)
+        for node in walk(handler, ast.Call)
     )
 
 
@@ -549,7 +547,7 @@ def _has_start(function: Function, steps: int = 3) -> bool:
     modulus 878fd04 physicsnemo/distributed/manager.py:400: `DistributedManager.initialize()` calls `initialize_env()`, which
     calls `setup()`, and there the group is made.
     """
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    calls = list(own_nodes(function, ast.Call))
     if any(last_name(call.func) in facts.GROUP_START_WORDS for call in calls):
         return True
     return steps > 0 and any(
@@ -611,8 +609,8 @@ def _workers(function: Function) -> frozenset[str]:
     """What a function starts as processes of their own, as it is written."""
     return frozenset(
         ast.unparse(each)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) in _STARTERS
         for given in (*node.args[:2], *(k.value for k in node.keywords if k.arg in _WORKER))
         for each in (given, *(given.args[:1] if isinstance(given, ast.Call) else ()))
     )
@@ -744,16 +742,15 @@ def _asked_for_state(function: Function) -> frozenset[int]:
     """
     return frozenset(
         id(call)
-        for node in own_nodes(function)
-        if isinstance(node, ast.With)
-        and any(
+        for node in own_nodes(function, ast.With)
+        if any(
             isinstance(item.context_expr, ast.Call)
             and last_name(item.context_expr.func) == "state_dict_type"
             for item in node.items
         )
         for statement in node.body
-        for call in walk(statement)
-        if isinstance(call, ast.Call) and last_name(call.func) == "state_dict"
+        for call in walk(statement, ast.Call)
+        if last_name(call.func) == "state_dict"
     )
 
 
@@ -768,8 +765,7 @@ def _asks_if_several(program: Program, guard: Guard) -> bool:
         return True
     asked = (
         program.resolve_dotted(guard.module, dotted_name(node.func))
-        for node in walk(guard.node)
-        if isinstance(node, ast.Call)
+        for node in walk(guard.node, ast.Call)
     )
     return any(
         _ASKS_IF_SEVERAL.search(ast.unparse(statement.value)) is not None
@@ -819,11 +815,7 @@ def _spawn_of(module: Module) -> ast.Call | None:
     if not module.is_script:
         return None
     return next(
-        (
-            node
-            for node in walk(module.source.tree)
-            if isinstance(node, ast.Call) and _starts_interpreters(module, node)
-        ),
+        (node for node in walk(module.source.tree, ast.Call) if _starts_interpreters(module, node)),
         None,
     )
 
@@ -947,11 +939,10 @@ def asks_for_first_gpu(test: ast.expr) -> bool:
     vissl 09270ed tests/test_state_checkpoint_conversion.py:128: `if gpu_id == 0:` in what `mp.spawn` starts.
     """
     return any(
-        isinstance(part, ast.Compare)
-        and last_name(part.left) in _DEVICES
+        last_name(part.left) in _DEVICES
         and isinstance(part.ops[0], ast.Eq | ast.NotEq)
         and ast.unparse(part.comparators[0]) == "0"
-        for part in walk(test)
+        for part in walk(test, ast.Compare)
     )
 
 
@@ -989,7 +980,7 @@ def _is_asserted(guard: Guard, function: Function) -> bool:
 
 @remembered
 def _assertions(function: Function) -> frozenset[ast.expr]:
-    return frozenset(node.test for node in own_nodes(function) if isinstance(node, ast.Assert))
+    return frozenset(node.test for node in own_nodes(function, ast.Assert))
 
 
 def _holds_name(key: Hashable, name: str) -> bool:
@@ -1239,15 +1230,14 @@ def _asks_for_launcher(test: ast.expr) -> bool:
 def _holds_on_one_process(test: ast.expr) -> bool:
     """Whether a test says by itself that there may be no group: `not dist.is_initialized() or …`."""
     return any(
-        isinstance(node, ast.BoolOp)
-        and isinstance(node.op, ast.Or)
+        isinstance(node.op, ast.Or)
         and any(
             isinstance(value, ast.UnaryOp)
             and isinstance(value.op, ast.Not)
             and last_name(value.operand) in _ASKS_FOR_GROUP
             for value in node.values
         )
-        for node in walk(test)
+        for node in walk(test, ast.BoolOp)
     )
 
 

@@ -152,9 +152,7 @@ def _launches_ranks(function: Function) -> bool:
     for each checkpoint that the one process finds. EasyNLP a4ee956 easynlp/cli.py:269 puts the words into a list first.
     """
     commands = [
-        node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and dotted_name(node.func) in _COMMANDS
+        node for node in own_nodes(function, ast.Call) if dotted_name(node.func) in _COMMANDS
     ]
     return any(
         isinstance(part, ast.Constant)
@@ -168,11 +166,11 @@ def _launches_ranks(function: Function) -> bool:
 
 def _put_into_commands(function: Function, command: ast.Call) -> Iterator[ast.AST]:
     """What a function assigns to the variables of a command, or to those that it is joined of, and puts into them."""
-    names = {node.id for node in walk(command) if isinstance(node, ast.Name)}
+    names = {node.id for node in walk(command, ast.Name)}
     made = [value for name in names for value in assignments(function).get(name, ())]
     yield from made
-    names |= {node.id for value in made for node in walk(value) if isinstance(node, ast.Name)}
-    for node in own_nodes(function):
+    names |= {node.id for value in made for node in walk(value, ast.Name)}
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend"), args=args
@@ -189,8 +187,7 @@ def _always_launching(program: Program, function: Function) -> Iterator[Function
 
 def _names_rank(function: Function) -> bool:
     return any(
-        isinstance(node, ast.Name | ast.Attribute) and _OF_GROUP.search(last_name(node))
-        for node in own_nodes(function)
+        _OF_GROUP.search(last_name(node)) for node in own_nodes(function, ast.Name, ast.Attribute)
     )
 
 
@@ -220,8 +217,8 @@ def _own_users(program: Program, method: Function) -> Iterator[Function]:
         if program.find_method(each, method.name) is method:
             for user in each.methods.values():
                 if any(
-                    isinstance(node, ast.Call) and dotted_name(node.func) == f"self.{method.name}"
-                    for node in own_nodes(user)
+                    dotted_name(node.func) == f"self.{method.name}"
+                    for node in own_nodes(user, ast.Call)
                 ):
                     yield user
 
@@ -294,8 +291,7 @@ def _is_marked_for_several(function: Function) -> bool:
 def _drives(function: Function) -> bool:
     """Whether one process runs a function: pytest's, or that which starts the others."""
     return is_pytests(function) or any(
-        isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS
-        for node in walk(function.node)
+        last_name(node.func) in _SPAWNS for node in walk(function.node, ast.Call)
     )
 
 
@@ -317,8 +313,8 @@ def _roots(program: Program, module: Module) -> Iterator[Function]:
             yield function
     if _insists_on_one(module.body) or is_written_for_one(program, module):
         yield module.body
-    for node in walk(body):
-        if isinstance(node, ast.Call) and node.args and _may_launch(node):
+    for node in walk(body, ast.Call):
+        if node.args and _may_launch(node):
             given = program.resolve_dotted(module, dotted_name(node.args[0]))
             if isinstance(given, Function) and (
                 all(_hands_to_one(use) for _, use in _uses(program, given))
@@ -440,10 +436,7 @@ def _is_start(test: ast.expr) -> bool:
 
 @remembered
 def _has_check(module: Module) -> bool:
-    return any(
-        isinstance(node, ast.Assert | ast.If) and lets_one_pass(node)
-        for node in walk(module.source.tree)
-    )
+    return any(lets_one_pass(node) for node in walk(module.source.tree, ast.Assert, ast.If))
 
 
 def is_behind_one(function: Function, line: int) -> bool:
@@ -490,9 +483,7 @@ def _becomes_size(module: Module, size: ast.expr) -> bool:
                 pass
             case _:
                 continue
-        if any(
-            isinstance(n, ast.Name | ast.Attribute) and last_name(n) == name for n in walk(given)
-        ):
+        if any(last_name(n) == name for n in walk(given, ast.Name, ast.Attribute)):
             return True
     return False
 
@@ -573,8 +564,8 @@ def _all_have_one_device(module: Module) -> bool:
 
 def _made_by_lightning(module: Module) -> Iterator[ast.Call]:
     """The calls of a file that make what starts as many processes as it has devices, by their names."""
-    for node in walk(module.source.tree):
-        if isinstance(node, ast.Call) and last_name(node.func) in _LIGHTNING:
+    for node in walk(module.source.tree, ast.Call):
+        if last_name(node.func) in _LIGHTNING:
             yield node
 
 
@@ -654,11 +645,10 @@ def _hands_to_one(use: _Use) -> bool:
 
 def _mentioned(program: Program, function: Function) -> Iterator[Function]:
     """The plain functions that a function names."""
-    for node in walk(function.node):
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            found = program.resolve_dotted(function.module, dotted_name(node))
-            if isinstance(found, Function) and found.cls is None and not found.is_module_body:
-                yield found
+    for node in walk(function.node, ast.Name, ast.Attribute):
+        found = program.resolve_dotted(function.module, dotted_name(node))
+        if isinstance(found, Function) and found.cls is None and not found.is_module_body:
+            yield found
     yield from function.nested.values()
 
 
@@ -709,9 +699,8 @@ def _function_names(program: Program) -> frozenset[str]:
 def _constants(function: Function) -> dict[str, object]:
     """Names that a function binds once, to a literal."""
     values: dict[str, list[object]] = {}
-    for node in walk(function.node):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                literal = node.value.value if isinstance(node.value, ast.Constant) else None
-                values.setdefault(dotted_name(target), []).append(literal)
+    for node in walk(function.node, ast.Assign):
+        for target in node.targets:
+            literal = node.value.value if isinstance(node.value, ast.Constant) else None
+            values.setdefault(dotted_name(target), []).append(literal)
     return {name: given[0] for name, given in values.items() if len(given) == 1}

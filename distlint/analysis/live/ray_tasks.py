@@ -31,10 +31,7 @@ def is_one_task(program: Program, user: Function, call: ast.Call, task: Function
 
 def starts_tasks(function: Function) -> bool:
     """Whether a function starts tasks or methods of Ray's actors."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) == "remote"
-        for node in walk(function.node)
-    )
+    return any(last_name(node.func) == "remote" for node in walk(function.node, ast.Call))
 
 
 def _makes_task(program: Program, module: Module, call: ast.Call) -> bool:
@@ -46,8 +43,8 @@ def _makes_task(program: Program, module: Module, call: ast.Call) -> bool:
 def _names_of(user: Function, call: ast.Call) -> frozenset[str]:
     return frozenset(
         ast.unparse(target)
-        for node in walk(user.node)
-        if isinstance(node, ast.Assign) and node.value is call
+        for node in walk(user.node, ast.Assign)
+        if node.value is call
         for target in node.targets
     )
 

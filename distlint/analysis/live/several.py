@@ -117,8 +117,7 @@ def asks_for_several(module: Module) -> bool:
             if isinstance(keyword.value, ast.Attribute)
             else keyword.value
         )
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call)
+        for node in walk(module.source.tree, ast.Call)
         for keyword in node.keywords
     ) or (_asks_which(module) and _trains_on_all(module))
 
@@ -129,12 +128,9 @@ def _asks_which(module: Module) -> bool:
     Latte f8980c5 train_pl.py:173: `int(os.environ.get("LOCAL_RANK", 0)) == 0`.
     """
     return "LOCAL_RANK" in module.source.text and any(
-        isinstance(node, ast.Call | ast.Subscript)
-        and ast.unparse(node).startswith(("os.environ", "os.getenv", "environ", "getenv"))
-        and any(
-            isinstance(each, ast.Constant) and each.value == "LOCAL_RANK" for each in walk(node)
-        )
-        for node in walk(module.source.tree)
+        ast.unparse(node).startswith(("os.environ", "os.getenv", "environ", "getenv"))
+        and any(each.value == "LOCAL_RANK" for each in walk(node, ast.Constant))
+        for node in walk(module.source.tree, ast.Call, ast.Subscript)
     )
 
 
@@ -145,8 +141,8 @@ def _trains_on_all(module: Module) -> bool:
     """
     made = [
         {keyword.arg: keyword.value for keyword in node.keywords}
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and last_name(node.func) == "Trainer"
+        for node in walk(module.source.tree, ast.Call)
+        if last_name(node.func) == "Trainer"
     ]
     return bool(made) and all(
         isinstance(kind := given.get("accelerator"), ast.Constant)
@@ -354,9 +350,9 @@ def _used(module: Module) -> str:
     text, tree = module.source.text, module.source.tree
     if "add_argument" not in text or "vars(" in text or _USES_RANKS.search(text) is None:
         return text
-    names = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
-    read = {node.attr for node in walk(tree) if isinstance(node, ast.Attribute)}
-    texts = {node.value for node in walk(tree) if isinstance(node, ast.Constant)}
+    names = {node.id for node in walk(tree, ast.Name)}
+    read = {node.attr for node in walk(tree, ast.Attribute)}
+    texts = {node.value for node in walk(tree, ast.Constant)}
     lines = split_lines(text)
     unread = {
         id(option.call)
@@ -395,7 +391,7 @@ def _reached(program: Program, above: Set[Module], below: Set[Module]) -> Iterat
 
 def _asks_for_option(test: ast.expr) -> bool:
     """Whether a test asks for a number that somebody hands in, not the process group or the environment."""
-    return all(last_name(node.func) in _PLAIN for node in walk(test) if isinstance(node, ast.Call))
+    return all(last_name(node.func) in _PLAIN for node in walk(test, ast.Call))
 
 
 def _chooses_log_level(guard: Guard) -> bool:

@@ -84,8 +84,7 @@ def is_written_for_one(program: Program, module: Module) -> bool:
         isinstance(given, ast.Name)
         and _are_of_one(program, body, given.id, node.lineno, "rank")
         and not _changes(program, body, node, given.id)
-        for node in own_nodes(body)
-        if isinstance(node, ast.Call)
+        for node in own_nodes(body, ast.Call)
         for given in (*node.args, *(k.value for k in node.keywords))
     )
 
@@ -103,26 +102,21 @@ def settles_on_one(program: Program, function: Function) -> bool:
         return False
     other_arms = [
         each
-        for outer in walk(function.node)
-        if isinstance(outer, ast.If) and _is_never_none(module, outer.test)
+        for outer in walk(function.node, ast.If)
+        if _is_never_none(module, outer.test)
         for each in outer.orelse
     ]
     known = {id(n) for each in (*filter(_sets_one, run), *other_arms) for n in walk(each)}
     around = imported_below(program, module)
     return (
         not any(is_numbered(each.source.text) for each in around)
-        and not any(
-            isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
-            for node in walk(function.node)
-        )
+        and not any(last_name(node.func) in _STARTERS for node in walk(function.node, ast.Call))
         and all(
             id(node) in known
             for each in around
             if _SIZE in each.source.text
-            for node in walk(each.source.tree)
-            if isinstance(node, ast.Attribute)
-            and node.attr == _SIZE
-            and isinstance(node.ctx, ast.Store)
+            for node in walk(each.source.tree, ast.Attribute)
+            if node.attr == _SIZE and isinstance(node.ctx, ast.Store)
         )
     )
 
@@ -136,16 +130,15 @@ def joins_as_one(program: Program, function: Function) -> bool:
     """
     said: list[int] = []
     joined: list[int] = []
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call):
-            called = program.resolve_dotted(function.module, dotted_name(node.func))
-            if _joins_launched(node) or (
-                isinstance(called, Function)
-                and any(_joins_launched(each) for each in own_nodes(called))
-            ):
-                joined.append(node.lineno)
-            if isinstance(called, Function) and _is_said(program, called):
-                said.append(node.lineno)
+    for node in own_nodes(function, ast.Call):
+        called = program.resolve_dotted(function.module, dotted_name(node.func))
+        if _joins_launched(node) or (
+            isinstance(called, Function)
+            and any(_joins_launched(each) for each in own_nodes(called))
+        ):
+            joined.append(node.lineno)
+        if isinstance(called, Function) and _is_said(program, called):
+            said.append(node.lineno)
     said += _is_said(program, function)
     return bool(said) and bool(joined) and min(said) < min(joined)
 
@@ -239,18 +232,14 @@ def _with_defaults(module: Module) -> frozenset[str]:
     }
     values = {
         id(target)
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Constant)
-        and node.value.value is not None
+        for node in walk(module.source.tree, ast.Assign)
+        if isinstance(node.value, ast.Constant) and node.value.value is not None
         for target in node.targets
     }
     assigned = {
         node.attr
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and id(node) not in values
+        for node in walk(module.source.tree, ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and id(node) not in values
     }
     return frozenset(found - assigned)
 
@@ -286,15 +275,14 @@ def _are_of_one(program: Program, function: Function, name: str, line: int, also
 def _is_set(function: Function, name: str) -> bool:
     """Whether a function changes the size in settings, or may: `args.world_size = …`, `settings.update(…)`."""
     return f"{name}.{_SIZE}" in assignments(function) or any(
-        isinstance(node, ast.Call)
-        and (
+        (
             dotted_name(node.func) == f"{name}.update"
             or (
                 last_name(node.func) in ("setattr", "vars", "parse_args")
-                and any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
+                and any(n.id == name for n in walk(node, ast.Name))
             )
         )
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     )
 
 

@@ -24,8 +24,8 @@ def asks_for_empty(function: Function) -> frozenset[int]:
     """
     return frozenset(
         id(node)
-        for loop in own_nodes(function)
-        if isinstance(loop, ast.For) and _goes_through_loader(loop.iter)
+        for loop in own_nodes(function, ast.For)
+        if _goes_through_loader(loop.iter)
         for node in _asked(loop, set(target_names(loop.target)))
     )
 
@@ -41,7 +41,7 @@ def _goes_through_loader(iterable: ast.expr) -> bool:
 
 
 def _asked(loop: ast.For, batch: set[str]) -> Iterator[ast.Compare]:
-    for node in walk(loop):
+    for node in walk(loop, ast.GeneratorExp, ast.ListComp, ast.Compare):
         match node:
             case (
                 ast.GeneratorExp(elt=ast.Compare() as compared)

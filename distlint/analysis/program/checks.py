@@ -77,7 +77,7 @@ def _ends(statement: ast.stmt) -> bool:
 
 def _is_size(node: ast.expr) -> bool:
     """Whether an expression is the number of all processes; that of a group is another one."""
-    if any(isinstance(part, ast.Constant) and part.value == "WORLD_SIZE" for part in walk(node)):
+    if any(part.value == "WORLD_SIZE" for part in walk(node, ast.Constant)):
         return True
     match node:
         case ast.Call(func=func, args=[], keywords=[]):

@@ -153,7 +153,7 @@ def _meaning(program: Program, module: Module, node: ast.AST) -> Definition | No
 
 
 def _returned(function: Function) -> Iterator[ast.expr]:
-    return (n.value for n in own_nodes(function) if isinstance(n, ast.Return) and n.value)
+    return (n.value for n in own_nodes(function, ast.Return) if n.value)
 
 
 def _found_by_name(program: Program, function: Function, node: ast.expr) -> ast.expr | None:
@@ -221,8 +221,8 @@ def options(program: Program) -> frozenset[str]:
     changed = {
         node.attr
         for module in modules
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        for node in walk(module.source.tree, ast.Attribute)
+        if isinstance(node.ctx, ast.Store)
     }
     return frozenset(declared - changed)
 
@@ -250,7 +250,7 @@ def _defaults_in(module: Module) -> dict[str, list[str]]:
 
 def _default_values(module: Module) -> Iterator[tuple[str, ast.expr | None]]:
     yield from ((option.name, option.default) for option in options_of(module))
-    for node in walk(module.source.tree):
+    for node in walk(module.source.tree, ast.AnnAssign):
         match node:
             case ast.AnnAssign(
                 target=ast.Name(id=name), value=ast.Call(func=func, keywords=keywords)
@@ -376,7 +376,7 @@ def _of_variable(
 
 def _stored(module: Module, name: str) -> Iterator[tuple[ast.expr, ast.Constant]]:
     """What a file puts into a table of its own by a written key: `TABLE["name"] = {"train": make}`, each with the key."""
-    for node in own_nodes(module.body):
+    for node in own_nodes(module.body, ast.Assign):
         match node:
             case ast.Assign(
                 targets=[ast.Subscript(value=ast.Name(id=table), slice=ast.Constant() as key)],
@@ -417,8 +417,8 @@ def _filled(program: Program, function: Function) -> tuple[Variable, ...]:
     """The tables at the top of a file that a function puts something into."""
     homes = [
         _variable(program, function.module, node.value)
-        for node in walk(function.node)
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        for node in walk(function.node, ast.Subscript)
+        if isinstance(node.ctx, ast.Store)
     ]
     return tuple(home for home in homes if home is not None)
 
@@ -456,10 +456,8 @@ def takers(program: Program, registry: Variable) -> tuple[tuple[Function, ast.ex
         if name in module.source.text
         for function in module.all_functions
         if not function.is_module_body and registry not in _filled(program, function)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Name | ast.Attribute)
-        and last_name(node) == name
-        and _variable(program, module, node) == registry
+        for node in own_nodes(function, ast.Name, ast.Attribute)
+        if last_name(node) == name and _variable(program, module, node) == registry
     )
 
 

@@ -149,9 +149,7 @@ def _folder_of_hydra(module: Module) -> str:
                 case ast.Call(func=called, keywords=keywords) if last_name(called) == "main":
                     for keyword in keywords:
                         if keyword.arg == "config_path":
-                            texts = [
-                                n.value for n in walk(keyword.value) if isinstance(n, ast.Constant)
-                            ]
+                            texts = [n.value for n in walk(keyword.value, ast.Constant)]
                             paths = [text for text in texts if isinstance(text, str) and text]
                             return paths[-1].rpartition("/")[2] if paths else ""
     return ""
@@ -163,16 +161,15 @@ def making(program: Program) -> tuple[tuple[Function, ast.Call, tuple[Candidate,
     found = []
     for module in program.modules.values() if makers(program) else ():
         for function in module.all_functions:
-            for call in own_nodes(function):
-                if isinstance(call, ast.Call):
-                    called = _called(program, function, call)
-                    callee = called if isinstance(called, Function) else None
-                    section, home = _section(program, function, call, callee)
-                    if section is None or _hands_on(program, function, section):
-                        continue
-                    made = made_by(program, function, call, callee)
-                    own = all_of(program, home) if made is None else own_of(made)
-                    found.append((function, call, own))
+            for call in own_nodes(function, ast.Call):
+                called = _called(program, function, call)
+                callee = called if isinstance(called, Function) else None
+                section, home = _section(program, function, call, callee)
+                if section is None or _hands_on(program, function, section):
+                    continue
+                made = made_by(program, function, call, callee)
+                own = all_of(program, home) if made is None else own_of(made)
+                found.append((function, call, own))
     return tuple(found)
 
 
@@ -258,7 +255,7 @@ def _is_found(function: Function, called: ast.expr) -> bool:
 @remembered
 def _read_for_class(program: Program, function: Function, depth: int = _DEPTH) -> str:
     """The parameter in which a function looks for the name of a class, itself or by one that it calls; "" for none."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Subscript, ast.Attribute, ast.Call):
         match node:
             case (
                 ast.Subscript(value=section, slice=ast.Constant(value=str(key)))
@@ -358,7 +355,7 @@ def set_by_name(program: Program, cls: Class, attr: str) -> Class | None:
 @remembered
 def _sets_by_name(method: Function) -> bool:
     """Whether a method sets attributes of its object whose names are not written there."""
-    for node in own_nodes(method):
+    for node in own_nodes(method, ast.Call):
         match node:
             case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id="self"), name, _]):
                 if not isinstance(name, ast.Constant):

@@ -82,7 +82,7 @@ def _held_in(function: Function, owner: ast.expr, call: ast.Call) -> Iterator[as
 @remembered
 def _iterated(function: Function) -> frozenset[ast.expr]:
     """What the loops of a function go through."""
-    return frozenset(n.iter for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor))
+    return frozenset(n.iter for n in own_nodes(function, ast.For, ast.AsyncFor))
 
 
 @remembered
@@ -106,7 +106,7 @@ def _turns(function: Function) -> dict[tuple[ast.AST, str], ast.expr | None]:
         for target, iterable in bound:
             names.update(dict.fromkeys(target_names(target)))
             names.update(_bound(target, iterable))
-        for inner in (n for each in inside for n in walk(each) if isinstance(n, ast.Call)):
+        for inner in (n for each in inside for n in walk(each, ast.Call)):
             found.update(((inner, name), container) for name, container in names.items())
     return found
 

@@ -194,7 +194,7 @@ class _Accesses:
     def _dicts(self) -> dict[str, ast.expr]:
         """What names hold that are assigned once in the file."""
         found: dict[str, list[ast.expr]] = {}
-        for node in walk(self._module.source.tree):
+        for node in walk(self._module.source.tree, ast.Assign, ast.AnnAssign):
             match node:
                 case (
                     ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -257,7 +257,7 @@ class _Accesses:
 def _text_constants(module: Module) -> dict[str, tuple[str, ...]]:
     """Names that hold one text, or one of several that a loop goes through."""
     found: dict[str, set[tuple[str, ...]]] = {}
-    for node in walk(module.source.tree):
+    for node in walk(module.source.tree, ast.Assign, ast.For, ast.arg):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.setdefault(name, set()).add(_texts([value]))

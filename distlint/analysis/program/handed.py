@@ -59,10 +59,9 @@ def _settings_in(module: Module) -> tuple[frozenset[str], frozenset[str]]:
     cleared: set[str] = set()
     others: set[str] = set()
     if _CLEARS.search(module.source.text):
-        for node in walk(module.source.tree):
-            if isinstance(node, ast.Assign):
-                names = {_setting(target) for target in node.targets} - {""}
-                (cleared if _clears(node.value) else others).update(names)
+        for node in walk(module.source.tree, ast.Assign):
+            names = {_setting(target) for target in node.targets} - {""}
+            (cleared if _clears(node.value) else others).update(names)
     return frozenset(cleared), frozenset(others)
 
 
@@ -108,7 +107,7 @@ def _holds_rank_test(program: Program, cls: Class, attr: str) -> bool:
 
 
 def _parameters_in(node: ast.expr, function: Function) -> list[str]:
-    names = {child.id for child in walk(node) if isinstance(child, ast.Name)}
+    names = {child.id for child in walk(node, ast.Name)}
     return sorted(names.intersection(function.parameters) - {"self"})
 
 
@@ -212,7 +211,7 @@ def _is_test(program: Program, argument: ast.expr, user: Function, depth: int) -
     """Whether an argument is a test of the rank, or what its function was handed as one."""
     if mentions_rank(argument):
         return True
-    names = {node.id for node in walk(argument) if isinstance(node, ast.Name)}
+    names = {node.id for node in walk(argument, ast.Name)}
     if not names:  # `quiet=True`
         return False
     assigned = assignments(user)
@@ -249,8 +248,8 @@ def _reads(module: Module) -> Counter[str]:
     return Counter(
         last_name(node)
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+        for node in own_nodes(function, ast.Name, ast.Attribute)
+        if isinstance(node.ctx, ast.Load)
     )
 
 
@@ -270,7 +269,6 @@ def _calls(module: Module) -> dict[str, list[tuple[Function, ast.Call]]]:
     """The calls of a file by the last name of what is called, each with the function that makes it."""
     found: dict[str, list[tuple[Function, ast.Call]]] = {}
     for function in module.all_functions:
-        for node in own_nodes(function):
-            if isinstance(node, ast.Call):
-                found.setdefault(last_name(node.func), []).append((function, node))
+        for node in own_nodes(function, ast.Call):
+            found.setdefault(last_name(node.func), []).append((function, node))
     return found

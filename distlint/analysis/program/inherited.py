@@ -69,7 +69,7 @@ def _made(program: Program, cls: Class) -> bool:
         if any(program.lookup(name) is cls for name in module.source.named):
             return True
         others = {id(node) for root in _not_making(module.source.tree) for node in walk(root)}
-        for node in walk(module.source.tree):
+        for node in walk(module.source.tree, ast.Name, ast.Attribute, ast.Constant):
             match node:
                 case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
                     named = last_name(node) == cls.name and id(node) not in others
@@ -82,7 +82,7 @@ def _made(program: Program, cls: Class) -> bool:
 
 def _not_making(tree: ast.Module) -> Iterator[ast.expr]:
     """The places of a file where a class that is named is not made."""
-    for node in walk(tree):
+    for node in walk(tree, ast.ClassDef, ast.Call, ast.arg, ast.AnnAssign, ast.FunctionDef):
         match node:
             case ast.ClassDef(bases=bases):
                 yield from bases
@@ -151,16 +151,15 @@ def _namings(program: Program) -> tuple[dict[str, set[Class]], frozenset[str]]:
     outside: set[str] = set()
     for module in program.modules.values():
         for cls in module.all_classes:
-            for node in walk(cls.node):
-                match node:
-                    case ast.Attribute(value=receiver, attr=attr) if _is_own(receiver):
-                        inside.setdefault(attr, set()).add(cls)
-        for node in walk(module.source.tree):
-            match node:
-                case ast.Attribute(value=receiver, attr=attr) if not _is_own(receiver):
-                    outside.add(attr)
-                case ast.Constant(value=str(text)):
-                    outside.add(text)
+            for node in walk(cls.node, ast.Attribute):
+                if _is_own(node.value):
+                    inside.setdefault(node.attr, set()).add(cls)
+        for read in walk(module.source.tree, ast.Attribute):
+            if not _is_own(read.value):
+                outside.add(read.attr)
+        for text in walk(module.source.tree, ast.Constant):
+            if isinstance(text.value, str):
+                outside.add(text.value)
     return inside, frozenset(outside)
 
 
@@ -219,8 +218,8 @@ def _attributes(module: Module) -> dict[str, set[Class | None]]:
     """The private names that a file reads from objects which are not the method's own; the classes that do."""
     found: dict[str, set[Class | None]] = {}
     for function in module.all_functions:
-        for node in own_nodes(function):
-            if isinstance(node, ast.Attribute) and node.attr[0] == "_" and not _is_own(node.value):
+        for node in own_nodes(function, ast.Attribute):
+            if node.attr[0] == "_" and not _is_own(node.value):
                 found.setdefault(node.attr, set()).add(_owner(function))
     return found
 
@@ -241,9 +240,8 @@ def _may_be_own(method: Function, receiver: ast.expr) -> bool:
     if not isinstance(receiver, ast.Name) or _is_own(receiver):
         return True
     return any(
-        isinstance(node, ast.Assign)
-        and any(isinstance(each, ast.Name) and each.id == receiver.id for each in node.targets)
-        for node in walk(method.node)
+        any(isinstance(each, ast.Name) and each.id == receiver.id for each in node.targets)
+        for node in walk(method.node, ast.Assign)
     )
 
 
@@ -277,7 +275,7 @@ def _naming(method: Function) -> _Naming:
     texts: set[str] = set()
     of_bases: list[tuple[ast.expr | None, str]] = []
     attributes: dict[str, list[ast.expr]] = {}
-    for node in walk(method.node):
+    for node in walk(method.node, ast.Call, ast.Constant, ast.Attribute):
         match node:
             case ast.Call(func=ast.Name(id="getattr"), args=[of, name, *_]) if not isinstance(
                 name, ast.Constant

@@ -40,7 +40,7 @@ def options_of(module: Module) -> tuple[Option, ...]:
 
 
 def _declared(tree: ast.AST) -> Iterator[Option]:
-    for node in walk(tree):
+    for node in walk(tree, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr="add_argument"), args=args, keywords=keywords):
                 given = {k.arg: k.value for k in keywords if k.arg is not None}

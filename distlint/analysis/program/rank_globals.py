@@ -74,9 +74,8 @@ def _attributes_of(held: frozenset[str], function: Function) -> Iterator[str]:
 
 
 def _declared(function: Function) -> Iterator[str]:
-    for node in walk(function.node):
-        if isinstance(node, ast.Global):
-            yield from node.names
+    for node in walk(function.node, ast.Global):
+        yield from node.names
 
 
 def _set_with_group(function: Function) -> set[str]:

@@ -130,11 +130,11 @@ def _filled_with_rank(program: Program) -> frozenset[str]:
             continue
         given = {
             dotted_name(target)
-            for node in walk(module.source.tree)
-            if isinstance(node, ast.Assign) and _asks_for_rank(node.value)
+            for node in walk(module.source.tree, ast.Assign)
+            if _asks_for_rank(node.value)
             for target in node.targets
         }
-        for node in walk(module.source.tree):
+        for node in walk(module.source.tree, ast.Assign):
             match node:
                 case ast.Assign(targets=[target], value=ast.Dict(keys=keys, values=values)):
                     kept = [
@@ -161,7 +161,7 @@ def _ambiguous(node: ast.expr) -> str:
 
 def _comparisons(module: Module) -> Iterator[tuple[str, type[ast.cmpop], frozenset[int]]]:
     for function in module.all_functions:
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Compare):
             match node:
                 case ast.Compare(left=left, ops=[op], comparators=[right]):
                     if name := _ambiguous(left):

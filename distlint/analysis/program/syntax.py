@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, overload
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
 from distlint.knowledge.ranks import ARGUMENT_NAMES, ZERO_STAGES
-from distlint.nodes import LEAVES, children, parents_in, walk
+from distlint.nodes import LEAVES, A, B, C, D, children, parents_in, walk
 
 _RANK_WORDS: Final = (
     "rank",
@@ -36,11 +36,40 @@ _STARTERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIR
 """The functions that start others as processes, and give each its number first."""
 
 
-@remembered
-def own_nodes(function: Function) -> tuple[ast.AST, ...]:
-    """The nodes of a function's body, without those of functions and classes defined in it."""
+@overload
+def own_nodes(function: Function, /) -> tuple[ast.AST, ...]: ...
+@overload
+def own_nodes(function: Function, kind: type[A], /) -> tuple[A, ...]: ...
+@overload
+def own_nodes(function: Function, kind: type[A], other: type[B], /) -> tuple[A | B, ...]: ...
+@overload
+def own_nodes(
+    function: Function, kind: type[A], other: type[B], third: type[C], /
+) -> tuple[A | B | C, ...]: ...
+@overload
+def own_nodes(
+    function: Function, kind: type[A], other: type[B], third: type[C], fourth: type[D], /
+) -> tuple[A | B | C | D, ...]: ...
+@overload
+def own_nodes(function: Function, /, *kinds: type[ast.AST]) -> tuple[ast.AST, ...]: ...
+def own_nodes(function: Function, /, *kinds: type[ast.AST]) -> tuple[ast.AST, ...]:
+    """The nodes of a function's body, without those of functions and classes defined in it; with `kinds` those of
+    these classes alone.
+
+    Hundreds of questions look for calls, tests or returns: what is of one kind is kept beside the whole.
+    """
+    known = function.memory.get(own_nodes)
+    if known is None:
+        known = function.memory[own_nodes] = {(): _below(function.body)}
+    found: tuple[ast.AST, ...] | None = known.get(kinds)
+    if found is None:
+        found = known[kinds] = tuple([each for each in known[()] if each.__class__ in kinds])
+    return found
+
+
+def _below(body: list[ast.stmt]) -> tuple[ast.AST, ...]:
     found: list[ast.AST] = []
-    stack: list[ast.AST] = list(function.body)
+    stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
         found.append(node)
@@ -122,8 +151,8 @@ def cuts_by_parameters(function: Function) -> bool:
             isinstance(bound, ast.Name) and bound.id in function.parameters
             for bound in (part.lower, part.step)
         )
-        for node in own_nodes(function)
-        if isinstance(node, ast.Return) and node.value is not None
+        for node in own_nodes(function, ast.Return)
+        if node.value is not None
         for part in walk(node.value)
     )
 
@@ -144,11 +173,7 @@ def takes_off_wrappers(function: Function) -> bool:
 @remembered
 def decided(module: Module) -> dict[int, ast.If | ast.IfExp | ast.Assert]:
     """What each test of a file decides, by the identity of the test; nothing for one of a `while`."""
-    return {
-        id(node.test): node
-        for node in walk(module.source.tree)
-        if isinstance(node, (ast.If, ast.IfExp, ast.Assert))
-    }
+    return {id(node.test): node for node in walk(module.source.tree, ast.If, ast.IfExp, ast.Assert)}
 
 
 def _paired(targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -183,7 +208,9 @@ def target_names(target: ast.expr) -> Iterator[str]:
 def bound_again(function: Function) -> frozenset[str]:
     """The names that a function binds to other objects; `x /= 2` and `x[0] = 1` change what `x` is."""
     targets: list[ast.expr] = []
-    for node in own_nodes(function):
+    for node in own_nodes(
+        function, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.withitem
+    ):
         match node:
             case ast.Assign(targets=several):
                 targets += several
@@ -194,7 +221,7 @@ def bound_again(function: Function) -> frozenset[str]:
                 | ast.withitem(optional_vars=ast.expr() as target)
             ):
                 targets.append(target)
-    plain = (t for each in targets for t in walk(each) if isinstance(t, ast.Name))
+    plain = (t for each in targets for t in walk(each, ast.Name))
     return frozenset(t.id for t in plain if isinstance(t.ctx, ast.Store))
 
 
@@ -238,8 +265,8 @@ def _spawned(module: Module) -> dict[Function, tuple[tuple[Function, ast.Call], 
     for worker, user, call in (
         (worker, function, node)
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) in _STARTERS
         for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
         if (worker := _worker(given, function)) is not None
     ):
@@ -281,7 +308,7 @@ def element_names(function: Function) -> set[str]:
     """The names that hold an element of some collection; counters, written-out lists, lists of the command line and
     merged settings give none."""
     found: set[str] = set()
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.For, ast.AsyncFor, ast.comprehension):
         match node:
             case ast.For() if _merges_settings(node):
                 continue
@@ -412,7 +439,7 @@ def _lists_alike(node: ast.expr, name: str) -> bool:
 
 def _added(function: Function, name: str) -> Iterator[ast.expr]:
     """What a function puts into a list by its methods."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr="append" | "extend" | "insert"),
@@ -426,9 +453,8 @@ def _looped_over(function: Function) -> frozenset[str]:
     """The variables of the loops of a function that do not count."""
     return frozenset(
         name
-        for node in own_nodes(function)
-        if isinstance(node, ast.For | ast.AsyncFor)
-        and not _is_range(function, node.iter, frozenset())
+        for node in own_nodes(function, ast.For, ast.AsyncFor)
+        if not _is_range(function, node.iter, frozenset())
         for name in target_names(node.target)
     )
 
@@ -442,12 +468,9 @@ def _counters(function: Function) -> frozenset[str]:
     """
     return frozenset(
         name.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Mod)
-        and not isinstance(node.left, (ast.Constant, ast.JoinedStr))
-        for name in walk(node.left)
-        if isinstance(name, ast.Name)
+        for node in own_nodes(function, ast.BinOp)
+        if isinstance(node.op, ast.Mod) and not isinstance(node.left, (ast.Constant, ast.JoinedStr))
+        for name in walk(node.left, ast.Name)
     )
 
 
@@ -530,9 +553,8 @@ def attempts_around(function: Function, node: ast.AST) -> list[ast.Try]:
     """The `try` statements of a function in whose body, handlers left out, a node stands."""
     return [
         attempt
-        for attempt in own_nodes(function)
-        if isinstance(attempt, ast.Try)
-        and any(node is inner for statement in attempt.body for inner in walk(statement))
+        for attempt in own_nodes(function, ast.Try)
+        if any(node is inner for statement in attempt.body for inner in walk(statement))
     ]
 
 
@@ -541,8 +563,8 @@ def asked_by_loops(function: Function) -> frozenset[str]:
     """The parameters that the test of a `while` compares: whether it has a turn may follow from the argument."""
     return frozenset(
         part.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.While) and isinstance(node.test, ast.Compare)
+        for node in own_nodes(function, ast.While)
+        if isinstance(node.test, ast.Compare)
         for part in (node.test.left, *node.test.comparators)
         if isinstance(part, ast.Name) and part.id in function.parameters
     )
@@ -576,8 +598,8 @@ def picks_by(function: Function) -> frozenset[str]:
     """The parameters that say which of several things a function takes: `self.loaders[phase]`, `if phase == "train"`."""
     keys = {
         node.slice.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
+        for node in own_nodes(function, ast.Subscript)
+        if isinstance(node.slice, ast.Name)
     }
     return asked_for_text(function) | keys.intersection(function.parameters)
 
@@ -675,8 +697,8 @@ def _used(node: ast.AST) -> str:
 
 def statement_with_test(function: Function, test: ast.expr) -> ast.If | None:
     """The `if` statement of a function whose condition is this node."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.If) and node.test is test:
+    for node in own_nodes(function, ast.If):
+        if node.test is test:
             return node
     return None
 
@@ -834,7 +856,7 @@ def _names_in(node: ast.expr) -> set[str]:
 def self_attributes(function: Function) -> frozenset[str]:
     """The names that a method uses of `self` and of `super()`."""
     found: set[str] = set()
-    for node in walk(function.node):
+    for node in walk(function.node, ast.Attribute):
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
                 found.add(attr)
@@ -846,8 +868,8 @@ def self_attributes(function: Function) -> frozenset[str]:
 def makes_own_class(function: Function) -> bool:
     """Whether a class method calls its class: what it makes depends on through which class it is called."""
     return function.has_decorator("classmethod") and any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cls"
-        for node in walk(function.node)
+        isinstance(node.func, ast.Name) and node.func.id == "cls"
+        for node in walk(function.node, ast.Call)
     )
 
 
@@ -867,7 +889,7 @@ def makes_at_first_read(function: Function) -> bool:
         for s in made
     ):
         return False
-    for node in walk(function.node):
+    for node in walk(function.node, ast.If):
         match node:
             case ast.If(
                 test=ast.Compare(left=kept, ops=[ast.Is()], comparators=[ast.Constant(value=None)])

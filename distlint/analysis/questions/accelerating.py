@@ -93,9 +93,7 @@ def _family(live: LiveProgram, cls: Class) -> list[Class]:
 
 def accelerators(function: Function) -> list[ast.Call]:
     """The calls of a function that make an Accelerator, by name."""
-    return [
-        n for n in own_nodes(function) if isinstance(n, ast.Call) and last_name(n) == "Accelerator"
-    ]
+    return [n for n in own_nodes(function, ast.Call) if last_name(n) == "Accelerator"]
 
 
 def _near(function: Function) -> Iterator[Function]:
@@ -234,8 +232,8 @@ def steps_optimizer(function: Function) -> bool:
     """
     each = _loop_variables(function)
     if any(
-        isinstance(n, ast.Attribute) and n.attr == "grad" and dotted_name(n.value) not in each
-        for n in own_nodes(function)
+        n.attr == "grad" and dotted_name(n.value) not in each
+        for n in own_nodes(function, ast.Attribute)
     ):
         return False
     return any(
@@ -249,8 +247,7 @@ def _loop_variables(function: Function) -> set[str]:
     """The names that a function's loops and comprehensions go through."""
     return {
         name
-        for node in own_nodes(function)
-        if isinstance(node, ast.For | ast.comprehension)
+        for node in own_nodes(function, ast.For, ast.comprehension)
         for name in target_names(node.target)
     }
 

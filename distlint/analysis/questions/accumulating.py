@@ -149,7 +149,7 @@ def _events(
 
 def _counts(function: Function, test: ast.expr, depth: int = 2) -> bool:
     """Whether a condition holds once in several turns: `(step + 1) % every == 0`, `turns == every`."""
-    for node in walk(test):
+    for node in walk(test, ast.BinOp, ast.Compare, ast.Name, ast.Attribute):
         match node:
             case ast.BinOp(op=ast.Mod(), left=left, right=right):
                 if not isinstance(left, ast.Constant) and not _is_one(right):
@@ -232,21 +232,16 @@ def _is_over_micro_batches(loop: ast.For) -> bool:
     match loop.iter:
         case ast.Call(func=ast.Name(id="range"), args=[*_, stop]) if len(loop.iter.args) < 3:
             return not _is_one(stop) and not any(
-                isinstance(n, ast.Call) and last_name(n) == "len" for n in walk(stop)
+                last_name(n) == "len" for n in walk(stop, ast.Call)
             )
     return bool(_MICRO.search(ast.unparse(loop.iter)))
 
 
 def _uses(backward: ast.Call, loop: ast.For) -> bool:
     """Whether the loss that goes backward is one of several that were there in front of the loop."""
-    names = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)}
-    made = {
-        n.id
-        for s in loop.body
-        for n in walk(s)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    lost = {n.id for n in walk(backward) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(loop.target, ast.Name)}
+    made = {n.id for s in loop.body for n in walk(s, ast.Name) if isinstance(n.ctx, ast.Store)}
+    lost = {n.id for n in walk(backward, ast.Name)}
     return not lost & made or bool(lost & names)
 
 

@@ -65,9 +65,8 @@ def is_given_to_main(live: LiveProgram, function: Function, node: ast.AST, depth
     """
     tests = [
         outer.test
-        for outer in own_nodes(function)
-        if isinstance(outer, ast.If)
-        and any(part is node for statement in outer.body for part in walk(statement))
+        for outer in own_nodes(function, ast.If)
+        if any(part is node for statement in outer.body for part in walk(statement))
     ]
     if any(
         isinstance(test, ast.Name)
@@ -125,11 +124,10 @@ def acts_on_main_alone(live: LiveProgram, function: Function, test: ast.AST) -> 
     """
     done = [
         call
-        for outer in own_nodes(function)
-        if isinstance(outer, ast.If) and any(part is test for part in walk(outer.test))
+        for outer in own_nodes(function, ast.If)
+        if any(part is test for part in walk(outer.test))
         for statement in outer.body
-        for call in walk(statement)
-        if isinstance(call, ast.Call)
+        for call in walk(statement, ast.Call)
     ]
     groups = [live.call_at(call) for call in done]
     return bool(done) and all(
@@ -156,8 +154,7 @@ def under_main_alone(live: LiveProgram, function: Function, node: ast.AST) -> bo
         if not guard.taken
     }
     return any(
-        isinstance(outer, ast.If)
-        and id(outer.test) in closed
+        id(outer.test) in closed
         and any(part is node for statement in outer.body for part in walk(statement))
-        for outer in own_nodes(function)
+        for outer in own_nodes(function, ast.If)
     )

@@ -56,14 +56,13 @@ def arms(function: Function) -> dict[str, list[Arm]]:
         for child in children(node)
     }
     found: dict[str, list[Arm]] = {}
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign):
-            held = tuple(_around(node, parents))
-            for target in node.targets:
-                if path := dotted_name(target):
-                    found.setdefault(path, []).extend(
-                        Arm(value, (*held, *tested), node) for value, tested in _chosen(node.value)
-                    )
+    for node in own_nodes(function, ast.Assign):
+        held = tuple(_around(node, parents))
+        for target in node.targets:
+            if path := dotted_name(target):
+                found.setdefault(path, []).extend(
+                    Arm(value, (*held, *tested), node) for value, tested in _chosen(node.value)
+                )
     return found
 
 

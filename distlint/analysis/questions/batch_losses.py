@@ -180,7 +180,7 @@ class _Known:
     def _returned(self, function: Function) -> Returned:
         losses, _ = self.of(function)
         found: set[str | int | None] = set()
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Return):
             match node:
                 case ast.Return(value=ast.Tuple(elts=elements)):
                     found.update(n for n, e in enumerate(elements) if losses.holds(e))
@@ -195,7 +195,7 @@ class _Known:
     def _beside(self, function: Function, roots: set[str]) -> set[str]:
         """What a call gives beside a loss, unless the function that it calls puts something together."""
         found: set[str] = set()
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Assign):
             match node:
                 case ast.Assign(targets=[ast.Tuple(elts=elements)], value=ast.Call() as call):
                     paths = [path_of(element) for element in elements]
@@ -342,7 +342,7 @@ def _terms(value: ast.expr) -> Iterator[str]:
 
 def _writes(function: Function) -> Iterator[tuple[str, ast.expr]]:
     """What a function puts where: in assignments, and in calls of meters, lists and dicts."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -379,30 +379,28 @@ def _measured(function: Function) -> frozenset[int]:
     sends another of that name backward.
     """
     written: dict[str, list[tuple[int, bool]]] = {}
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign):
-            off = without_gradients(function, node)
-            for name in (name for target in node.targets for name in target_names(target)):
-                written.setdefault(name, []).append((node.lineno, off))
+    for node in own_nodes(function, ast.Assign):
+        off = without_gradients(function, node)
+        for name in (name for target in node.targets for name in target_names(target)):
+            written.setdefault(name, []).append((node.lineno, off))
     mixed = {name: sorted(at) for name, at in written.items() if len({off for _, off in at}) > 1}
     found: set[int] = set()
-    for node in own_nodes(function) if mixed else ():
-        if isinstance(node, ast.Name) and node.id in mixed:
-            above = [off for line, off in mixed[node.id] if line < node.lineno]
+    for read in own_nodes(function, ast.Name) if mixed else ():
+        if read.id in mixed:
+            above = [off for line, off in mixed[read.id] if line < read.lineno]
             if above and above[-1]:
-                found.add(id(node))
+                found.add(id(read))
     return frozenset(found)
 
 
 def _scopes(function: Function, written: set[str]) -> Scopes:
     """What the variables of the loops stand for in their bodies: their names come again."""
     found: dict[int, ast.expr] = {}
-    for loop in own_nodes(function):
-        if isinstance(loop, ast.For):
-            bound = dict(_bound(loop.target, loop.iter))
-            for node in (n for statement in loop.body for n in walk(statement)) if bound else ():
-                if isinstance(node, ast.Name) and node.id in bound and node.id not in written:
-                    found[id(node)] = bound[node.id]
+    for loop in own_nodes(function, ast.For):
+        bound = dict(_bound(loop.target, loop.iter))
+        for node in (n for statement in loop.body for n in walk(statement)) if bound else ():
+            if isinstance(node, ast.Name) and node.id in bound and node.id not in written:
+                found[id(node)] = bound[node.id]
     return found
 
 
@@ -435,6 +433,4 @@ def _reduced(node: ast.AST) -> list[str]:
         given = given[filled : filled + 1]
     elif isinstance(node.func, ast.Attribute):
         given.append(node.func.value)
-    return [
-        dotted_name(n) for g in given for n in walk(g) if isinstance(n, ast.Name | ast.Attribute)
-    ]
+    return [dotted_name(n) for g in given for n in walk(g, ast.Name, ast.Attribute)]

@@ -80,8 +80,7 @@ def _is_bare(live: LiveProgram, cls: Class) -> bool:
         and not any(
             _may_bring_buffers(live, part.module, node)
             for part in built
-            for node in walk(part.node)
-            if isinstance(node, ast.Call)
+            for node in walk(part.node, ast.Call)
         )
     )
 
@@ -140,8 +139,8 @@ def _in_order(classes: frozenset[Class | None]) -> list[Class | None]:
 def _first(live: LiveProgram, cls: Class) -> tuple[Module, ast.Call] | None:
     """The first buffer of a class and of what it is built from."""
     for part in parts(live, cls)[0]:
-        for node in walk(part.node):
-            if isinstance(node, ast.Call) and (
+        for node in walk(part.node, ast.Call):
+            if (
                 last_name(node.func) == "register_buffer"
                 or last_name(node.func) in _LAYERS
                 or _is_model(live.resolve(part.module, node.func))

@@ -83,11 +83,7 @@ def _made(live: LiveProgram, meaning: Definition | None, depth: int) -> frozense
         case Class():
             return frozenset({meaning})
         case Function():
-            given = [
-                n.value
-                for n in own_nodes(meaning)
-                if isinstance(n, ast.Return) and n.value is not None
-            ]
+            given = [n.value for n in own_nodes(meaning, ast.Return) if n.value is not None]
             found = [classes_of(live, meaning, value, depth - 1) for value in given]
             return frozenset().union(*found) or frozenset({None})
     return frozenset({None})
@@ -162,8 +158,8 @@ def parts(live: LiveProgram, root: Class) -> tuple[list[Class], list[Function]]:
 
 
 def _mentioned(live: LiveProgram, module: Module, node: ast.AST) -> Iterator[Class | Function]:
-    for part in walk(node):
-        if isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Load):
+    for part in walk(node, ast.Name, ast.Attribute):
+        if isinstance(part.ctx, ast.Load):
             meaning = live.resolve(module, part)
             if isinstance(meaning, (Class, Function)):
                 yield meaning
@@ -182,4 +178,4 @@ def _is_module(node: ast.expr) -> bool:
 
 
 def _names(node: ast.expr) -> Iterator[ast.expr]:
-    return (n for n in walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
+    return (n for n in walk(node, ast.Name, ast.Attribute))

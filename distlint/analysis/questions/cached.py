@@ -178,6 +178,4 @@ def awaited_by_name(calls: Iterable[FileCall]) -> Iterator[Awaited]:
 
 def _writes_content(site: CallSite) -> bool:
     """Whether a call writes what others read, or opens the file for one that does."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node) in _CONTENT for node in walk(site.statement)
-    )
+    return any(last_name(node) in _CONTENT for node in walk(site.statement, ast.Call))

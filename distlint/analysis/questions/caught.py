@@ -143,9 +143,8 @@ def _decorated(program: Program, function: Function) -> list[Function]:
 def _calls_by_name(function: Function) -> dict[str, list[ast.Call]]:
     """The calls in a function, for each last name of what is called."""
     found: dict[str, list[ast.Call]] = {}
-    for node in walk(function.node):
-        if isinstance(node, ast.Call):
-            found.setdefault(last_name(node.func), []).append(node)
+    for node in walk(function.node, ast.Call):
+        found.setdefault(last_name(node.func), []).append(node)
     return found
 
 
@@ -154,9 +153,8 @@ def _caught_nodes(function: Function) -> frozenset[int]:
     """The nodes of a function, by their identity, whose exceptions it catches."""
     return frozenset(
         id(node)
-        for attempt in walk(function.node)
-        if isinstance(attempt, ast.Try)
-        and any(not (_raises_again(h) or _is_of_a_process(h)) for h in attempt.handlers)
+        for attempt in walk(function.node, ast.Try)
+        if any(not (_raises_again(h) or _is_of_a_process(h)) for h in attempt.handlers)
         for statement in attempt.body
         for node in walk(statement)
     )

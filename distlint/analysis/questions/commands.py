@@ -25,10 +25,8 @@ def command_of(call: ast.Call, function: Function) -> ast.expr | None:
     if not isinstance(given, ast.Name):
         return given
     looped = any(
-        isinstance(node, ast.For)
-        and isinstance(node.target, ast.Name)
-        and node.target.id == given.id
-        for node in own_nodes(function)
+        isinstance(node.target, ast.Name) and node.target.id == given.id
+        for node in own_nodes(function, ast.For)
     )
     # Of a loop's variable, what it goes through counts as assigned, once for the name and once for the loop.
     values = {ast.unparse(value): value for value in assignments(function).get(given.id, ())}

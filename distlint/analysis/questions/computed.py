@@ -61,8 +61,8 @@ def is_computed_from(
             if called is not None:
                 return any(
                     is_computed_from(live, called, returned.value, origin, depth - 1)
-                    for returned in own_nodes(called)
-                    if isinstance(returned, ast.Return) and returned.value is not None
+                    for returned in own_nodes(called, ast.Return)
+                    if returned.value is not None
                 )
     return False
 

@@ -109,11 +109,23 @@ def _names(module: Module) -> _Names:
     found = _Names()
     texts = {
         id(node.value)
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for node in walk(module.source.tree, ast.Expr)
+        if isinstance(node.value, ast.Constant)
     }  # docstrings: words about the code
     plain: set[int] = set()
-    for node in walk(module.source.tree):
+    for node in walk(
+        module.source.tree,
+        ast.Assign,
+        ast.AnnAssign,
+        ast.Attribute,
+        ast.keyword,
+        ast.arguments,
+        ast.Call,
+        ast.FunctionDef,
+        ast.AsyncFunctionDef,
+        ast.ClassDef,
+        ast.Constant,
+    ):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:

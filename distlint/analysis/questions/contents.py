@@ -79,10 +79,8 @@ def while_open(site: CallSite) -> Iterator[ast.AST]:
 
     SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:86: further down two more files are called `f`.
     """
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.With | ast.AsyncWith) and any(
-            item.context_expr is site.node for item in node.items
-        ):
+    for node in own_nodes(site.function, ast.With, ast.AsyncWith):
+        if any(item.context_expr is site.node for item in node.items):
             return walk(node)
     return iter(own_nodes(site.function))
 
@@ -204,7 +202,7 @@ def _is_few_lines(node: ast.expr, function: Function, depth: int = _MAX_STEPS) -
 
 def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
     """What is put into a collection: elements, and what its methods are given."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.Call):
         match node:
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=owner))], value=given) if (
                 owner == name
@@ -246,6 +244,5 @@ def is_fetched(found: FileCall) -> bool:
     mode = found.site.argument(1, "mode") if found.site.name in sinks.OPENS else None
     binary = mode is not None and isinstance(mode.const, str) and "b" in mode.const
     return (binary or found.site.method == "write_bytes") and any(
-        isinstance(node, ast.Call) and sinks.FETCHES.search(dotted_name(node.func))
-        for node in own_nodes(found.function)
+        sinks.FETCHES.search(dotted_name(node.func)) for node in own_nodes(found.function, ast.Call)
     )

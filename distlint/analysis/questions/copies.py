@@ -72,10 +72,9 @@ def _copies(function: Function, model: str) -> Iterator[tuple[str, ast.Call]]:
     for statement, _ in statements(function.body):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                for node in walk(value):
+                for node in walk(value, ast.Call):
                     if (
-                        isinstance(node, ast.Call)
-                        and _COPIES.match(last_name(node.func))
+                        _COPIES.match(last_name(node.func))
                         and node.args
                         and dotted_name(node.args[0]) == model
                     ):
@@ -85,7 +84,7 @@ def _copies(function: Function, model: str) -> Iterator[tuple[str, ast.Call]]:
 def _calls_of(statement: ast.stmt) -> Iterator[ast.Call]:
     """The calls of a simple statement."""
     if isinstance(statement, ast.Expr | ast.Assign | ast.Return | ast.AnnAssign):
-        yield from (n for n in walk(statement) if isinstance(n, ast.Call))
+        yield from (n for n in walk(statement, ast.Call))
 
 
 def _mentions(call: ast.Call, name: str) -> bool:

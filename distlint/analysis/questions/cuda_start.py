@@ -110,7 +110,7 @@ def _before(body: list[ast.stmt], path: list[ast.stmt]) -> Iterator[ast.stmt]:
 def _calls(statement: ast.stmt, function: _Function | None) -> bool:
     """Whether a statement runs a function, as far as names say."""
     return function is not None and any(
-        isinstance(n, ast.Call) and last_name(n.func) == function.name for n in walk(statement)
+        last_name(n.func) == function.name for n in walk(statement, ast.Call)
     )
 
 

@@ -83,8 +83,7 @@ def _parses(live: LiveProgram, function: Function, call: ast.Call) -> bool:
         and any(
             _makes_current(live, live.resolve(function.module, kind))
             for given in each.args
-            for kind in walk(given)
-            if isinstance(kind, ast.Name | ast.Attribute)
+            for kind in walk(given, ast.Name, ast.Attribute)
         )
         for each in made
     )

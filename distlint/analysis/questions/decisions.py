@@ -48,8 +48,8 @@ def decisions(function: Function) -> Iterator[Decision]:
     in_training = {id(inner) for loop in trained for inner in walk(loop)}
     ending = {id(node) for loop in trained for node in _own_breaks(loop.body)}
     counters = _counters(function)
-    alone = {id(n.value) for n in own_nodes(function) if isinstance(n, ast.Expr)}
-    for node in own_nodes(function):
+    alone = {id(n.value) for n in own_nodes(function, ast.Expr)}
+    for node in own_nodes(function, ast.If, ast.Assign, ast.Call):
         match node:
             case ast.If():
                 yield from _best(node)
@@ -82,12 +82,11 @@ def _best(node: ast.If) -> Iterator[Decision]:
         for target in statement.targets
         for name in target_names(target)
     }
-    for compare in walk(node.test):
-        if isinstance(compare, ast.Compare):
-            for value, other in _sides(compare):
-                names = kept.intersection(target_names(other))
-                if names and _is_told_on(node, names):
-                    yield Decision(compare, value, Aim.BEST)
+    for compare in walk(node.test, ast.Compare):
+        for value, other in _sides(compare):
+            names = kept.intersection(target_names(other))
+            if names and _is_told_on(node, names):
+                yield Decision(compare, value, Aim.BEST)
 
 
 def _is_told_on(node: ast.If, names: set[str]) -> bool:
@@ -103,10 +102,9 @@ def _is_told_on(node: ast.If, names: set[str]) -> bool:
         match statement:
             case ast.Assign(value=ast.Constant()) | ast.AugAssign():
                 return True
-        for part in walk(statement):
-            if isinstance(part, ast.Call) and (
-                _KEEPS.search(ast.unparse(part.func))
-                or any(settings.names_model(last_name(given)) for given in part.args)
+        for part in walk(statement, ast.Call):
+            if _KEEPS.search(ast.unparse(part.func)) or any(
+                settings.names_model(last_name(given)) for given in part.args
             ):
                 return True
     return False
@@ -131,7 +129,7 @@ def _own_breaks(body: list[ast.stmt]) -> Iterator[ast.Break]:
 def _counters(function: Function) -> frozenset[str]:
     """The names that count the rounds of a loop: they measure nothing."""
     found: set[str] = set()
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.For):
         match node:
             case (
                 ast.For(
@@ -148,9 +146,8 @@ def _counters(function: Function) -> frozenset[str]:
 
 def _stop(node: ast.If) -> Iterator[Decision]:
     """`if kl > limit: break` in a loop that trains."""
-    for compare in walk(node.test):
-        if isinstance(compare, ast.Compare):
-            yield from (Decision(compare, value, Aim.STOP) for value, _ in _sides(compare))
+    for compare in walk(node.test, ast.Compare):
+        yield from (Decision(compare, value, Aim.STOP) for value, _ in _sides(compare))
 
 
 def _sides(compare: ast.Compare) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -54,8 +54,8 @@ def commands_of(module: Module) -> frozenset[Function]:
     called = {
         node.func.id
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Name)
     }
     return frozenset(
         each

@@ -53,8 +53,8 @@ def _scope(function: Function) -> list[Function]:
 
 
 def _prepared(function: Function) -> Iterator[str]:
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call) and last_name(node.func).startswith("prepare"):
+    for node in own_nodes(function, ast.Call):
+        if last_name(node.func).startswith("prepare"):
             yield from (dotted_name(argument) for argument in node.args)
 
 
@@ -62,16 +62,15 @@ def _same(function: Function, path: str) -> set[str]:
     """The other names of a model: `self.transformer = transformer`."""
     return {
         dotted_name(node.value)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and any(dotted_name(target) == path for target in node.targets)
+        for node in own_nodes(function, ast.Assign)
+        if any(dotted_name(target) == path for target in node.targets)
     } - {""}
 
 
 def _built_around(live: LiveProgram, function: Function, path: str, line: int) -> Iterator[str]:
     """The nets that are made of a model before a line, by the paths they are kept at."""
     names = {path, *_same(function, path)}
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign):
         match node:
             case ast.Assign(targets=[target], value=ast.Call() as made) if node.lineno < line:
                 kept = dotted_name(target)
@@ -93,11 +92,10 @@ def _keeps(live: LiveProgram, function: Function, made: ast.Call, names: set[str
     given |= {k.arg: k.value for k in made.keywords if k.arg is not None}
     held = {name for name, value in given.items() if dotted_name(value) in names}
     return any(
-        isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Name)
+        isinstance(node.value, ast.Name)
         and node.value.id in held
         and any(dotted_name(target).startswith("self.") for target in node.targets)
-        for node in own_nodes(init)
+        for node in own_nodes(init, ast.Assign)
     )
 
 
@@ -129,8 +127,8 @@ def _is_stepped(scope: list[Function], names: set[str]) -> bool:
 
 
 def _calls_with(function: Function, given: ast.Call) -> Iterator[ast.Call]:
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call) and node is not given:
+    for node in own_nodes(function, ast.Call):
+        if node is not given:
             arguments = (*node.args, *(k.value for k in node.keywords))
             if any(part is given for argument in arguments for part in walk(argument)):
                 yield node

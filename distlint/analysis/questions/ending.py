@@ -123,8 +123,7 @@ def _catches_exits(live: LiveProgram) -> bool:
         and (
             node.type is None
             or any(
-                isinstance(part, ast.Name | ast.Attribute) and last_name(part) in _CATCH_EXITS
-                for part in walk(node.type)
+                last_name(part) in _CATCH_EXITS for part in walk(node.type, ast.Name, ast.Attribute)
             )
         )
         for module in live.program.modules.values()

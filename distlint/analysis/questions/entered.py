@@ -48,7 +48,7 @@ def _asked_above(site: CallSite) -> bool:
         if guard.taken and not guard.exits and isinstance(guard.node, ast.BoolOp | ast.Compare):
             asked = ast.unparse(guard.node)
             if asked in _asked_before(site.function, guard.node) and not any(
-                isinstance(part, ast.Call | ast.Await | ast.NamedExpr) for part in walk(guard.node)
+                walk(guard.node, ast.Call, ast.Await, ast.NamedExpr)
             ):
                 return True
     return False
@@ -60,9 +60,7 @@ def _asked_before(function: Function, test: ast.expr) -> set[str]:
     statement = statement_with_test(function, test)
     while statement is not None:
         below = statement
-        statement = next(
-            (n for n in own_nodes(function) if isinstance(n, ast.If) and n.orelse == [below]), None
-        )
+        statement = next((n for n in own_nodes(function, ast.If) if n.orelse == [below]), None)
         if statement is not None:
             asked.add(ast.unparse(statement.test))
     return asked
@@ -92,7 +90,7 @@ def _not_when_spawned(function: Function) -> frozenset[str]:
     refused: list[set[str]] = []
     called = False
     for user in function.module.all_functions:
-        names = {n.id for n in own_nodes(user) if isinstance(n, ast.Name)}
+        names = {n.id for n in own_nodes(user, ast.Name)}
         if function.name not in names:
             continue
         for statement, around in own_statements(user.body):
@@ -196,8 +194,8 @@ def _refused(function: Function, test: ast.expr, taken: bool) -> bool:
 def _choices(module: Module, name: str) -> frozenset[str]:
     """What an option of a file's command line may be; nothing where that is not written out, or set elsewhere."""
     if any(
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == name
-        for node in walk(module.source.tree)
+        isinstance(node.ctx, ast.Store) and node.attr == name
+        for node in walk(module.source.tree, ast.Attribute)
     ):
         return frozenset()
     found: set[str] = set()
@@ -228,7 +226,7 @@ def _passed(program: Program, function: Function, name: str) -> frozenset[str | 
         if function.name not in module.source.text:
             continue
         called: set[int] = set()
-        for node in walk(module.source.tree):
+        for node in walk(module.source.tree, ast.Call, ast.Name, ast.Attribute):
             match node:
                 case ast.Call(func=func) if last_name(func) == function.name:
                     called.add(id(func))

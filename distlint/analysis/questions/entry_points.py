@@ -149,7 +149,7 @@ def _always_serves(module: Module) -> bool:
 
     LTX-Video-Trainer 31b1273 scripts/app_gradio.py:982: `demo.launch(server_name="0.0.0.0", server_port=7860)` in `main`.
     """
-    called = {last_name(node.func) for node in own_nodes(module.body) if isinstance(node, ast.Call)}
+    called = {last_name(node.func) for node in own_nodes(module.body, ast.Call)}
     return any(
         _serves(statement)
         and not any(
@@ -283,7 +283,7 @@ def _shown_by(program: Program, module: Module, part: ast.AST) -> frozenset[Show
 
 
 def _signs(program: Program, module: Module, part: ast.AST) -> Iterator[Shown]:
-    for node in walk(part):
+    for node in walk(part, ast.Call, ast.Name, ast.Attribute, ast.ClassDef, ast.Subscript):
         match node:
             case ast.Call(func=func):
                 if is_start(program, module, func) and not lacks_rank(module, node):
@@ -330,8 +330,8 @@ def _of_file(program: Program, module: Module) -> Iterator[Shown]:
     for target in module.imports.values():
         if _OF_LIBRARIES.search(target):
             yield Shown.ANY_NUMBER if _ANY_NUMBER.search(target) else Shown.RANKS
-    for node in walk(module.source.tree):
-        if isinstance(node, ast.Call) and is_start(program, module, node.func):
+    for node in walk(module.source.tree, ast.Call):
+        if is_start(program, module, node.func):
             yield _start_of(program, module, node.func)
 
 
@@ -345,10 +345,7 @@ def _is_for_ranks(part: ast.AST, call: ast.Call) -> bool:
     if name in _SAMPLERS:
         return any(keyword.arg == "rank" for keyword in call.keywords)
     return name in _NEEDS_GROUP and not any(
-        each is call
-        for outer in walk(part)
-        if isinstance(outer, ast.If | ast.IfExp)
-        for each in walk(outer)
+        each is call for outer in walk(part, ast.If, ast.IfExp) for each in walk(outer)
     )
 
 

@@ -39,11 +39,10 @@ def names_evaluation(*names: str) -> bool:
 
 def evaluates(function: Function) -> bool:
     """Whether a function goes through data without gradients: under `no_grad`, or with the model in `eval()`."""
-    if function.is_module_body or not any(isinstance(n, ast.For) for n in own_nodes(function)):
+    if function.is_module_body or not any(own_nodes(function, ast.For)):
         return False
     shown = function.has_decorator(*_WITHOUT) or any(
-        isinstance(n, ast.Call) and (last_name(n) in _WITHOUT or _is_eval(n))
-        for n in own_nodes(function)
+        (last_name(n) in _WITHOUT or _is_eval(n)) for n in own_nodes(function, ast.Call)
     )
     return shown and not goes_backward(function.node)
 

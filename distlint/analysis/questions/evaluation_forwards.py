@@ -109,11 +109,10 @@ def _keeps_buckets(site: CallSite) -> bool:
         return False
     within = layer.node if layer.kind == "ddp" else layer.module.source.tree
     return any(
-        isinstance(node, ast.keyword)
-        and node.arg == "find_unused_parameters"
+        node.arg == "find_unused_parameters"
         and isinstance(node.value, ast.Constant)
         and node.value.value is True
-        for node in walk(within)
+        for node in walk(within, ast.keyword)
     )
 
 
@@ -160,15 +159,12 @@ def _in_first_step(divergence: Divergence) -> bool:
     """Whether the evaluation also stands behind the first batch: under `i % 100 == 0`, of what counts the steps from 0."""
     counted = {*_counted_from_zero(divergence.function), *_counted_below(divergence)}
     return any(
-        isinstance(node, ast.If)
-        and any(inner is divergence.anchor for part in node.body for inner in walk(part))
+        any(inner is divergence.anchor for part in node.body for inner in walk(part))
         and any(
-            isinstance(asked, ast.BinOp)
-            and isinstance(asked.op, ast.Mod)
-            and dotted_name(asked.left) in counted
-            for asked in walk(node.test)
+            isinstance(asked.op, ast.Mod) and dotted_name(asked.left) in counted
+            for asked in walk(node.test, ast.BinOp)
         )
-        for node in own_nodes(divergence.function)
+        for node in own_nodes(divergence.function, ast.If)
     )
 
 
@@ -213,9 +209,8 @@ def _each_turn(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[ast.AST]:
 def _counted_from_zero(function: Function) -> list[str]:
     return [
         node.target.elts[0].id
-        for node in own_nodes(function)
-        if isinstance(node, ast.For)
-        and isinstance(node.target, ast.Tuple)
+        for node in own_nodes(function, ast.For)
+        if isinstance(node.target, ast.Tuple)
         and isinstance(node.target.elts[0], ast.Name)
         and isinstance(node.iter, ast.Call)
         and last_name(node.iter) == "enumerate"

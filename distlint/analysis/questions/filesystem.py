@@ -447,8 +447,8 @@ def _only_read(site: CallSite) -> bool:
     handle = handle_of(site)
     uses = [
         node
-        for node in own_nodes(site.function)
-        if isinstance(node, ast.Name) and node.id == handle and isinstance(node.ctx, ast.Load)
+        for node in own_nodes(site.function, ast.Name)
+        if node.id == handle and isinstance(node.ctx, ast.Load)
     ]
     reads = {
         id(used)
@@ -461,7 +461,7 @@ def _only_read(site: CallSite) -> bool:
 
 def handle_of(site: CallSite) -> str | None:
     """The name that an opened file is given: `with open(path) as f`, `f = open(path)`."""
-    for node in own_nodes(site.function):
+    for node in own_nodes(site.function, ast.withitem, ast.Assign):
         match node:
             case ast.withitem(context_expr=opened, optional_vars=ast.Name(id=name)) if (
                 opened is site.node
@@ -926,10 +926,7 @@ def _is_own_device(node: ast.AST, root: ast.AST, function: Function) -> bool:
         case ast.Call(func=ast.Attribute(attr="get_device", value=tensor)):
             pass
         case ast.Attribute(attr="device", value=tensor):
-            if any(
-                isinstance(n, ast.Attribute) and n.attr == "type" and n.value is node
-                for n in walk(root)
-            ):
+            if any(n.attr == "type" and n.value is node for n in walk(root, ast.Attribute)):
                 return False
         case _:
             return False
@@ -941,7 +938,7 @@ def _is_on_own_device(tensor: ast.expr) -> bool:
     """Whether an expression is a parameter of a model, or a tensor that was moved to the accelerator."""
     match tensor:
         case ast.Call(func=ast.Name(id="next"), args=[first, *_]):
-            return any(isinstance(n, ast.Attribute) and n.attr == "parameters" for n in walk(first))
+            return any(n.attr == "parameters" for n in walk(first, ast.Attribute))
         case ast.Call(func=ast.Attribute(attr="cuda"), args=[], keywords=[]):
             return True
         case ast.Attribute(attr="weight" | "bias"):
@@ -952,10 +949,7 @@ def _is_on_own_device(tensor: ast.expr) -> bool:
 def _of_bars(root: ast.AST) -> set[ast.AST]:
     """What says whether progress bars are drawn: `disable=rank != 0`."""
     return {
-        inner
-        for node in walk(root)
-        if isinstance(node, ast.keyword) and node.arg == "disable"
-        for inner in walk(node)
+        inner for node in walk(root, ast.keyword) if node.arg == "disable" for inner in walk(node)
     }
 
 
@@ -1021,12 +1015,8 @@ def goes_by_minutes(origin: Origin) -> bool:
     parts = _parts_of_time(origin)
     if parts:
         return parts <= sinks.NO_SECONDS
-    for node in walk(origin.module.source.tree):
-        if (
-            isinstance(node, ast.Call)
-            and last_name(node.func) == "strftime"
-            and any(part is origin.node for part in walk(node))
-        ):
+    for node in walk(origin.module.source.tree, ast.Call):
+        if last_name(node.func) == "strftime" and any(part is origin.node for part in walk(node)):
             texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
             return bool(texts) and not any(_SECONDS.search(str(text)) for text in texts)
     return False
@@ -1036,18 +1026,18 @@ def _parts_of_time(origin: Origin) -> set[str]:
     """The attributes that a function takes from a time that it asks for; nothing where it does more with it."""
     module = origin.module
     for function in module.all_functions:
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Assign):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=asked) if asked is origin.node:
                     loads = {
                         use
-                        for use in own_nodes(function)
-                        if isinstance(use, ast.Name) and use.id == name and use not in node.targets
+                        for use in own_nodes(function, ast.Name)
+                        if use.id == name and use not in node.targets
                     }
                     taken = {
                         part.value: part.attr
-                        for part in own_nodes(function)
-                        if isinstance(part, ast.Attribute) and part.value in loads
+                        for part in own_nodes(function, ast.Attribute)
+                        if part.value in loads
                     }
                     return set(taken.values()) if loads == taken.keys() else set()
     return set()
@@ -1316,12 +1306,11 @@ def _asks_for_file(condition: ast.expr, path: ast.expr) -> bool:
     it the folder is made with `exist_ok=True` and filled; mttl 3724abf mttl/models/base_model.py:124.
     """
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) in ("isfile", "is_file")
+        last_name(node.func) in ("isfile", "is_file")
         and (
             path in node.args or (isinstance(node.func, ast.Attribute) and node.func.value is path)
         )
-        for node in walk(condition)
+        for node in walk(condition, ast.Call)
     )
 
 
@@ -1334,7 +1323,7 @@ def _finds_it(guard: Guard) -> bool:
 def refuses(function: Function, guard: Guard) -> bool:
     """Whether a condition is that of an assertion, or the other arm of an early exit ends in an error."""
     return (guard.exits and _raises(function, guard)) or any(
-        isinstance(node, ast.Assert) and node.test is guard.node for node in own_nodes(function)
+        node.test is guard.node for node in own_nodes(function, ast.Assert)
     )
 
 
@@ -1351,8 +1340,8 @@ def asked_paths(condition: ast.expr) -> list[ast.expr]:
     """The paths about which a condition asks the file system."""
     names = {name.rpartition(".")[2] for name in sinks.EXISTENCE_TESTS} | sinks.EXISTENCE_METHODS
     found: list[ast.expr] = []
-    for node in walk(condition):
-        if isinstance(node, ast.Call) and last_name(node.func) in names:
+    for node in walk(condition, ast.Call):
+        if last_name(node.func) in names:
             if node.args:
                 found.append(node.args[0])
             elif isinstance(node.func, ast.Attribute):
@@ -1406,8 +1395,8 @@ def tolerated(site: CallSite) -> bool:
         if value is not None and value.truthiness() is not False:
             return True
     caught = [handler.type for attempt in site.tries for handler in attempt.handlers]
-    for node in own_nodes(site.function):
-        if isinstance(node, (ast.With, ast.AsyncWith)) and stands_in(site, node):
+    for node in own_nodes(site.function, ast.With, ast.AsyncWith):
+        if stands_in(site, node):
             for item in node.items:
                 call = item.context_expr
                 if isinstance(call, ast.Call) and last_name(call.func) == "suppress":

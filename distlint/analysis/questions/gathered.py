@@ -88,8 +88,8 @@ class _Way:
             self._returned[function] = False
             self._returned[function] = any(
                 self.into(function, node.value, depth)
-                for node in own_nodes(function)
-                if isinstance(node, ast.Return) and node.value is not None
+                for node in own_nodes(function, ast.Return)
+                if node.value is not None
             )
         return self._returned[function]
 
@@ -99,10 +99,8 @@ def _filled(function: Function) -> frozenset[str]:
     """The lists and tensors that a gather fills in place: `dist.all_gather(found, mine)`."""
     return frozenset(
         path
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and _GATHERS.search(last_name(node.func))
-        and len(node.args) > 1
+        for node in own_nodes(function, ast.Call)
+        if _GATHERS.search(last_name(node.func)) and len(node.args) > 1
         for path in (dotted_name(node.args[0]),)
         if path
     )

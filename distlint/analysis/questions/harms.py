@@ -135,12 +135,10 @@ def _is_left_by_the_last_turn(live: LiveProgram, found: FileCall) -> bool:
 
 def _is_of_one_turn(user: Function, call: ast.Call, function: Function, of_path: set[str]) -> bool:
     """Whether a call stands in a loop through data, and is handed what is made of its element, and a path of all turns."""
-    turns = [n for n in own_nodes(user) if isinstance(n, ast.For) and call in walk(n)]
+    turns = [n for n in own_nodes(user, ast.For) if call in walk(n)]
     if len(turns) != 1 or _COUNTS.search(ast.unparse(turns[0].iter)):
         return False
-    stores = {
-        n for n in own_nodes(user) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
+    stores = {n for n in own_nodes(user, ast.Name) if isinstance(n.ctx, ast.Store)}
     inside = set(walk(turns[0]))
     of_element = set(target_names(turns[0].target))
     while (
@@ -164,7 +162,7 @@ def _is_of_one_turn(user: Function, call: ast.Call, function: Function, of_path:
 
 
 def _names_in(node: ast.AST) -> set[str]:
-    return {each.id for each in walk(node) if isinstance(each, ast.Name)}
+    return {each.id for each in walk(node, ast.Name)}
 
 
 def _parts(found: FileCall) -> list[ast.AST]:
@@ -181,8 +179,8 @@ def _divides_itself(function: Function) -> bool:
     av_hubert 258fb50 avhubert/infer_s2s.py:162: `task.get_batch_iterator(…, num_shards=…, shard_id=…)`.
     """
     return any(
-        isinstance(node, ast.Call) and {"num_shards", "shard_id"} <= {k.arg for k in node.keywords}
-        for node in own_nodes(function)
+        {"num_shards", "shard_id"} <= {k.arg for k in node.keywords}
+        for node in own_nodes(function, ast.Call)
     )
 
 
@@ -270,12 +268,12 @@ def _filled_by_some(function: Function) -> dict[str, ast.AST]:
     """The collections that begin empty and are filled under tests of the rank alone, each with a place that fills it."""
     tested = {
         inner: node
-        for node in own_nodes(function)
-        if isinstance(node, ast.If) and mentions_rank(node.test)
+        for node in own_nodes(function, ast.If)
+        if mentions_rank(node.test)
         for inner in walk(node)
     }
     begun, filled, by_all = set[str](), dict[str, ast.AST](), set[str]()
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.Call, ast.AugAssign):
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)],
@@ -425,10 +423,9 @@ def _is_quiet_elsewhere(function: Function) -> bool:
     else logging.WARN)`.
     """
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "setLevel"
+        last_name(node.func) == "setLevel"
         and any(isinstance(each, ast.IfExp) and mentions_rank(each.test) for each in node.args)
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     )
 
 
@@ -436,10 +433,8 @@ def _is_kept(site: CallSite) -> bool:
     """Whether an open file is kept in an attribute, or given to what logs into it."""
     handle = handle_of(site)
     if any(
-        isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Attribute)
-        and is_handle(node.value, handle, site)
-        for node in own_nodes(site.function)
+        isinstance(node.targets[0], ast.Attribute) and is_handle(node.value, handle, site)
+        for node in own_nodes(site.function, ast.Assign)
     ):
         return True
     return handle is not None and _is_logged_into(site.function, handle)

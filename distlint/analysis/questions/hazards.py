@@ -211,7 +211,7 @@ def _built_below(function: Function, node: ast.expr | None, seed: Seed) -> ast.e
 
 def _goes_on(call: ast.Call, name: str) -> bool:
     """Whether a call is given what a variable held before: it moves, wraps or changes a model that is there."""
-    return any(isinstance(n, ast.Name) and n.id == name for n in walk(call))
+    return any(n.id == name for n in walk(call, ast.Name))
 
 
 def _constructor(maker: Function, call: ast.Call, seed: Seed) -> ast.expr | None:
@@ -291,10 +291,9 @@ def _seedable_later(sites: list[CallSite], seed: Seed) -> Hazard | None:
     if function.cls is None or function.name != "__init__" or not _asks_for_seedable(sites):
         return None
     for method in function.cls.methods.values():
-        for node in own_nodes(method):
+        for node in own_nodes(method, ast.Call):
             if (
-                isinstance(node, ast.Call)
-                and last_name(node.func) in ("prepare", "prepare_data_loader")
+                last_name(node.func) in ("prepare", "prepare_data_loader")
                 and dotted_name(node.func).startswith("self.")
                 and any("load" in last_name(given).lower() for given in node.args)
             ):

@@ -78,7 +78,7 @@ def _gives_inner(callee: Function) -> bool:
     if not callee.parameters or callee.cls is not None:
         return False
     first = callee.parameters[0]
-    returned = [n.value for n in own_nodes(callee) if isinstance(n, ast.Return)]
+    returned = [n.value for n in own_nodes(callee, ast.Return)]
     given = [part for value in returned for part in _arms(value)]
     texts = {ast.unparse(part) for part in given if part is not None}
     return f"{first}.module" in texts and texts <= {first, f"{first}.module"}
@@ -138,18 +138,17 @@ def _is_read(function: Function, wrapper: str, made: ast.expr) -> bool:
     """Whether a variable is read behind the place where it is made, before it is bound to something else."""
     uses = sorted(
         (node.lineno, isinstance(node.ctx, ast.Load))
-        for node in walk(function.node)
-        if isinstance(node, ast.Name) and node.id == wrapper and node.lineno > made.lineno
+        for node in walk(function.node, ast.Name)
+        if node.id == wrapper and node.lineno > made.lineno
     )
     return any(
-        isinstance(node, ast.Global | ast.Nonlocal) and wrapper in node.names
-        for node in own_nodes(function)
+        wrapper in node.names for node in own_nodes(function, ast.Global, ast.Nonlocal)
     ) or bool(uses and uses[0][1])
 
 
 def _given_as_part(function: Function, name: str) -> Iterator[str]:
     """The variables of nets that a function gives a model as a part: `unet.controlnet = controlnet`."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign):
         match node:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id=net))], value=ast.Name(id=part)
@@ -162,7 +161,7 @@ def _run_with_gradients(function: Function, nets: set[str]) -> ast.Call | None:
     backward = Backward(function)
     if not backward:
         return None
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Name(id=net)) if net in nets and backward.reaches(node):
                 return node
@@ -202,8 +201,8 @@ def _is_read_later(site: CallSite, given: ast.expr) -> bool:
     if isinstance(given, ast.Attribute) or text in site.function.parameters:
         return True
     return any(
-        isinstance(node, ast.Name) and node.id == text and node.lineno > site.node.lineno
-        for node in own_nodes(site.function)
+        node.id == text and node.lineno > site.node.lineno
+        for node in own_nodes(site.function, ast.Name)
     )
 
 
@@ -213,10 +212,9 @@ def _is_trained(function: Function, name: str) -> bool:
     EasyAnimate c2a70d1 scripts/train_lora.py:1186: `network.prepare_optimizer_params(…)`, the network's own method.
     """
     return any(
-        isinstance(node, ast.Call)
-        and ("optim" in ast.unparse(node.func).lower() or last_name(node.func).startswith("Adam"))
+        ("optim" in ast.unparse(node.func).lower() or last_name(node.func).startswith("Adam"))
         and any(_gives_parameters(function, name, given) for given in node.args)
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     )
 
 
@@ -229,7 +227,7 @@ def _gives_parameters(function: Function, name: str, given: ast.expr) -> bool:
 
 
 def _asks_for_parameters(name: str, value: ast.AST) -> Iterator[bool]:
-    for node in walk(value):
+    for node in walk(value, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)):
                 yield owner == name and _PARAMETERS.search(method) is not None
@@ -287,9 +285,8 @@ def _prepared_at(function: Function, name: str) -> int:
     return min(
         (
             node.lineno
-            for node in own_nodes(function)
-            if isinstance(node, ast.Call)
-            and last_name(node.func) == "prepare"
+            for node in own_nodes(function, ast.Call)
+            if last_name(node.func) == "prepare"
             and any(isinstance(a, ast.Name) and a.id == name for a in node.args)
         ),
         default=0,
@@ -314,7 +311,7 @@ def _forward(function: Function, name: str) -> ast.Call | None:
     backward = Backward(function)
     if not backward:
         return None
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as func) if (
                 last_name(func) != name
@@ -330,22 +327,16 @@ def _is_a_net(function: Function, func: ast.expr) -> bool:
     """Whether what is called is put into training mode, frozen or moved: a module, by what the function does with it."""
     text = ast.unparse(func)
     return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        isinstance(node.func, ast.Attribute)
         and node.func.attr in ("train", "requires_grad_", "to", "set_attn_processor", "add_adapter")
         and ast.unparse(node.func.value) == text
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     ) and not any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "prepare"
-        and any(ast.unparse(a) == text for a in node.args)
-        for node in own_nodes(function)
+        last_name(node.func) == "prepare" and any(ast.unparse(a) == text for a in node.args)
+        for node in own_nodes(function, ast.Call)
     )
 
 
 def _reduces(function: Function) -> bool:
     """Whether a function averages gradients over the ranks by hand."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) in _REDUCE
-        for node in own_nodes(function)
-    )
+    return any(last_name(node.func) in _REDUCE for node in own_nodes(function, ast.Call))

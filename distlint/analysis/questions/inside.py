@@ -116,10 +116,7 @@ def _has_parameters(call: CallSite | None, site: AttributeSite) -> bool:
         if isinstance(each, ast.Name | ast.Attribute)
     )
     asked = {f"{name}.parameters" for name in (path, *also)}
-    return any(
-        isinstance(node, ast.Call) and dotted_name(node.func) in asked
-        for node in own_nodes(call.function)
-    )
+    return any(dotted_name(node.func) in asked for node in own_nodes(call.function, ast.Call))
 
 
 def _makers(live: LiveProgram, call: CallSite | None, site: AttributeSite) -> Iterator[str]:
@@ -184,7 +181,7 @@ def _is_module(live: LiveProgram, cls: Class) -> bool:
 
 def _names_of(cls: Class) -> frozenset[str]:
     found = {*cls.methods, *cls.attributes, *cls.self_assigned}
-    for node in walk(cls.node):
+    for node in walk(cls.node, ast.Call, ast.AnnAssign):
         match node:
             case ast.Call(func=func, args=[_, *_] as args) if last_name(func) in _UNDER_A_NAME:
                 found.update(

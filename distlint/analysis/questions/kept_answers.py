@@ -62,7 +62,7 @@ def kept_answers(live: LiveProgram) -> tuple[Kept, ...]:
 @all_remembered
 def _kept_in(live: LiveProgram, function: Function) -> Iterator[Kept]:
     in_constructor = function.name == "__init__" and function.cls is not None
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.IfExp, ast.If, ast.Assign):
         match node:
             case ast.IfExp(test=test, body=body, orelse=ast.Constant(value=None)):
                 if _makes_sampler(body) and asks_for_group(live.program, function.module, test):
@@ -83,8 +83,7 @@ def _decides(constructor: Function, attr: str) -> bool:
     return any(
         isinstance(part, ast.Attribute) and part.attr == attr and isinstance(part.ctx, ast.Load)
         for method in constructor.cls.methods.values()
-        for node in own_nodes(method)
-        if isinstance(node, ast.If | ast.IfExp)
+        for node in own_nodes(method, ast.If, ast.IfExp)
         for part in walk(node.test)
     )
 
@@ -127,16 +126,15 @@ def _answers(program: Program, function: Function, depth: int) -> bool:
     """Whether a function of the project says no more than that the group is there."""
     if len(function.body) > _SHORT or function.parameters or _knows_launcher(function):
         return False
-    returned = [n.value for n in own_nodes(function) if isinstance(n, ast.Return)]
+    returned = [n.value for n in own_nodes(function, ast.Return)]
     if [v for v in returned if v is not None and _asks(program, function, v, depth)]:
         return True
     denied = any(
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.UnaryOp)
+        isinstance(node.test, ast.UnaryOp)
         and isinstance(node.test.op, ast.Not)
         and _asks(program, function, node.test.operand, depth)
         and [s for s in node.body if isinstance(s, ast.Return) and _is_constant(s.value, False)]
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.If)
     )
     return denied and any(_is_constant(v, True) for v in returned)
 
@@ -158,14 +156,13 @@ def _counts_one_process(program: Program, module: Module, node: ast.expr) -> boo
             if not isinstance(meaning, Function) or len(meaning.body) > _SHORT:
                 return False
             text = ast.unparse(meaning.node)
-            returned = [n.value for n in own_nodes(meaning) if isinstance(n, ast.Return)]
+            returned = [n.value for n in own_nodes(meaning, ast.Return)]
             return (
                 not _knows_launcher(meaning)
                 and "get_world_size()" in text
                 and any(_is_constant(value, 1) for value in returned)
                 and any(
-                    isinstance(n, ast.Call) and asks_for_group(program, meaning.module, n)
-                    for n in own_nodes(meaning)
+                    asks_for_group(program, meaning.module, n) for n in own_nodes(meaning, ast.Call)
                 )
             )
     return False
@@ -187,8 +184,8 @@ def prepared_by(live: LiveProgram, function: Function, made: ast.Call) -> bool:
         return False
     prepared = {
         dotted_name(argument)
-        for node in own_nodes(init)
-        if isinstance(node, ast.Call) and last_name(node.func) == "prepare"
+        for node in own_nodes(init, ast.Call)
+        if last_name(node.func) == "prepare"
         for argument in node.args
     }
     kept = assignments(init)
@@ -237,11 +234,7 @@ def _makers_given(live: LiveProgram) -> tuple[tuple[Function, ast.Call, tuple[Cl
         for function in module.all_functions:
             if function.name != "__init__" or function.cls is None:
                 continue
-            makes = [
-                n
-                for n in own_nodes(function)
-                if isinstance(n, ast.Call) and last_name(n.func) in _MAKERS
-            ]
+            makes = [n for n in own_nodes(function, ast.Call) if last_name(n.func) in _MAKERS]
             given = tuple(_given(live, function)) if makes else ()
             if given:
                 found.append((function, makes[0], given))

@@ -131,7 +131,7 @@ def _given(
 
 def _changes(function: Function, path: str) -> Iterator[tuple[str | None, ast.expr | None]]:
     """What a function puts into a dict, by key: None for any key, and a value of None for one that is not known."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.Call):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:

@@ -121,8 +121,7 @@ def _one_on_several(module: Module) -> frozenset[str]:
         return frozenset()
     arms = [
         (name, {id(v) for arm in (choice.body, choice.orelse) for _, v in _numbers(arm)})
-        for choice in walk(module.source.tree)
-        if isinstance(choice, ast.If)
+        for choice in walk(module.source.tree, ast.If)
         for arm, taken in ((choice.body, True), (choice.orelse, False))
         if _says_launched(choice.test, taken)
         for name, value in _numbers(arm)
@@ -146,7 +145,7 @@ def _one_on_several(module: Module) -> frozenset[str]:
 def _numbers(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
     """What nodes assign to variables and attributes, or hand on by keyword, by its last name."""
     for outer in nodes:
-        for node in walk(outer):
+        for node in walk(outer, ast.Assign, ast.keyword):
             match node:
                 case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
                     yield last_name(target), value
@@ -195,8 +194,7 @@ def stands_without_launcher(function: Function, node: ast.AST) -> bool:
     return any(
         says_no_launcher(outer.test, taken, function)
         and any(part is node for statement in branch for part in walk(statement))
-        for outer in own_nodes(function)
-        if isinstance(outer, ast.If)
+        for outer in own_nodes(function, ast.If)
         for branch, taken in ((outer.body, True), (outer.orelse, False))
     )
 
@@ -219,12 +217,11 @@ def made_without_launcher(function: Function, value: ast.expr) -> bool:
 
     CodeGen e3e8855 CodeXGLUE/Code-Code/Clone-detection-BigCloneBench/code/run.py:303: with one, `results` is not there.
     """
-    read = {node.id for node in walk(value) if isinstance(node, ast.Name)}
+    read = {node.id for node in walk(value, ast.Name)}
     made = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id in read for target in node.targets)
+        for node in own_nodes(function, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id in read for target in node.targets)
     ]
     return bool(made) and all(stands_without_launcher(function, node) for node in made)
 
@@ -233,8 +230,7 @@ def made_without_launcher(function: Function, value: ast.expr) -> bool:
 def refuses_machines(function: Function) -> bool:
     """Whether a function raises where there is more than one machine: `if num_nodes > 1: raise …`."""
     return _counts_machines(function.module) and any(
-        isinstance(node, ast.If)
-        and isinstance(node.body[-1], ast.Raise)
+        isinstance(node.body[-1], ast.Raise)
         and any(
             isinstance(part, ast.Compare)
             and last_name(part.left) in _NODES
@@ -243,7 +239,7 @@ def refuses_machines(function: Function) -> bool:
             for part, holds in literals(node.test, True)
             if holds
         )
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.If)
     )
 
 
@@ -285,7 +281,7 @@ def _hands_on(module: Module, name: str) -> bool:
     P-tuning-v2 PT-Retrieval/batch_dense_retrieval.py:46: `setup_for_distributed_mode(encoder, …, args.local_rank)`,
     which the training shares.
     """
-    calls = [node for node in walk(module.source.tree) if isinstance(node, ast.Call)]
+    calls = list(walk(module.source.tree, ast.Call))
     own = module.imports.keys() - module.installed
     handed = {
         id(argument)
@@ -295,8 +291,8 @@ def _hands_on(module: Module, name: str) -> bool:
     }
     return all(
         id(node) in handed
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Name | ast.Attribute) and last_name(node) == name
+        for node in walk(module.source.tree, ast.Name, ast.Attribute)
+        if last_name(node) == name
     )
 
 
@@ -436,8 +432,8 @@ def groups_made(module: Module) -> list[tuple[Function, ast.Call]]:
     return [
         (function, node)
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) == "init_process_group"
     ]
 
 
@@ -472,8 +468,8 @@ def _trains_on_one_node(live: LiveProgram, module: Module) -> bool:
         return False
     made = [
         node
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and live.resolve(module, node.func) == TRAINER
+        for node in walk(module.source.tree, ast.Call)
+        if live.resolve(module, node.func) == TRAINER
     ]
     return bool(made) and not any(k.arg in ("num_nodes", None) for c in made for k in c.keywords)
 
@@ -547,7 +543,7 @@ def meets_at_localhost(tree: ast.Module) -> bool:
 
 def _without_launcher(tree: ast.Module) -> Iterator[ast.ExceptHandler]:
     """The handlers that take over where a variable of the launcher's is not set."""
-    for node in walk(tree):
+    for node in walk(tree, ast.ExceptHandler):
         match node:
             case ast.ExceptHandler(type=ast.expr() as caught) if "KeyError" in ast.unparse(caught):
                 yield node

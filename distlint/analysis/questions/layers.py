@@ -95,10 +95,8 @@ def _entries_left(
             asked = [
                 node.slice.value
                 for function in dict.fromkeys(function for function, _ in readers)
-                for node in walk(function.node)
-                if isinstance(node, ast.Subscript)
-                and id(node.value) in reads
-                and isinstance(node.slice, ast.Constant)
+                for node in walk(function.node, ast.Subscript)
+                if id(node.value) in reads and isinstance(node.slice, ast.Constant)
             ]
             if len(asked) == len(reads):
                 return [
@@ -148,9 +146,7 @@ def _trains(live: LiveProgram, cls: Class, made: ast.expr) -> bool:
     if not isinstance(meaning, str):
         return False
     if meaning in _CONTAINERS:
-        return any(
-            _trains(live, cls, n) for a in made.args for n in walk(a) if isinstance(n, ast.Call)
-        )
+        return any(_trains(live, cls, n) for a in made.args for n in walk(a, ast.Call))
     stays = any(
         k.arg in ("requires_grad", "elementwise_affine", "affine", None) for k in made.keywords
     )
@@ -179,7 +175,7 @@ def _is_read_from_outside(live: LiveProgram, layer: Layer) -> bool:
     for module in live.program.modules.values():
         if not word.search(module.source.text):
             continue
-        for node in walk(module.source.tree):
+        for node in walk(module.source.tree, ast.Attribute, ast.Constant):
             match node:
                 case ast.Attribute(attr=layer.name, value=value) if dotted_name(value) != "self":
                     return True
@@ -196,11 +192,11 @@ def _readers(family: list[Class], layer: Layer) -> Iterator[tuple[Function, ast.
         for method in cls.methods.values():
             given = {
                 id(n)
-                for statement in walk(method.node)
-                if isinstance(statement, ast.Expr) and _gives_first_values(statement.value)
+                for statement in walk(method.node, ast.Expr)
+                if _gives_first_values(statement.value)
                 for n in walk(statement)
             }
-            for node in walk(method.node):
+            for node in walk(method.node, ast.Attribute):
                 match node:
                     case ast.Attribute(attr=layer.name, value=ast.Name(id="self"), ctx=ast.Load()):
                         if id(node) not in given:
@@ -221,8 +217,8 @@ def _chance(live: LiveProgram, function: Function, read: ast.Attribute) -> Chanc
     """The condition drawn at random under which a read stands, whatever else is asked with it."""
     drawn = {
         target.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign) and _draws(live, function, node.value)
+        for node in own_nodes(function, ast.Assign)
+        if _draws(live, function, node.value)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -234,15 +230,11 @@ def _chance(live: LiveProgram, function: Function, read: ast.Attribute) -> Chanc
                 pass
             case _:
                 continue
-        asked = {n.id for n in walk(test) if isinstance(n, ast.Name)}
+        asked = {n.id for n in walk(test, ast.Name)}
         if _draws(live, function, test) or asked & drawn:
             return Chance(function, test)
     return None
 
 
 def _draws(live: LiveProgram, function: Function, node: ast.expr) -> bool:
-    return any(
-        live.resolve(function.module, n.func) in DRAWS
-        for n in walk(node)
-        if isinstance(n, ast.Call)
-    )
+    return any(live.resolve(function.module, n.func) in DRAWS for n in walk(node, ast.Call))

@@ -59,7 +59,7 @@ def lengths(
     """
     found: list[Length] = []
     for part in expanded(function, steps):
-        for node in walk(part):
+        for node in walk(part, ast.Call, ast.Name, ast.Attribute):
             match node:
                 case ast.Call(func=ast.Name(id="len"), args=[loader]) if (
                     ast.unparse(loader) in loaders
@@ -80,8 +80,7 @@ def expanded(function: Function, node: ast.expr, depth: int = _DEPTH) -> Iterato
     """An expression, and what the variables in it that are assigned once are made of."""
     yield node
     if depth:
-        for part in walk(node):
-            if isinstance(part, (ast.Name, ast.Attribute)):
-                values = assignments(function).get(ast.unparse(part), [])
-                if len(values) == 1 and values[0] is not node:
-                    yield from expanded(function, values[0], depth - 1)
+        for part in walk(node, ast.Name, ast.Attribute):
+            values = assignments(function).get(ast.unparse(part), [])
+            if len(values) == 1 and values[0] is not node:
+                yield from expanded(function, values[0], depth - 1)

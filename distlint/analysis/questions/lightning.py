@@ -203,9 +203,8 @@ def _trainers(module: Module) -> list[ast.Call]:
         return []
     return [
         node
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call)
-        and dotted_name(node.func).removesuffix(_OF_OPTIONS).rpartition(".")[2] == "Trainer"
+        for node in walk(module.source.tree, ast.Call)
+        if dotted_name(node.func).removesuffix(_OF_OPTIONS).rpartition(".")[2] == "Trainer"
     ]
 
 
@@ -229,9 +228,8 @@ def _made_by(
         makers = [meaning]
         known = _bound(meaning, node, known)
     for maker in makers:
-        for inner in own_nodes(maker):
-            if isinstance(inner, ast.Call):
-                yield from _made_by(live, maker, inner, known, depth - 1)
+        for inner in own_nodes(maker, ast.Call):
+            yield from _made_by(live, maker, inner, known, depth - 1)
 
 
 def _meaning(live: LiveProgram, user: Function, called: ast.expr) -> Definition | None:

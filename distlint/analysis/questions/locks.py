@@ -89,7 +89,7 @@ def _locks_the_file(site: CallSite) -> bool:
     SimpleTuner bc8e6ab simpletuner/helpers/training/state_tracker.py:159: `with path.open("w") as f:`, and below it
     `fcntl.flock(f, fcntl.LOCK_EX)`.
     """
-    for node in own_nodes(site.function):
+    for node in own_nodes(site.function, ast.With):
         match node:
             case ast.With(items=items, body=[first, *_]) if any(
                 item.context_expr is site.node for item in items
@@ -221,8 +221,8 @@ def _stands_in(site: CallSite, block: list[ast.stmt]) -> bool:
 
 def _entered(site: CallSite) -> Iterator[tuple[ast.With, ast.expr]]:
     """What the `with` statements around a call have entered before it, the one that it stands in among them."""
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.With) and any(part is site.node for part in walk(node)):
+    for node in own_nodes(site.function, ast.With):
+        if any(part is site.node for part in walk(node)):
             for item in node.items:
                 if any(part is site.node for part in walk(item)):
                     break

@@ -87,8 +87,8 @@ def _spawned_elsewhere(live: LiveProgram) -> frozenset[Function]:
         for module in live.program.modules.values()
         if _SPAWNS.search(module.source.text)
         for function in (module.body, *module.all_functions)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) in _STARTERS
         for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
         if isinstance(meant := live.resolve(module, given), Function)
         and meant.module is not module

@@ -75,10 +75,8 @@ def _own_calls(function: Function) -> set[str]:
     """The methods of its own object that a method calls."""
     return {
         node.func.attr
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and dotted_name(node.func.value) == "self"
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute) and dotted_name(node.func.value) == "self"
     }
 
 
@@ -87,7 +85,7 @@ def _leads_to(live: LiveProgram, cls: Class, name: str, function: Function) -> b
     method = live.program.find_method(cls, name)
     return (
         method is not None
-        and any(isinstance(node, ast.If) and asked_paths(node.test) for node in own_nodes(method))
+        and any(asked_paths(node.test) for node in own_nodes(method, ast.If))
         and (method is function or function.name in _own_calls(method))
     )
 
@@ -129,11 +127,7 @@ def made_before_fit(found: FileCall) -> bool:
         return False
     place = entry.call or found.site
     started = min(
-        (
-            n.lineno
-            for n in own_nodes(place.function)
-            if isinstance(n, ast.Call) and last_name(n.func) in _START
-        ),
+        (n.lineno for n in own_nodes(place.function, ast.Call) if last_name(n.func) in _START),
         default=0,
     )
     return (

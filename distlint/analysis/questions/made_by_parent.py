@@ -54,7 +54,7 @@ def _is_made_above(live: LiveProgram, parent: Function, call: ast.Call, folder: 
 
 def _comes_with_folder(live: LiveProgram, parent: Function, name: str, attr: str) -> bool:
     """Whether the function that returned an object has made the folder that it put into an attribute of it."""
-    match [n for n in own_nodes(parent) if isinstance(n, ast.Assign) and _is_given(name, n)]:
+    match [n for n in own_nodes(parent, ast.Assign) if _is_given(name, n)]:
         case [ast.Assign(targets=[target], value=ast.Call(func=called))]:
             maker = live.resolve(parent.module, called)
         case _:
@@ -62,11 +62,7 @@ def _comes_with_folder(live: LiveProgram, parent: Function, name: str, attr: str
     if not isinstance(maker, Function):
         return False
     made = [path for _, path in _folders_made_in(maker)]
-    returned = [
-        _part_of(node.value, target, name)
-        for node in own_nodes(maker)
-        if isinstance(node, ast.Return)
-    ]
+    returned = [_part_of(node.value, target, name) for node in own_nodes(maker, ast.Return)]
     return bool(returned) and all(
         isinstance(value, ast.Name)
         and len(kept := list(assignments(maker).get(f"{value.id}.{attr}", ()))) == 1

@@ -25,8 +25,8 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
     sets `params.is_distributed` to True or False. And those under a test that the file itself makes impossible, or an
     assertion of the function.
     """
-    for node in own_nodes(function):
-        if isinstance(node, ast.If) and (
+    for node in own_nodes(function, ast.If):
+        if (
             never_holds(program, node.test)
             or contradicts(function.module, node.test)
             or is_refused(function, node.test)
@@ -127,8 +127,8 @@ def _set_only_in(module: Module, choice: ast.If, attr: str) -> bool:
     inside = {id(n) for n in walk(choice)}
     return all(
         id(n) in inside
-        for n in walk(module.source.tree)
-        if isinstance(n, ast.Attribute) and n.attr == attr and isinstance(n.ctx, ast.Store)
+        for n in walk(module.source.tree, ast.Attribute)
+        if n.attr == attr and isinstance(n.ctx, ast.Store)
     )
 
 
@@ -150,14 +150,12 @@ def _is_flag(program: Program, name: str) -> bool:
 def _set_in(module: Module) -> dict[str, list[ast.expr]]:
     """What a file puts into attributes, by their names, whatever they are of; fields and keywords of the name too."""
     found: dict[str, list[ast.expr]] = {}
-    for node in walk(module.source.tree):
+    for node in walk(module.source.tree, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.keyword):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    for part in walk(target):
-                        if isinstance(part, ast.Attribute | ast.Name) and isinstance(
-                            part.ctx, ast.Store
-                        ):
+                    for part in walk(target, ast.Attribute, ast.Name):
+                        if isinstance(part.ctx, ast.Store):
                             name = part.attr if isinstance(part, ast.Attribute) else part.id
                             found.setdefault(name, []).append(value)
             case ast.AnnAssign(target=ast.Attribute(attr=name) | ast.Name(id=name), value=value):

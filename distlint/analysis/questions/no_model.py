@@ -54,9 +54,7 @@ def _makes_none(live: LiveProgram, function: Function, made: ast.expr, depth: in
             return CONTAINERS.issuperset(live.program.mro(cls)[1])
         case Function() as maker if depth:
             returns = [
-                node.value
-                for node in own_nodes(maker)
-                if isinstance(node, ast.Return) and node.value is not None
+                node.value for node in own_nodes(maker, ast.Return) if node.value is not None
             ]
             return bool(returns) and all(
                 _is_no_model(live, maker, value, depth - 1) for value in returns

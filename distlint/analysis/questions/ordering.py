@@ -258,12 +258,7 @@ def waits_on_other_arm(function: Function, guard: Guard) -> ast.While | None:
         return None
     arm = statement.orelse if guard.taken else statement.body
     return next(
-        (
-            node
-            for each in arm
-            for node in walk(each)
-            if isinstance(node, ast.While) and asked_paths(node.test)
-        ),
+        (node for each in arm for node in walk(each, ast.While) if asked_paths(node.test)),
         None,
     )
 

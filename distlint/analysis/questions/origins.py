@@ -78,7 +78,7 @@ def _of_call(
             meaning = live.program.find_method(function.cls, attr) or meaning
     if not isinstance(meaning, Function) or meaning.is_generator:
         return [Origin(function, call, meaning)]
-    given = [n.value for n in own_nodes(meaning) if isinstance(n, ast.Return)]
+    given = [n.value for n in own_nodes(meaning, ast.Return)]
     if not given or None in given:
         return [None]
     return [
@@ -170,7 +170,7 @@ def _of_attribute(
     found: list[Origin | None] = []
     for cls in live.program.mro(owner)[0]:
         for method in cls.self_assigned.get(attr, ()):
-            for node in own_nodes(method):
+            for node in own_nodes(method, ast.Assign):
                 match node:
                     case ast.Assign(targets=targets, value=value) if any(
                         ast.unparse(target) == f"self.{attr}" for target in targets

@@ -147,7 +147,7 @@ def _without_last(node: ast.expr, function: Function, depth: int) -> list[ast.ex
 
 def _is_one_part(node: ast.expr) -> bool:
     """Whether nothing that is written in the last argument of a path divides it into a folder and a file."""
-    return not any(isinstance(n, ast.Constant) and "/" in str(n.value) for n in walk(node))
+    return not any("/" in str(n.value) for n in walk(node, ast.Constant))
 
 
 def object_of(node: ast.expr, function: Function) -> Hashable | None:
@@ -180,7 +180,7 @@ def _setting(name: str, key: str, function: Function) -> ast.expr | None:
     told: list[ast.expr] = [
         value.args[0] for value in assignments(function).get(name, ()) if _is_vars(value)
     ]
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.Subscript):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr="update"), args=[given]

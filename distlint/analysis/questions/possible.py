@@ -45,10 +45,8 @@ def _in_file(
             continue
         called = {
             id(n): name
-            for n in own_nodes(function)
-            if isinstance(n, ast.Call)
-            and last_name(n.func) in ends
-            and (name := _name(live, function, n)) in names
+            for n in own_nodes(function, ast.Call)
+            if last_name(n.func) in ends and (name := _name(live, function, n)) in names
         }
         if not called:
             continue
@@ -87,11 +85,7 @@ def _is_kept_apart(
             and any(p is node for p in walk(n))
             for n in evaluated_here(chain[-1])
         )
-        or any(
-            _leaves(n)
-            for n in own_nodes(function)
-            if isinstance(n, ast.If) and n.lineno < chain[-1].lineno
-        )
+        or any(_leaves(n) for n in own_nodes(function, ast.If) if n.lineno < chain[-1].lineno)
         or any(_asks(around) for each in _callers(live, function) for around in each)
     )
 
@@ -149,7 +143,7 @@ def failing_blocks(function: Function) -> Iterator[list[ast.stmt]]:
 
     HumanBench f3fd3b3 PATH/core/data/datasets/images/parsing_dataset.py:529: `if not list_lines: …; raise IOError`.
     """
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.ExceptHandler, ast.If):
         match node:
             case ast.ExceptHandler(body=body):
                 yield body
@@ -168,8 +162,5 @@ def for_errors(function: Function, chain: tuple[ast.stmt, ...], node: ast.AST) -
         and isinstance(s.test, ast.Compare | ast.Call | ast.BoolOp | ast.UnaryOp)
         for s in chain
     ) or any(
-        part is node
-        for handler in own_nodes(function)
-        if isinstance(handler, ast.ExceptHandler)
-        for part in walk(handler)
+        part is node for handler in own_nodes(function, ast.ExceptHandler) for part in walk(handler)
     )

@@ -97,10 +97,8 @@ def _made_above(
         and values[0].lineno < site.node.lineno
         and not any(writer is each for each in _constructed(live, made))
         and not any(
-            isinstance(node, ast.Attribute)
-            and node.attr == writer.name
-            and node.lineno <= site.node.lineno
-            for node in walk(reader.node)
+            node.attr == writer.name and node.lineno <= site.node.lineno
+            for node in walk(reader.node, ast.Attribute)
         )
     )
 
@@ -110,7 +108,7 @@ def _constructed(live: LiveProgram, cls: Class) -> list[Function]:
     init = live.program.find_method(cls, "__init__")
     found = [init] if init is not None else []
     for each in found:
-        for node in walk(each.node):
+        for node in walk(each.node, ast.Attribute):
             match node:
                 case ast.Attribute(value=ast.Name(id="self"), attr=name):
                     method = live.program.find_method(cls, name)
@@ -124,23 +122,18 @@ def _kept_as(writer: Function, wrap: ast.AST) -> frozenset[str]:
     """The attributes of the method's object that an assignment gives what a call wraps."""
     return frozenset(
         target.attr
-        for statement in walk(writer.node)
-        if isinstance(statement, ast.Assign) and any(node is wrap for node in walk(statement.value))
+        for statement in walk(writer.node, ast.Assign)
+        if any(node is wrap for node in walk(statement.value))
         for each in statement.targets
-        for target in walk(each)
-        if isinstance(target, ast.Attribute)
-        and isinstance(target.value, ast.Name)
-        and target.value.id == "self"
+        for target in walk(each, ast.Attribute)
+        if isinstance(target.value, ast.Name) and target.value.id == "self"
     )
 
 
 def _names(reader: Function, attributes: frozenset[str]) -> bool:
     return any(
-        isinstance(node, ast.Attribute)
-        and node.attr in attributes
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-        for node in walk(reader.node)
+        node.attr in attributes and isinstance(node.value, ast.Name) and node.value.id == "self"
+        for node in walk(reader.node, ast.Attribute)
     )
 
 
@@ -159,8 +152,8 @@ def _once_on(program: Program, cls: Class, method: Function) -> bool:
         calls = [
             (caller, node)
             for caller in reached(program, cls)
-            for node in walk(caller.node)
-            if isinstance(node, ast.Attribute) and node.attr == method.name
+            for node in walk(caller.node, ast.Attribute)
+            if node.attr == method.name
         ]
         if len(calls) != 1 or _in_loop(*calls[0]):
             return False

@@ -141,12 +141,8 @@ def _imports_again(function: Function, writes: ast.AST) -> Iterator[ast.AST]:
 
     RoboVLMs 8adc1d2 main.py:145: `importlib.reload(transformers)` below a copy over one of its files.
     """
-    for node in own_nodes(function):
-        if (
-            isinstance(node, ast.Call)
-            and last_name(node.func) in sinks.IMPORT_AGAIN
-            and comes_back(function, writes, node)
-        ):
+    for node in own_nodes(function, ast.Call):
+        if last_name(node.func) in sinks.IMPORT_AGAIN and comes_back(function, writes, node):
             yield node
 
 
@@ -184,12 +180,8 @@ def _for_library(path: ast.expr, function: Function) -> Iterator[ast.AST]:
     for node in walk(path):
         if dotted_name(node).rpartition(".")[2] in sinks.READ_BY_LIBRARIES:
             yield node
-    for node in own_nodes(function):
-        if (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and node.attr in sinks.READ_BY_LIBRARIES
-        ):
+    for node in own_nodes(function, ast.Attribute):
+        if isinstance(node.ctx, ast.Store) and node.attr in sinks.READ_BY_LIBRARIES:
             yield node
 
 
@@ -222,7 +214,7 @@ def _never_reads(program: Program) -> bool:
     for module in program.modules.values():
         if "deepspeed" not in module.source.text and not kept:
             continue
-        for node in walk(module.source.tree):
+        for node in walk(module.source.tree, ast.Assign, ast.Call):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute() as given) if (
                     dotted_name(given) == "deepspeed.initialize"
@@ -302,10 +294,9 @@ def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
     Pretrained-Language-Model 0598f02 CAME/run_glue.py:385: `try: with open(path, "rb")`, `except: … pickle.dump(…)`.
     """
     return any(
-        isinstance(node, ast.Try)
-        and any(reads is part for statement in node.body for part in walk(statement))
+        any(reads is part for statement in node.body for part in walk(statement))
         and any(writes is part for handler in node.handlers for part in walk(handler))
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Try)
     )
 
 
@@ -314,10 +305,8 @@ def comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
     if _line(reads) >= _line(writes):
         return True
     return any(
-        isinstance(node, ast.For | ast.While)
-        and node.lineno <= _line(reads)
-        and _line(writes) <= (node.end_lineno or node.lineno)
-        for node in own_nodes(function)
+        node.lineno <= _line(reads) and _line(writes) <= (node.end_lineno or node.lineno)
+        for node in own_nodes(function, ast.For, ast.While)
     )
 
 
@@ -329,8 +318,8 @@ def _loads_again(function: Function, folder: Parts) -> Iterator[Place]:
     """Where a file has a `from_pretrained` of the folder that is written, as `function` names it."""
     for user in function.module.all_functions:
         if "from_pretrained" in function.module.source.text:
-            for node in own_nodes(user):
-                if isinstance(node, ast.Call) and last_name(node.func) == "from_pretrained":
+            for node in own_nodes(user, ast.Call):
+                if last_name(node.func) == "from_pretrained":
                     given = (*node.args[:1], *(k.value for k in node.keywords))
                     if any(parts_of(path, user) == folder for path in given):
                         yield function.module, node
@@ -368,7 +357,7 @@ def _handed_on(
             parts_of(node, function) == parts
         )
 
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.Return, ast.Assign):
         match node:
             case ast.Call(func=called, args=args) if (
                 node is not writes
@@ -412,10 +401,7 @@ def _result_is_dropped(live: LiveProgram, function: Function, steps: int = 2) ->
     """
     calls = _callers(live, function)
     alone = {
-        id(node.value)
-        for user in {user for user, _ in calls}
-        for node in own_nodes(user)
-        if isinstance(node, ast.Expr)
+        id(node.value) for user in {user for user, _ in calls} for node in own_nodes(user, ast.Expr)
     }
     return all(
         id(call) in alone

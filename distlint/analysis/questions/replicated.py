@@ -105,6 +105,4 @@ def _may_reach(live: LiveProgram, wrap: CallGroup, function: Function) -> bool:
 
 def _wraps_itself(function: Function) -> bool:
     """Whether a function wraps its model itself, in whatever."""
-    return any(
-        isinstance(n, ast.Call) and _OTHER.fullmatch(last_name(n.func)) for n in own_nodes(function)
-    )
+    return any(_OTHER.fullmatch(last_name(n.func)) for n in own_nodes(function, ast.Call))

@@ -133,7 +133,7 @@ def _without_value(found: re.Match[str], function: Function) -> str:
     rectified-flow train_ldit_imagenet256.py:766: `loss_val = float(loss.detach().item())` of the batch that is trained on.
     """
     values = assignments(function).get(found[0], ())
-    of_it = [any(isinstance(n, ast.Name) and n.id == found[1] for n in walk(v)) for v in values]
+    of_it = [any(n.id == found[1] for n in walk(v, ast.Name)) for v in values]
     return found[1] if of_it and all(of_it) else found[0]
 
 
@@ -180,7 +180,7 @@ def _logs(call: ast.Call) -> bool:
 
 def _last_words(function: Function) -> Iterator[ast.stmt]:
     """What stands in front of the end of the process: `print("Loss is", loss)`, `sys.exit(1)`."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.If):
         match node:
             case ast.If(body=[*said, ast.Raise()]):
                 yield from said
@@ -196,25 +196,22 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
     DALLE2-pytorch 680dfc4 train_decoder.py:495: a line for each ten batches, and a gather behind the loop. Cream
     4a13c40 TinyViT/main.py:441: `acc1_meter.sync()`.
     """
-    names = {n.id for n in walk(number) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(number, ast.Name)}
     around = [
-        n
-        for n in own_nodes(function)
-        if isinstance(n, ast.For | ast.While) and any(part is call for part in walk(n))
+        n for n in own_nodes(function, ast.For, ast.While) if any(part is call for part in walk(n))
     ]
     if not around:
         return False
     end = max(around, key=lambda loop: loop.lineno).end_lineno or 0
     return any(
-        isinstance(n, ast.Call)
-        and n.lineno > end
+        n.lineno > end
         and SYNCHRONISES.search(last_name(n))
         and any(
             isinstance(a, ast.Name) and a.id in names
             for part in (*n.args, *([n.func] if isinstance(n.func, ast.Attribute) else []))
             for a in walk(part)
         )
-        for n in own_nodes(function)
+        for n in own_nodes(function, ast.Call)
     )
 
 
@@ -234,10 +231,9 @@ def reduces_argument(live: LiveProgram, function: Function, node: ast.AST, value
         return False
     names = {n for n in callee.parameters if argument_of(node, callee, n) is value}
     return any(
-        isinstance(n, ast.Call)
-        and SYNCHRONISES.search(last_name(n))
+        SYNCHRONISES.search(last_name(n))
         and any(isinstance(a, ast.Name) and a.id in names for a in n.args)
-        for n in own_nodes(callee)
+        for n in own_nodes(callee, ast.Call)
     )
 
 
@@ -247,9 +243,7 @@ def is_of_one_batch(function: Function, number: ast.expr) -> bool:
     PaLM-rlhf-pytorch bd0d0f3 train.py:105: `loss = model(next(val_loader))`, printed every so often.
     """
     assigned = assignments(function)
-    added = {
-        last_name(node.target) for node in own_nodes(function) if isinstance(node, ast.AugAssign)
-    }
+    added = {last_name(node.target) for node in own_nodes(function, ast.AugAssign)}
     seen: set[str] = set()
     waiting = [number]
     drawn = False
@@ -287,19 +281,17 @@ def is_one_of_many(known: Shares, function: Function, call: ast.Call, number: as
         and _now_and_then(loop, call)
         and _is_of_the_batch(loop, number)
         and any(
-            isinstance(n, ast.Call)
-            and n.lineno > (loop.end_lineno or 0)
-            and SYNCHRONISES.search(last_name(n))
-            for n in own_nodes(function)
+            n.lineno > (loop.end_lineno or 0) and SYNCHRONISES.search(last_name(n))
+            for n in own_nodes(function, ast.Call)
         )
     )
 
 
 def _is_of_the_batch(loop: ast.AST, number: ast.expr) -> bool:
     """Whether a number is made anew in each turn of a loop: no running total, and no meter."""
-    names = {n.id for n in walk(number) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(number, ast.Name)}
     made: set[str] = set()
-    for part in walk(loop):
+    for part in walk(loop, ast.AugAssign, ast.Assign, ast.Call):
         match part:
             case (
                 ast.AugAssign(target=ast.Name(id=name))
@@ -318,8 +310,8 @@ def _round_of_batches(
     """The loop around a call that goes over batches and trains nothing."""
     around = [
         n
-        for n in own_nodes(function)
-        if isinstance(n, ast.For | ast.AsyncFor) and any(part is call for part in walk(n))
+        for n in own_nodes(function, ast.For, ast.AsyncFor)
+        if any(part is call for part in walk(n))
     ]
     if not around:
         return None
@@ -334,16 +326,14 @@ def _round_of_batches(
 def _now_and_then(loop: ast.AST, call: ast.Call) -> bool:
     """Whether a call in a loop stands under a condition that holds once in so many rounds."""
     return any(
-        isinstance(n, ast.If)
-        and _is_now_and_then(n.test)
-        and any(p is call for s in n.body for p in walk(s))
-        for n in walk(loop)
+        _is_now_and_then(n.test) and any(p is call for s in n.body for p in walk(s))
+        for n in walk(loop, ast.If)
     )
 
 
 def _is_now_and_then(test: ast.expr) -> bool:
     """Whether a condition holds once in so many rounds: `i % 10 == 0`, `not i % 10`."""
-    return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) for part in walk(test))
+    return any(isinstance(part.op, ast.Mod) for part in walk(test, ast.BinOp))
 
 
 def _is_logarithm(node: ast.Call) -> bool:

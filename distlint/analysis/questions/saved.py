@@ -69,7 +69,7 @@ def _saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
         if "torch.save" not in module.source.text:
             continue
         for function in (module.body, *module.all_functions):
-            for node in own_nodes(function):
+            for node in own_nodes(function, ast.Call):
                 match node:
                     case ast.Call(func=called, args=[what, where, *_]) if (
                         live.resolve(module, called) == "torch.save"
@@ -163,7 +163,7 @@ def _converts(function: Function) -> bool:
     s1 77272c6 gpt-accelera/scripts/convert_hf_checkpoint.py: `torch.load(…, map_location="cpu")`, renamed keys,
     `torch.save(result, directory / "model.pth")`.
     """
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    calls = list(own_nodes(function, ast.Call))
     loads = [node for node in calls if last_name(node.func) == "load" and _on_cpu(node)]
     return bool(loads) and not any(last_name(node.func) in ("to", "cuda") for node in calls)
 

@@ -171,7 +171,7 @@ def _lets_one_first(live: LiveProgram, enters: Function, leaves: Function) -> bo
     others, mains = _waits(live, enters)[1], _waits(live, leaves)[0]
     if enters is not leaves:
         return bool(others and mains)
-    yields = [n.lineno for n in own_nodes(enters) if isinstance(n, (ast.Yield, ast.YieldFrom))]
+    yields = [n.lineno for n in own_nodes(enters, ast.Yield, ast.YieldFrom)]
     return any(other < y for other in others for y in yields) and any(
         y < main for main in mains for y in yields
     )
@@ -203,8 +203,8 @@ def _turnstiles_by_one_test(function: Function) -> Iterator[Section]:
         return
     waiting = [
         (node, frozenset(_alike(part, holds) for part, holds in literals(node.test, True)))
-        for node in own_nodes(function)
-        if isinstance(node, ast.If) and not node.orelse and _only_waits(node)
+        for node in own_nodes(function, ast.If)
+        if not node.orelse and _only_waits(node)
     ]
     for last, held in waiting:
         for first, failed in waiting:

@@ -89,8 +89,7 @@ def _seeds_above(live: LiveProgram, function: Function, line: int, stream: str) 
     """Whether a function seeds above a line, or what its file reads does when it is imported."""
     return any(
         node.lineno < line and _may_seed(live, function.module, node, stream, _DEPTH)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
+        for node in own_nodes(function, ast.Call)
     ) or any(
         _seeds_on_import(live, each, stream)
         for each in imported_below(live.program, function.module)
@@ -107,9 +106,8 @@ def _seeds_on_import(live: LiveProgram, module: Module, stream: str) -> bool:
     ]
     return any(
         _may_seed(live, module, node, stream, _DEPTH)
-        for node in own_nodes(module.body)
-        if isinstance(node, ast.Call)
-        and not any(first <= node.lineno <= last for first, last in main)
+        for node in own_nodes(module.body, ast.Call)
+        if not any(first <= node.lineno <= last for first, last in main)
     )
 
 
@@ -167,6 +165,5 @@ def _methods(module: Module) -> dict[str, list[Function]]:
 def _leads_to_seed(live: LiveProgram, function: Function, stream: str, depth: int) -> bool:
     return any(
         _may_seed(live, function.module, node, stream, depth)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
+        for node in own_nodes(function, ast.Call)
     )

@@ -117,17 +117,15 @@ def _draws_by_syntax(live: LiveProgram, function: Function) -> tuple[tuple[ast.C
 
 
 def _draws_in(live: LiveProgram, function: Function) -> Iterator[tuple[ast.Call, Draw]]:
-    for node in walk(function.node):
-        if isinstance(node, ast.Call):
-            meaning = live.resolve(function.module, node.func)
-            row = randomness.DRAWS.get(meaning) if isinstance(meaning, str) else None
-            if row is None and meaning is None and isinstance(node.func, ast.Attribute):
-                row = None if fills_weights(node) else randomness.DRAW_METHODS.get(node.func.attr)
-            if row is not None and not any(
-                k.arg == row.generator and not isinstance(k.value, ast.Constant)
-                for k in node.keywords
-            ):
-                yield node, row
+    for node in walk(function.node, ast.Call):
+        meaning = live.resolve(function.module, node.func)
+        row = randomness.DRAWS.get(meaning) if isinstance(meaning, str) else None
+        if row is None and meaning is None and isinstance(node.func, ast.Attribute):
+            row = None if fills_weights(node) else randomness.DRAW_METHODS.get(node.func.attr)
+        if row is not None and not any(
+            k.arg == row.generator and not isinstance(k.value, ast.Constant) for k in node.keywords
+        ):
+            yield node, row
 
 
 def names_rank(seed: Seed) -> bool:
@@ -150,10 +148,9 @@ def samples_alone(function: Function, draw: ast.AST) -> bool:
     SLAM-LLM a68e78f examples/s2s/utils/third_party/Matcha-TTS/matcha/models/components/flow_matching.py:51.
     """
     return any("inference_mode" in ast.unparse(each) for each in function.decorators) or any(
-        isinstance(node, ast.With)
-        and any("inference_mode" in ast.unparse(item.context_expr) for item in node.items)
+        any("inference_mode" in ast.unparse(item.context_expr) for item in node.items)
         and any(inner is draw for inner in walk(node))
-        for node in walk(function.node)
+        for node in walk(function.node, ast.With)
     )
 
 
@@ -172,8 +169,8 @@ def fills_once(function: Function, draw: ast.AST) -> bool:
         return False
     kept = {
         ast.unparse(target)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign) and any(inner is draw for inner in walk(node.value))
+        for node in own_nodes(function, ast.Assign)
+        if any(inner is draw for inner in walk(node.value))
         for target in node.targets
     }
     kept = {path for path in kept if path.startswith("self.")}
@@ -185,8 +182,8 @@ def fills_once(function: Function, draw: ast.AST) -> bool:
         (method, node)
         for method in function.cls.methods.values()
         if method.name != "__init__"
-        for node in own_nodes(method)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == f"self.{function.name}"
+        for node in own_nodes(method, ast.Call)
+        if ast.unparse(node.func) == f"self.{function.name}"
     ]
     return bool(calls) and all(_asked_above(method, node, kept) for method, node in calls)
 
@@ -194,8 +191,7 @@ def fills_once(function: Function, draw: ast.AST) -> bool:
 def _asked_above(function: Function, node: ast.AST, paths: set[str]) -> bool:
     """Whether a node stands in the arm of a condition that asks about an attribute: `if self.bank is None`."""
     return any(
-        isinstance(test, ast.If)
-        and any(inner is node for statement in test.body for inner in walk(statement))
+        any(inner is node for statement in test.body for inner in walk(statement))
         and any(
             ast.unparse(part) in paths
             or (
@@ -203,10 +199,9 @@ def _asked_above(function: Function, node: ast.AST, paths: set[str]) -> bool:
                 and last_name(part) == "hasattr"
                 and any(path.endswith(f".{_text(part.args[-1])}") for path in paths)
             )
-            for part in walk(test.test)
-            if isinstance(part, ast.Attribute | ast.Call)
+            for part in walk(test.test, ast.Attribute, ast.Call)
         )
-        for test in own_nodes(function)
+        for test in own_nodes(function, ast.If)
     )
 
 
@@ -222,11 +217,11 @@ def moves_weights(function: Function, draw: ast.AST) -> bool:
     """
     names = {
         ast.unparse(target)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign) and any(inner is draw for inner in walk(node.value))
+        for node in own_nodes(function, ast.Assign)
+        if any(inner is draw for inner in walk(node.value))
         for target in node.targets
     }
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.AugAssign, ast.Call):
         match node:
             case (
                 ast.Assign(targets=[ast.Attribute(attr="data")], value=value)
@@ -256,8 +251,8 @@ def is_sent_to_all(live: LiveProgram, function: Function, draw: ast.AST) -> bool
     if _broadcasts(function, drawn):
         return True
     given_back = any(
-        isinstance(node, ast.Return) and node.value is not None and _holds(node.value, draw, drawn)
-        for node in own_nodes(function)
+        node.value is not None and _holds(node.value, draw, drawn)
+        for node in own_nodes(function, ast.Return)
     )
     callers = callers_by_name(live.program, function) if given_back else ()
     return bool(callers) and all(_broadcasts(user, _made_of(user, call)) for user, call in callers)
@@ -285,11 +280,10 @@ def _holds(value: ast.expr, source: ast.AST, names: Set[str]) -> bool:
 
 def _broadcasts(function: Function, names: Set[str]) -> bool:
     return bool(names) and any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "broadcast"
+        last_name(node.func) == "broadcast"
         and bool(node.args)
         and dotted_name(node.args[0]) in names
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     )
 
 
@@ -310,10 +304,8 @@ def _comes_before(function: Function, one: ast.expr, other: ast.expr) -> bool:
     yolor 3ca250a train.py:279 draws the size of a batch, far below the file with the settings of the run.
     """
     return one.lineno <= other.lineno or any(
-        isinstance(loop, ast.For | ast.While)
-        and loop.lineno <= other.lineno
-        and one.lineno <= (loop.end_lineno or loop.lineno)
-        for loop in own_nodes(function)
+        loop.lineno <= other.lineno and one.lineno <= (loop.end_lineno or loop.lineno)
+        for loop in own_nodes(function, ast.For, ast.While)
     )
 
 
@@ -338,7 +330,7 @@ def differs_for_no_rank(function: Function, draw: ast.Call) -> bool:
 
     LMFlow f3597db src/lmflow/pipeline/utils/raft_trainer.py:757: `if world_size <= 1: seed = ….random_().item()`.
     """
-    for node in walk(function.node):
+    for node in walk(function.node, ast.If, ast.Assign):
         match node:
             case ast.If(test=test, body=body) if _is_alone(test):
                 if any(inner is draw for each in body for inner in walk(each)):
@@ -516,8 +508,7 @@ def _is_undone(live: LiveProgram, function: Function) -> bool:
 @remembered
 def _restores(function: Function) -> bool:
     return "set_rng_state" in function.module.source.text and any(
-        isinstance(node, ast.Call) and last_name(node) == "set_rng_state"
-        for node in own_nodes(function)
+        last_name(node) == "set_rng_state" for node in own_nodes(function, ast.Call)
     )
 
 
@@ -573,9 +564,8 @@ def _through(live: LiveProgram, call: CallGroup, helper: Function) -> Seed | Non
     # By syntax: a function that has nothing to do with ranks is not followed.
     rows = [
         row
-        for node in walk(helper.node)
-        if isinstance(node, ast.Call)
-        and isinstance(name := live.resolve(helper.module, node.func), str)
+        for node in walk(helper.node, ast.Call)
+        if isinstance(name := live.resolve(helper.module, node.func), str)
         and (row := randomness.SEEDINGS.get(name)) is not None
     ]
     rows += [row for _, row in inside]

@@ -113,8 +113,8 @@ def _trains_past_engine(function: Function) -> bool:
     """Whether a function steps an optimizer and differentiates a loss by themselves, and no engine."""
     called = [
         (dotted_name(node.func.value), node.func.attr, bool(node.args))
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute)
     ]
     backward = {given for _, name, given in called if name == "backward"}
     stepped = {owner for owner, name, _ in called if name == "step"}

@@ -494,8 +494,8 @@ def _behind(node: ast.expr, function: Function, *, loops: bool) -> frozenset[str
     found: set[str] = set()
     stack: list[ast.expr] = [node]
     while stack:
-        for part in walk(stack.pop()):
-            if isinstance(part, ast.Name) and part.id not in found:
+        for part in walk(stack.pop(), ast.Name):
+            if part.id not in found:
                 found.add(part.id)
                 if loops or part.id not in elements:
                     stack.extend(assignments(function).get(part.id, ()))
@@ -505,8 +505,8 @@ def _behind(node: ast.expr, function: Function, *, loops: bool) -> frozenset[str
 def _selects(site: CallSite) -> bool:
     """Whether a listing looks for this rank's own files: `glob(f"{folder}/*_rank{rank}.pt")`."""
     nodes = [site.node, *(getattr(loop, "iter", None) for loop in site.loops)]
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.comprehension) and any(n is site.node for n in walk(node.iter)):
+    for node in own_nodes(site.function, ast.comprehension):
+        if any(n is site.node for n in walk(node.iter)):
             nodes += node.ifs
     return any(isinstance(node, ast.expr) and names_a_part(node, site.function) for node in nodes)
 
@@ -570,14 +570,13 @@ def _text(part: Hashable) -> str:
 def _plain(function: Function) -> list[Act]:
     """What a function that is not followed lists: it has nothing to do with ranks."""
     acts: list[Act] = []
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call):
-            dotted = dotted_name(node.func)
-            module, _, last = dotted.rpartition(".")
-            name = function.module.imports.get(dotted) or (
-                f"{function.module.imports.get(module, module)}.{last}" if module else dotted
-            )
-            listed = _listed(node, name, function)
-            if listed is not None:
-                acts.append(Act(Does.LIST, listed[0], node, function.module, (), deep=listed[1]))
+    for node in own_nodes(function, ast.Call):
+        dotted = dotted_name(node.func)
+        module, _, last = dotted.rpartition(".")
+        name = function.module.imports.get(dotted) or (
+            f"{function.module.imports.get(module, module)}.{last}" if module else dotted
+        )
+        listed = _listed(node, name, function)
+        if listed is not None:
+            acts.append(Act(Does.LIST, listed[0], node, function.module, (), deep=listed[1]))
     return acts

@@ -116,9 +116,8 @@ def needs_group(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -
         return False
     around = {
         id(loop)
-        for loop in own_nodes(site.function)
-        if isinstance(loop, ast.For | ast.While)
-        and loop.lineno < site.node.lineno <= (loop.end_lineno or 0)
+        for loop in own_nodes(site.function, ast.For, ast.While)
+        if loop.lineno < site.node.lineno <= (loop.end_lineno or 0)
     }
     callers = live.callers.get(site.function, ())
     return _meets(live, site.function, _held(site.guards), around, _CALLS) or (
@@ -228,7 +227,7 @@ def _caller_meets(live: LiveProgram, call: CallSite) -> bool:
 
 
 def _compares(guard: Guard) -> bool:
-    return any(isinstance(node, ast.Compare) for node in walk(guard.node))
+    return any(walk(guard.node, ast.Compare))
 
 
 def _held(guards: Iterable[Guard]) -> set[tuple[int, bool]]:
@@ -276,7 +275,7 @@ def wrapped_above(site: AttributeSite) -> bool:
     which asks for `require_forward_param_sync` and the like, too.
     """
     path, read = ast.unparse(site.node.value), site.node
-    for node in own_nodes(site.function):
+    for node in own_nodes(site.function, ast.If, ast.Attribute):
         match node:
             case ast.If(
                 test=ast.UnaryOp(
@@ -301,11 +300,10 @@ def _names(kinds: ast.expr) -> set[str]:
 def _in_an_arm(function: Function, statement: ast.stmt, read: ast.AST) -> bool:
     """Whether a statement stands under a condition that the read does not stand under."""
     return any(
-        isinstance(node, ast.If | ast.For | ast.While | ast.Try)
-        and node is not statement
+        node is not statement
         and any(each is statement for each in walk(node))
         and not any(each is read for each in walk(node))
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.If, ast.For, ast.While, ast.Try)
     )
 
 

@@ -32,8 +32,8 @@ def _is_above(program: Program, function: Function, line: int, depth: int) -> bo
     if spawned_index(function):
         return False
     if any(
-        isinstance(node, ast.Call) and last_name(node.func) in _SPAWNS and line < node.lineno
-        for node in own_nodes(function)
+        last_name(node.func) in _SPAWNS and line < node.lineno
+        for node in own_nodes(function, ast.Call)
     ):
         # Else a launcher may have started this one.
         return not is_numbered(function.module.source.text)

@@ -62,16 +62,14 @@ def _is_cleared(program: Program, function: Function, option: str) -> bool:
     users = [
         (user, node.lineno)
         for user in module.all_functions
-        for node in own_nodes(user)
-        if isinstance(node, ast.Name) and node.id == function.name
+        for node in own_nodes(user, ast.Name)
+        if node.id == function.name
     ]
     stored = [
         (user, node.lineno)
         for user in module.all_functions
-        for node in own_nodes(user)
-        if isinstance(node, ast.Attribute)
-        and node.attr == option
-        and not isinstance(node.ctx, ast.Load)
+        for node in own_nodes(user, ast.Attribute)
+        if node.attr == option and not isinstance(node.ctx, ast.Load)
     ]
     return any(
         all(other is user and line > last for other, line in users)
@@ -92,6 +90,6 @@ def _clears(block: list[ast.stmt], option: str) -> bool:
             case ast.If(body=body, orelse=orelse) if orelse:
                 if _clears(body, option) and _clears(orelse, option):
                     return True
-        if any(isinstance(node, ast.Attribute) and node.attr == option for node in walk(statement)):
+        if any(node.attr == option for node in walk(statement, ast.Attribute)):
             return False
     return False

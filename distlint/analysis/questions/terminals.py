@@ -49,8 +49,8 @@ def _started(module: Module) -> frozenset[str]:
     return frozenset(
         given.id
         for function in (module.body, *module.all_functions)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func) in _STARTERS
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) in _STARTERS
         for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg in _HANDED))
         if isinstance(given, ast.Name)
     )
@@ -74,7 +74,7 @@ def leaves_on_answer(live: LiveProgram, function: Function, guard: Guard) -> boo
     SparseBEV 024778a train.py:68: `if input('Path "%s" already exists, overwrite it? [Y/n] ' % work_dir) == 'n': exit(0)`.
     """
     asked = {id(call.site.node) for call in live.calls(*QUESTIONS, module=function.module)}
-    branches = [node for node in own_nodes(function) if isinstance(node, ast.If)] if asked else []
+    branches = list(own_nodes(function, ast.If)) if asked else []
     answered = [branch for branch in branches if _is_answer(function, branch.test, asked)]
     inside = {id(part) for branch in answered for part in walk(branch)}
     ways_out = [
@@ -90,7 +90,6 @@ def leaves_on_answer(live: LiveProgram, function: Function, guard: Guard) -> boo
 def _is_answer(function: Function, test: ast.expr, asked: set[int]) -> bool:
     """Whether a test asks what was typed: in the test itself, or in what a variable in it was assigned."""
     parts = [test]
-    for part in walk(test):
-        if isinstance(part, ast.Name):
-            parts += assignments(function).get(part.id, [])
+    for part in walk(test, ast.Name):
+        parts += assignments(function).get(part.id, [])
     return any(id(node) in asked for part in parts for node in walk(part))

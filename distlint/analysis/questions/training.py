@@ -25,23 +25,19 @@ def sent_backward(node: ast.AST) -> ast.expr | None:
 
 def goes_backward(node: ast.AST) -> bool:
     """Whether a gradient is computed below a node."""
-    return any(isinstance(n, ast.Call) and last_name(n) in BACKWARD for n in walk(node))
+    return any(last_name(n) in BACKWARD for n in walk(node, ast.Call))
 
 
 @remembered
 def training_loops(function: Function) -> tuple[ast.For | ast.While, ...]:
     """The loops of a function in which it computes gradients itself."""
-    return tuple(
-        node
-        for node in own_nodes(function)
-        if isinstance(node, ast.For | ast.While) and goes_backward(node)
-    )
+    return tuple(node for node in own_nodes(function, ast.For, ast.While) if goes_backward(node))
 
 
 def is_optimised(function: Function, name: str) -> bool:
     """Whether the parameters of a model go to an optimizer, and nothing freezes them."""
     passed = frozen = False
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.Assign):
         match node:
             case ast.Call(func=ast.Attribute(attr="requires_grad_", value=frozen_model)):
                 frozen = frozen or ast.unparse(frozen_model).startswith(name)
@@ -69,9 +65,7 @@ class Backward:
         ]
         if returned:
             self._roots += [
-                node.value
-                for node in own_nodes(function)
-                if isinstance(node, ast.Return) and node.value is not None
+                node.value for node in own_nodes(function, ast.Return) if node.value is not None
             ]
         self._assigned = list(_assigned(function)) if self._roots else []
         self._names = self._reached() if self._roots else frozenset()
@@ -121,6 +115,5 @@ def _assigned(function: Function) -> Iterator[tuple[frozenset[str], ast.expr]]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for part in walk(node):
-        if isinstance(part, ast.Name):
-            yield part.id
+    for part in walk(node, ast.Name):
+        yield part.id

@@ -85,7 +85,7 @@ def _asks_unseen_code(live: LiveProgram, branch: ast.If, barrier: ast.Call) -> b
         for guard in site.guards
         if guard.node is branch.test
     }
-    for node in own_nodes(group.site.function):
+    for node in own_nodes(group.site.function, ast.Call):
         match node:
             case ast.Call(args=[], keywords=[]) if ("call", id(node)) in decide:
                 asked = live.call_at(node)
@@ -125,12 +125,11 @@ def _others(function: Function, call: ast.AST) -> Iterator[tuple[ast.If, ast.Cal
 
 def _guarded(function: Function) -> Iterator[tuple[ast.If, ast.Call]]:
     """The barriers that stand as a statement directly under a test."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.If):
-            for statement in (*node.body, *node.orelse):
-                match statement:
-                    case ast.Expr(value=ast.Call() as call) if _is_barrier(call):
-                        yield node, call
+    for node in own_nodes(function, ast.If):
+        for statement in (*node.body, *node.orelse):
+            match statement:
+                case ast.Expr(value=ast.Call() as call) if _is_barrier(call):
+                    yield node, call
 
 
 def _is_barrier(node: ast.AST) -> bool:

@@ -19,7 +19,7 @@ def never_read(live: LiveProgram, function: Function, node: ast.AST) -> bool:
     Making one asks no driver for anything. SLAM-LLM a68e78f examples/s2s/utils/cosyvoice/utils/executor.py:33:
     `self.device = torch.device(f"cuda:{rank}")`, and the batches go elsewhere.
     """
-    for statement in own_nodes(function):
+    for statement in own_nodes(function, ast.Assign):
         match statement:
             case ast.Assign(
                 targets=[target], value=ast.Call(func=ast.Attribute(attr="device"), args=args)
@@ -34,8 +34,7 @@ def never_read(live: LiveProgram, function: Function, node: ast.AST) -> bool:
 
 def _reads_name(function: Function, name: str) -> bool:
     return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in walk(function.node)
+        node.id == name and isinstance(node.ctx, ast.Load) for node in walk(function.node, ast.Name)
     )
 
 

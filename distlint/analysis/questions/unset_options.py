@@ -84,7 +84,7 @@ def _is_for_refused_value(program: Program, function: Function, line: int) -> bo
     }
     for node in own_nodes(function) if values else ():
         if isinstance(node, ast.If) and any(
-            isinstance(part, ast.Name) and part.id in values for part in walk(node.test)
+            part.id in values for part in walk(node.test, ast.Name)
         ):
             holds = settled(program, function, node.test)
             other = node.orelse if holds else node.body
@@ -248,9 +248,8 @@ def _left(program: Program, function: Function, name: str) -> object:
     """
     made = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+        for node in own_nodes(function, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
     ]
     if name in function.parameters or not 1 < len(made) == len(assignments(function).get(name, ())):
         return _UNKNOWN
@@ -265,9 +264,7 @@ def _left(program: Program, function: Function, name: str) -> object:
 def _stored(function: Function) -> frozenset[str]:
     """The names that a function itself gives a value."""
     return frozenset(
-        node.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        node.id for node in own_nodes(function, ast.Name) if not isinstance(node.ctx, ast.Load)
     )
 
 
@@ -316,7 +313,17 @@ def _is_handed_on(program: Program, function: Function) -> bool:
 def _names_handed_on(module: Module) -> frozenset[str]:
     """The names that a file hands to calls, keeps in containers, gives back or has other names for."""
     found: list[ast.expr | None] = []
-    for node in walk(module.source.tree):
+    for node in walk(
+        module.source.tree,
+        ast.Call,
+        ast.Dict,
+        ast.List,
+        ast.Tuple,
+        ast.Assign,
+        ast.Return,
+        ast.Lambda,
+        ast.IfExp,
+    ):
         match node:
             case ast.Call(func=func, args=args, keywords=keywords):
                 if last_name(func) not in _ASKS_KIND:

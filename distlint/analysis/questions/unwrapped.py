@@ -189,9 +189,8 @@ def _compiled_attributes(live: LiveProgram) -> frozenset[tuple[str, Class | None
         for module in live.program.modules.values()
         if "compile(" in module.source.text
         for function in (module.body, *module.all_functions)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
+        for node in own_nodes(function, ast.Assign)
+        if isinstance(node.value, ast.Call)
         and live.resolve(module, node.value.func) == "torch.compile"
         for target in node.targets
         for attr, owner in _attribute(target)
@@ -221,10 +220,8 @@ def _calls_of(live: LiveProgram, function: Function) -> list[tuple[Function, ast
         for module in live.program.modules.values()
         if function.name in module.source.text
         for caller in (module.body, *module.all_functions)
-        for node in own_nodes(caller)
-        if isinstance(node, ast.Call)
-        and last_name(node.func) == function.name
-        and live.resolve(module, node.func) is function
+        for node in own_nodes(caller, ast.Call)
+        if last_name(node.func) == function.name and live.resolve(module, node.func) is function
     ]
 
 
@@ -238,7 +235,7 @@ def _takes_it_off(live: LiveProgram, function: Function) -> bool:
 
 
 def _names_layer(function: Function) -> bool:
-    for node in walk(function.node):
+    for node in walk(function.node, ast.Attribute, ast.Constant):
         match node:
             case ast.Attribute(attr=str(word)) | ast.Constant(value=str(word)):
                 if "_orig_mod" in word:
@@ -258,7 +255,7 @@ def _names_weights(
     if isinstance(parent, ast.Assign):
         paths |= {ast.unparse(target) for target in parent.targets}
     returned = isinstance(parent, ast.Return)
-    for part in own_nodes(function):
+    for part in own_nodes(function, ast.Attribute, ast.Return):
         match part:
             case ast.Attribute(attr=attr, value=value) if attr in _NAMES_OF_WEIGHTS:
                 if ast.unparse(value) in paths:

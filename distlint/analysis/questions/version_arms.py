@@ -75,15 +75,11 @@ def _asked(module: Module, test: ast.expr) -> tuple[str, str, tuple[int, ...]] |
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _SIGNS:
             packages = [
                 module.imports.get(node.value.id, node.value.id)
-                for node in walk(left)
-                if isinstance(node, ast.Attribute)
-                and node.attr == "__version__"
-                and isinstance(node.value, ast.Name)
+                for node in walk(left, ast.Attribute)
+                if node.attr == "__version__" and isinstance(node.value, ast.Name)
             ]
             numbers = [
-                node.value
-                for node in walk(right)
-                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                node.value for node in walk(right, ast.Constant) if isinstance(node.value, str)
             ]
             if len(packages) == len(numbers) == 1:
                 return _with_number(_SIGNS[type(op)], packages[0], numbers[0])

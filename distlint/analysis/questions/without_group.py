@@ -99,8 +99,8 @@ def _chosen_at(program: Program, module: Module, line: int) -> Facts:
         if cls.name in each.source.text
         for user in each.all_functions
         if user.cls is not cls
-        for node in own_nodes(user)
-        if isinstance(node, ast.Name | ast.Attribute) and last_name(node) == cls.name
+        for node in own_nodes(user, ast.Name, ast.Attribute)
+        if last_name(node) == cls.name
     ]
     return {**known, **dict(set.intersection(*made))} if made else known
 
@@ -260,10 +260,8 @@ def makers_in(program: Program, module: Module) -> tuple[tuple[Function, ast.Cal
     return tuple(
         (function, node)
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and is_start(program, module, node.func)
-        and not lacks_rank(module, node)
+        for node in own_nodes(function, ast.Call)
+        if is_start(program, module, node.func) and not lacks_rank(module, node)
     )
 
 

@@ -115,10 +115,8 @@ def set_on_classes(live: LiveProgram) -> frozenset[str]:
         node.attr
         for module in live.program.modules.values()
         if "type(" in module.source.text or "__class__" in module.source.text
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and _is_class_of(node.value)
+        for node in walk(module.source.tree, ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and _is_class_of(node.value)
     )
 
 
@@ -358,7 +356,7 @@ def _one_gpu_will_do(test: ast.expr, call: CallSite) -> bool:
     assigned = assignments(call.function)
     tests = [
         test,
-        *(v for n in walk(test) if isinstance(n, ast.Name) for v in assigned.get(n.id, ())),
+        *(v for n in walk(test, ast.Name) for v in assigned.get(n.id, ())),
     ]
     if not any(_ONE.search(ast.unparse(each).lower()) for each in tests):
         return False
@@ -366,8 +364,7 @@ def _one_gpu_will_do(test: ast.expr, call: CallSite) -> bool:
         _SEVERAL.search(ast.unparse(each).lower())
         or any(
             isinstance(number, ast.Constant) and type(number.value) is int and number.value > 0
-            for part in walk(each)
-            if isinstance(part, ast.Compare)
+            for part in walk(each, ast.Compare)
             for number in part.comparators
         )
         for each in tests
@@ -414,8 +411,8 @@ def ruled_out(call: CallSite | None, site: AttributeSite | CallSite) -> bool:
 
 def _of_object(test: ast.expr) -> bool:
     """Whether a condition asks for attributes of the object alone, which say the same in each of its methods."""
-    names = {node.id for node in walk(test) if isinstance(node, ast.Name)}
-    return names == {"self"} and not any(isinstance(node, ast.Call) for node in walk(test))
+    names = {node.id for node in walk(test, ast.Name)}
+    return names == {"self"} and not any(walk(test, ast.Call))
 
 
 def wrapped_by_nobody(call: CallSite | None, site: AttributeSite) -> bool:
@@ -476,11 +473,10 @@ def asked_in_another_arm(site: AttributeSite) -> bool:
     """
     path = ast.unparse(site.node.value)
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) in ("hasattr", "isinstance")
+        last_name(node.func) in ("hasattr", "isinstance")
         and bool(node.args)
         and ast.unparse(node.args[0]) == path
-        for node in own_nodes(site.function)
+        for node in own_nodes(site.function, ast.Call)
     )
 
 
@@ -489,7 +485,7 @@ def _names_mode(test: ast.expr) -> bool:
 
     DiT's trainers: `assert args.global_batch_size % dist.get_world_size() == 0`, in front of everything.
     """
-    remainders = (n for n in walk(test) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod))
+    remainders = (n for n in walk(test, ast.BinOp) if isinstance(n.op, ast.Mod))
     within = {id(node) for remainder in remainders for node in walk(remainder)}
     words = (
         _DIFFUSION.sub("", _word(node).lower()) for node in walk(test) if id(node) not in within
@@ -579,11 +575,10 @@ def _told_by_class(name: str, path: str, site: AttributeSite) -> bool:
         len(values) == 1
         and not _before_the_wrap(values[0], site)
         and any(
-            isinstance(node, ast.Call)
-            and last_name(node.func) == "isinstance"
+            last_name(node.func) == "isinstance"
             and bool(node.args)
             and ast.unparse(node.args[0]) == path
-            for node in walk(values[0])
+            for node in walk(values[0], ast.Call)
         )
     )
 
@@ -644,7 +639,7 @@ def _copied(value: ast.expr) -> ast.expr:
 def _entries(function: Function) -> dict[str, list[ast.expr]]:
     """What is put under the text keys of dictionaries, by `best["model"]`."""
     found: dict[str, list[ast.expr]] = {}
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign):
         match node:
             case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str())) as at]):
                 found.setdefault(ast.unparse(at), []).append(node.value)
@@ -863,7 +858,7 @@ def _asks_nothing(method: Function, numbers: set[str]) -> bool:
         return False
     if "forward" not in method.cls.methods or method.name == "forward":
         return False
-    called = {dotted_name(n.func) for n in walk(method.node) if isinstance(n, ast.Call)}
+    called = {dotted_name(n.func) for n in walk(method.node, ast.Call)}
     return _uses_only(method, numbers) and not called.intersection(given)
 
 
@@ -872,11 +867,9 @@ def _lists_parameters(method: Function) -> bool:
 
     magvit2-pytorch a00519f magvit2_pytorch.py:1473: `discr_parameters()`, for the clipping of their gradients.
     """
-    called = {last_name(n.func) for n in walk(method.node) if isinstance(n, ast.Call)}
+    called = {last_name(n.func) for n in walk(method.node, ast.Call)}
     layers = (ast.Attribute, ast.Name, ast.Subscript, ast.Dict, ast.List, ast.Tuple)
-    given = (
-        n.value for n in walk(method.node) if isinstance(n, ast.Return | ast.Yield | ast.YieldFrom)
-    )
+    given = (n.value for n in walk(method.node, ast.Return, ast.Yield, ast.YieldFrom))
     return (
         bool(called & _LISTS)
         and called <= _LISTS | _ABOUT_LISTS
@@ -922,7 +915,7 @@ def _has_no_parameters(live: LiveProgram, function: Function, value: ast.expr) -
 
 def _meets(live: LiveProgram, method: Function) -> bool:
     """Whether a method calls a collective of torch."""
-    calls = (node for node in walk(method.node) if isinstance(node, ast.Call))
+    calls = (node for node in walk(method.node, ast.Call))
     names = (live.resolve(method.module, call.func) for call in calls)
     return any(isinstance(n, str) and n.startswith("torch.distributed.") for n in names)
 
@@ -931,13 +924,9 @@ def _uses_only(method: Function, plain: set[str]) -> bool:
     """Whether a method asks its object for such attributes alone, and hands it to nobody."""
     if method.parameters[:1] != ["self"] or method.name.startswith("__"):
         return False
-    asked = [node for node in walk(method.node) if isinstance(node, ast.Name) and node.id == "self"]
-    read = [
-        node.value
-        for node in walk(method.node)
-        if isinstance(node, ast.Attribute) and node.attr in plain
-    ]
-    names = {n.id for n in walk(method.node) if isinstance(n, ast.Name)}
+    asked = [node for node in walk(method.node, ast.Name) if node.id == "self"]
+    read = [node.value for node in walk(method.node, ast.Attribute) if node.attr in plain]
+    names = {n.id for n in walk(method.node, ast.Name)}
     return "super" not in names and all(any(each is one for one in read) for each in asked)
 
 
@@ -971,9 +960,7 @@ def layer_runners(live: LiveProgram) -> frozenset[str]:
 def _calls_with_gradients(method: Function) -> list[ast.expr]:
     """What a method calls with gradients on."""
     return [
-        node.func
-        for node in walk(method.node)
-        if isinstance(node, ast.Call) and not without_gradients(method, node)
+        node.func for node in walk(method.node, ast.Call) if not without_gradients(method, node)
     ]
 
 
@@ -998,9 +985,8 @@ def _nodes_without_gradients(function: Function) -> frozenset[int]:
     """The nodes of a function, by their identity, that stand in a block which turns gradients off."""
     return frozenset(
         id(inner)
-        for part in walk(function.node)
-        if isinstance(part, (ast.With, ast.AsyncWith))
-        and any(_turns_off(item.context_expr) for item in part.items)
+        for part in walk(function.node, ast.With, ast.AsyncWith)
+        if any(_turns_off(item.context_expr) for item in part.items)
         for statement in part.body
         for inner in walk(statement)
     )
@@ -1045,7 +1031,7 @@ def _keeps_as_module(init: Function) -> bool:
         if _handed(kept) in init.parameters[1:]:
             return True
         if "module" in init.parameters and any(
-            isinstance(part, ast.Name) and part.id == "module" for part in walk(kept)
+            part.id == "module" for part in walk(kept, ast.Name)
         ):
             return True
     return False

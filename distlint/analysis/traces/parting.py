@@ -175,10 +175,8 @@ def _is_behind(guard: Guard, anchor: ast.AST, function: Function) -> bool:
         guard.module is function.module
         and line < branch.lineno <= (own.end_lineno or own.lineno)
         and not any(
-            isinstance(turn, ast.For | ast.AsyncFor | ast.While)
-            and turn.lineno <= line
-            and branch.lineno <= (turn.end_lineno or turn.lineno)
-            for turn in walk(own)
+            turn.lineno <= line and branch.lineno <= (turn.end_lineno or turn.lineno)
+            for turn in walk(own, ast.For, ast.AsyncFor, ast.While)
         )
     )
 
@@ -225,7 +223,7 @@ def _leaves_by(
     arm = branch.body if guard.taken else branch.orelse
     inner = _leaving_less(arm)
     for statement in arm:
-        for node in walk(statement):
+        for node in walk(statement, ast.Raise, ast.Return, ast.Break, ast.Continue, ast.Expr):
             match node:
                 case ast.Raise():
                     if ended or _is_tried(branch, function):
@@ -259,8 +257,7 @@ def _leaving_less(arm: list[ast.stmt]) -> set[ast.stmt]:
 def _is_tried(branch: ast.stmt, function: Function) -> bool:
     """Whether an exception that is raised there may be caught in the function."""
     return any(
-        isinstance(node, ast.Try) and any(inner is branch for inner in walk(node))
-        for node in walk(function.node)
+        any(inner is branch for inner in walk(node)) for node in walk(function.node, ast.Try)
     )
 
 

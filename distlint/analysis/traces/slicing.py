@@ -247,8 +247,8 @@ def _conditions(module: Module, node: ast.AST) -> frozenset[tuple[str, bool]]:
     """The plain names that were asked around a node of a file, each with the arm that it stands in."""
     return frozenset(
         (dotted_name(branch.test), taken)
-        for branch in walk(module.source.tree)
-        if isinstance(branch, ast.If) and isinstance(branch.test, (ast.Name, ast.Attribute))
+        for branch in walk(module.source.tree, ast.If)
+        if isinstance(branch.test, (ast.Name, ast.Attribute))
         for arm, taken in ((branch.body, True), (branch.orelse, False))
         if any(inner is node for statement in arm for inner in walk(statement))
     )

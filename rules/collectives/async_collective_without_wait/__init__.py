@@ -260,7 +260,7 @@ def _read_before_wait(
         return None
     names = {tensor}
     for after in _following(function, statement):
-        used = {n.id for n in walk(after) if isinstance(n, ast.Name)}
+        used = {n.id for n in walk(after, ast.Name)}
         if _is_dropped_copy(after) or (_is_put_away(after) and handle not in used):
             continue
         if handle in used or not isinstance(
@@ -271,12 +271,8 @@ def _read_before_wait(
             # A second name for the buffer reads nothing of it: Megatron's `total_input = all_gather_buffer`.
             names.update(dotted_name(target) for target in after.targets)
             continue
-        for node in walk(after):
-            if (
-                isinstance(node, (ast.Name, ast.Attribute))
-                and dotted_name(node) in names
-                and not isinstance(node.ctx, ast.Store)
-            ):
+        for node in walk(after, ast.Name, ast.Attribute):
+            if dotted_name(node) in names and not isinstance(node.ctx, ast.Store):
                 return None if _is_another_call(after) else node
         if any(dotted_name(t) in names for t in getattr(after, "targets", ())):
             return None

@@ -104,17 +104,16 @@ def _comes_again(
     function: Function, statement: ast.stmt, read: ast.Name, stores: list[ast.Name]
 ) -> bool:
     """Whether the next turn of a loop reads what a call has left, which no turn makes anew."""
-    for loop in own_nodes(function):
-        if isinstance(loop, ast.For | ast.While):
-            inside = set(walk(loop))
-            if statement in inside and read in inside:
-                return inside.isdisjoint(stores)
+    for loop in own_nodes(function, ast.For, ast.While):
+        inside = set(walk(loop))
+        if statement in inside and read in inside:
+            return inside.isdisjoint(stores)
     return False
 
 
 def _is_an_element(function: Function, name: str) -> bool:
     """Whether a name stands for what somebody else's collection holds, or for what is read off an object."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.For, ast.comprehension, ast.Assign):
         match node:
             case ast.For(target=target) | ast.comprehension(target=target) if name in target_names(
                 target
@@ -127,7 +126,7 @@ def _is_an_element(function: Function, name: str) -> bool:
 
 
 def _named(function: Function, name: str) -> list[ast.Name]:
-    return [n for n in own_nodes(function) if isinstance(n, ast.Name) and n.id == name]
+    return [n for n in own_nodes(function, ast.Name) if n.id == name]
 
 
 def _reads(function: Function, name: str) -> list[ast.Name]:

@@ -203,8 +203,7 @@ def _may_make_tuple(model: Model, function: Function, value: ast.expr) -> bool:
         case ast.Call(func=called) if dotted_name(called) not in ("tuple", "list"):
             made = model.resolve(function.module, called)
             return isinstance(made, Function) and any(
-                isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)
-                for n in own_nodes(made)
+                isinstance(n.value, ast.Tuple) for n in own_nodes(made, ast.Return)
             )
     return True
 
@@ -240,7 +239,7 @@ def _aliased(site: CallSite) -> Iterator[Finding]:
                     )
                 ],
             ) as made,
-        ) if not set(target_names(turn)) & {n.id for n in walk(element) if isinstance(n, ast.Name)}:
+        ) if not set(target_names(turn)) & {n.id for n in walk(element, ast.Name)}:
             # contrastors 613ddfd src/contrastors/eval/imagenet/imagenet.py:164: an outside name, for each turn
             pass
         case _:
@@ -348,11 +347,8 @@ def _is_numbers(site: CallSite, node: ast.expr, depth: int) -> bool:
 
 def _moved(site: CallSite, name: str) -> bool:
     return any(
-        isinstance(n, ast.Attribute)
-        and n.attr in ("cuda", "to", "data")
-        and isinstance(n.value, ast.Name)
-        and n.value.id == name
-        for n in own_nodes(site.function)
+        n.attr in ("cuda", "to", "data") and isinstance(n.value, ast.Name) and n.value.id == name
+        for n in own_nodes(site.function, ast.Attribute)
     )
 
 

@@ -45,10 +45,9 @@ def _evens(model: Model, function: Function, called: ast.expr) -> bool:
     """Whether a helper of the program brings what it cuts to a multiple of the number of ranks."""
     helper = model.resolve(function.module, called)
     return isinstance(helper, Function) and any(
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Mult | ast.Mod)
+        isinstance(node.op, ast.Mult | ast.Mod)
         and any(SIZE.search(last_name(side)) for side in (node.left, node.right))
-        for node in walk(helper.node)
+        for node in walk(helper.node, ast.BinOp)
     )
 
 
@@ -69,10 +68,8 @@ def _without_bounds(expression: ast.AST) -> Iterator[ast.AST]:
 def is_joined(function: Function, loop: ast.AST) -> bool:
     """Whether ranks that have left a loop shadow the collectives of the others: `with model.join():`."""
     known = assignments(function)
-    for node in walk(function.node):
-        if isinstance(node, ast.With | ast.AsyncWith) and any(
-            inner is loop for inner in walk(node)
-        ):
+    for node in walk(function.node, ast.With, ast.AsyncWith):
+        if any(inner is loop for inner in walk(node)):
             names = [last_name(item.context_expr) for item in node.items]
             # wenet 0154699 wenet/utils/executor.py:45: `model_context = model.join`
             names += [last_name(value) for name in names for value in known.get(name, ())]
@@ -89,14 +86,14 @@ def ends_before_its_data(function: Function, loop: ast.AST) -> bool:
     if not isinstance(loop, ast.For) or "streaming=True" not in function.module.source.text:
         return False
     if any(
-        isinstance(outer, ast.For | ast.While) and outer is not loop and loop in walk(outer)
-        for outer in walk(function.node)
+        outer is not loop and loop in walk(outer)
+        for outer in walk(function.node, ast.For, ast.While)
     ):
         return False
     counted = {
         last_name(node.target)
-        for node in walk(loop)
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
+        for node in walk(loop, ast.AugAssign)
+        if isinstance(node.op, ast.Add)
         if isinstance(node.value, ast.Constant)
     }
     return any(

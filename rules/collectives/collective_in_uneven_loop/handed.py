@@ -96,7 +96,4 @@ def _loops_over(model: Model, method: Function, attributes: set[str]) -> Iterato
 
 
 def _mentions(node: ast.expr, names: set[str]) -> bool:
-    return any(
-        isinstance(part, ast.Name | ast.Attribute) and dotted_name(part) in names
-        for part in walk(node)
-    )
+    return any(dotted_name(part) in names for part in walk(node, ast.Name, ast.Attribute))

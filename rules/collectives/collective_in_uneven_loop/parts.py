@@ -123,7 +123,7 @@ def _constructors(cls: Class, parts: list[tuple[Function, ast.expr]]) -> list[Fu
 
 def _parts(function: Function) -> Iterator[ast.expr]:
     """What takes every n-th element from the rank's own on."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Subscript, ast.Call):
         match node:
             case ast.Subscript(slice=ast.Slice(lower=ast.expr() as first, step=ast.expr() as step)):
                 if _deals(first, step):
@@ -141,10 +141,9 @@ def _deals(first: ast.expr, step: ast.expr) -> bool:
 def _is_evened(function: Function) -> bool:
     """Whether a function computes with multiples of the number of ranks, or speaks of what fills parts up."""
     return _EVENS.search(ast.unparse(function.node)) is not None or any(
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Mult | ast.Mod)
+        isinstance(node.op, ast.Mult | ast.Mod)
         and any(SIZE.search(last_name(side)) for side in (node.left, node.right))
-        for node in walk(function.node)
+        for node in walk(function.node, ast.BinOp)
     )
 
 
@@ -155,18 +154,13 @@ def _fills_up(iterate: Function) -> bool:
     """
     bounds = {
         id(node.slice.upper)
-        for node in own_nodes(iterate)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
+        for node in own_nodes(iterate, ast.Subscript)
+        if isinstance(node.slice, ast.Slice)
     }
     return any(
-        isinstance(node, ast.Attribute)
-        and node.attr in ("total_size", "num_samples")
-        and id(node) not in bounds
-        for node in own_nodes(iterate)
-    ) or any(
-        isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__iter__"
-        for node in own_nodes(iterate)
-    )
+        node.attr in ("total_size", "num_samples") and id(node) not in bounds
+        for node in own_nodes(iterate, ast.Attribute)
+    ) or any(ast.unparse(node.func) == "super().__iter__" for node in own_nodes(iterate, ast.Call))
 
 
 def _of_subsets(module: Module) -> Iterator[tuple[Function, ast.expr, bool]]:
@@ -174,7 +168,7 @@ def _of_subsets(module: Module) -> Iterator[tuple[Function, ast.expr, bool]]:
     if "SubsetRandomSampler" not in module.source.text:
         return
     for function in module.all_functions:
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Call):
             match node:
                 case ast.Call(func=func, args=[given, *_]) if (
                     last_name(func) == "SubsetRandomSampler"
@@ -191,8 +185,8 @@ def _in_whole_batches(function: Function, part: ast.expr) -> bool:
     """
     loaders = [
         {keyword.arg: keyword.value for keyword in node.keywords}
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func).endswith("DataLoader")
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func).endswith("DataLoader")
     ]
     fed = [
         given
@@ -213,8 +207,7 @@ def _holds(function: Function, part: ast.expr, node: ast.expr, depth: int = _DEP
         return True
     return depth > 0 and any(
         _holds(function, part, value, depth - 1)
-        for each in walk(node)
-        if isinstance(each, ast.Name)
+        for each in walk(node, ast.Name)
         for value in _given(function, each)
     )
 
@@ -225,9 +218,8 @@ def _given(function: Function, name: ast.Name) -> list[ast.expr]:
     level = 1000
     above = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and node.lineno < name.lineno
+        for node in own_nodes(function, ast.Assign)
+        if node.lineno < name.lineno
         and any(dotted_name(target) == name.id for target in node.targets)
     ]
     for node in sorted(above, key=lambda each: -each.lineno):

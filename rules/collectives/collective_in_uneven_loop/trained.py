@@ -36,10 +36,8 @@ def is_used(model: Model, cls: Class) -> bool:
         for function in (module.body, *module.all_functions):
             if function.cls is cls or EVALUATION.search(function.name):
                 continue
-            for statement in own_nodes(function):
-                if isinstance(statement, ast.Assign | ast.Return | ast.Expr) and any(
-                    isinstance(n, ast.Name) and n.id == cls.name for n in walk(statement)
-                ):
+            for statement in own_nodes(function, ast.Assign, ast.Return, ast.Expr):
+                if any(n.id == cls.name for n in walk(statement, ast.Name)):
                     targets = statement.targets if isinstance(statement, ast.Assign) else []
                     if not any(EVALUATION.search(ast.unparse(t)) for t in targets):
                         return True
@@ -82,9 +80,8 @@ def _training_loops(module: Module) -> tuple[ast.For, ...]:
     return tuple(
         loop
         for function in module.all_functions
-        for loop in own_nodes(function)
-        if isinstance(loop, ast.For)
-        and any("load" in n.id.lower() for n in walk(loop.iter) if isinstance(n, ast.Name))
+        for loop in own_nodes(function, ast.For)
+        if any("load" in n.id.lower() for n in walk(loop.iter, ast.Name))
         and any(sent_backward(node) is not None or _clears(node) for node in walk(loop))
         and not is_joined(function, loop)
     )
@@ -97,6 +94,5 @@ def _clears(node: ast.AST) -> bool:
 def _is_counted(loop: ast.For) -> bool:
     """Whether a loop ends by a number of turns, which a stream may outlast."""
     return any(
-        isinstance(node, ast.If) and any(isinstance(s, ast.Break | ast.Return) for s in node.body)
-        for node in walk(loop)
+        any(isinstance(s, ast.Break | ast.Return) for s in node.body) for node in walk(loop, ast.If)
     )

@@ -175,16 +175,16 @@ def _asked_to_leave(block: list[ast.stmt]) -> set[str]:
     tests = [
         node.test
         for statement in block
-        for node in walk(statement)
-        if isinstance(node, ast.If) and any(map(_leaves, (*node.body, *node.orelse)))
+        for node in walk(statement, ast.If)
+        if any(map(_leaves, (*node.body, *node.orelse)))
     ]
-    called = {id(node.func) for test in tests for node in walk(test) if isinstance(node, ast.Call)}
-    owners = {id(n.value) for test in tests for n in walk(test) if isinstance(n, ast.Attribute)}
+    called = {id(node.func) for test in tests for node in walk(test, ast.Call)}
+    owners = {id(n.value) for test in tests for n in walk(test, ast.Attribute)}
     return {
         node.id
         for test in tests
-        for node in walk(test)
-        if isinstance(node, ast.Name) and id(node) not in called and id(node) not in owners
+        for node in walk(test, ast.Name)
+        if id(node) not in called and id(node) not in owners
     }
 
 
@@ -210,9 +210,8 @@ def _end_the_job(model: Model, divergence: Divergence) -> bool:
         guard.exits
         and any(
             ends_the_job(model, divergence.function, node, model.launch.under_slurm)
-            for node in walk(guard.module.source.tree)
-            if isinstance(node, ast.If | ast.Assert)
-            and any(part is guard.node for part in walk(node.test))
+            for node in walk(guard.module.source.tree, ast.If, ast.Assert)
+            if any(part is guard.node for part in walk(node.test))
         )
         for guard in divergence.guards
     )

@@ -31,15 +31,13 @@ def catches_up(model: Model, divergence: Divergence) -> bool:
         id(call)
         for branch in _led_to(divergence, handler)
         for statement in branch.body
-        for call in walk(statement)
-        if isinstance(call, ast.Call)
+        for call in walk(statement, ast.Call)
     }
     name = last_name(waits.func)
     summaries = model.summaries_of(divergence.function) if inside else None
     return any(
         (id(call) in inside and last_name(call.func) == name)
-        for call in own_nodes(divergence.function)
-        if isinstance(call, ast.Call)
+        for call in own_nodes(divergence.function, ast.Call)
     ) or any(
         id(site.node) in inside and _performs(child, name, _DEPTH)
         for _, summary in (summaries.summaries() if summaries is not None else ())
@@ -52,15 +50,13 @@ def _led_to(divergence: Divergence, handler: ast.ExceptHandler) -> Iterator[ast.
     flags = {
         target.id
         for statement in handler.body
-        for node in walk(statement)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Constant)
-        and node.value.value is True
+        for node in walk(statement, ast.Assign)
+        if isinstance(node.value, ast.Constant) and node.value.value is True
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     end = handler.end_lineno or handler.lineno
-    for node in own_nodes(divergence.function):
+    for node in own_nodes(divergence.function, ast.If):
         match node:
             case ast.If(test=ast.Name(id=name)) if name in flags and node.lineno > end:
                 yield node
@@ -68,7 +64,6 @@ def _led_to(divergence: Divergence, handler: ast.ExceptHandler) -> Iterator[ast.
 
 def _performs(summary: Summary, name: str, depth: int) -> bool:
     """Whether a run makes a call of the name of the collective, itself or in what it calls."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) == name
-        for node in own_nodes(summary.function)
-    ) or (depth > 0 and any(_performs(child, name, depth - 1) for _, child in called(summary)))
+    return any(last_name(node.func) == name for node in own_nodes(summary.function, ast.Call)) or (
+        depth > 0 and any(_performs(child, name, depth - 1) for _, child in called(summary))
+    )

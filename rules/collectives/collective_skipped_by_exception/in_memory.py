@@ -64,8 +64,7 @@ def _of_a_turn(model: Model, function: Function) -> bool:
         not _turned(user).isdisjoint(
             part.id
             for given in (*call.args, *(keyword.value for keyword in call.keywords))
-            for part in walk(given)
-            if isinstance(part, ast.Name)
+            for part in walk(given, ast.Name)
         )
         for user, call in calls_of(model.program, function)
     )
@@ -75,7 +74,6 @@ def _turned(user: Function) -> frozenset[str]:
     """The names that a function's loops go through the elements by."""
     return frozenset(
         name
-        for node in walk(user.node)
-        if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension)
+        for node in walk(user.node, ast.For, ast.AsyncFor, ast.comprehension)
         for name in target_names(node.target)
     )

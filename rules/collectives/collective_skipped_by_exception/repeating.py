@@ -104,6 +104,5 @@ def _calls(body: list[ast.stmt]) -> Iterator[tuple[ast.Call, Arms]]:
             if isinstance(outer, ast.If)
         )
         if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return):
-            for node in walk(statement):
-                if isinstance(node, ast.Call):
-                    yield node, arms
+            for node in walk(statement, ast.Call):
+                yield node, arms

@@ -246,7 +246,7 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
     )
     if not isinstance(node, ast.If) or not text or split or node.test is not test:
         return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
-    if isinstance(test, ast.NamedExpr) or any(isinstance(n, ast.NamedExpr) for n in walk(test)):
+    if isinstance(test, ast.NamedExpr) or any(walk(test, ast.NamedExpr)):
         return Fix(Applicability.DISPLAY, f"Let all ranks give one answer: `{name}(condition)`")
     edit = Replace(span_of(test), f"${name}({text})")
     advice = f"Let all ranks give one answer: `{name}(...)`"
@@ -260,7 +260,7 @@ def _fix(model: Model, divergence: Divergence, test: ast.expr) -> Fix:
 
 def _arm_of_some(model: Model, test: ast.expr) -> ast.expr | None:
     """The first test of the rank in force where a condition is asked: what needs all ranks would hang under it."""
-    groups = [model.call_at(node) for node in walk(test) if isinstance(node, ast.Call)]
+    groups = [model.call_at(node) for node in walk(test, ast.Call)]
     return next(
         (
             guard.node

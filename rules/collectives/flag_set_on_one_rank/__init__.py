@@ -101,7 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
             waits.setdefault(call.site.function, []).append(call)
     told: set[ast.expr] = set()
     for function, collectives in waits.items():
-        tests = [n for n in own_nodes(function) if isinstance(n, ast.If)]
+        tests = list(own_nodes(function, ast.If))
         guards = [n for n in tests if mentions_rank(n.test) and _is_of_main(model, n)]
         for guard in sorted(guards, key=lambda n: n.lineno):
             for flag in sorted(_set_in(guard.body) - _set_in(guard.orelse)):
@@ -122,9 +122,7 @@ def _filled(model: Model, told: set[ast.expr]) -> Iterator[Finding]:
     traces = model.answer(Traces)
     for module in model.modules:
         for function in module.all_functions:
-            guards = [
-                n for n in own_nodes(function) if isinstance(n, ast.If) and mentions_rank(n.test)
-            ]
+            guards = [n for n in own_nodes(function, ast.If) if mentions_rank(n.test)]
             for guard in sorted(guards, key=lambda n: n.lineno):
                 options = {o for o in _set_in(guard.body) - _set_in(guard.orelse) if "." in o}
                 if options and _is_of_main(model, guard):
@@ -231,8 +229,8 @@ def _is_of_main(model: Model, guard: ast.If) -> bool:
     groups = [
         group
         for statement in guard.body
-        for node in walk(statement)
-        if isinstance(node, ast.Call) and (group := model.call_at(node)) is not None
+        for node in walk(statement, ast.Call)
+        if (group := model.call_at(node)) is not None
     ]
     if groups:
         return all(group.classes == {MAIN} for group in groups)
@@ -243,8 +241,7 @@ def _set_in(body: list[ast.stmt]) -> set[str]:
     return {
         name
         for statement in body
-        for node in walk(statement)
-        if isinstance(node, ast.Assign)
+        for node in walk(statement, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name | ast.Attribute)
         for name in target_names(target)
@@ -257,11 +254,8 @@ def _asked(function: Function, guard: ast.If, flag: str, tests: list[ast.If]) ->
     inside = {id(n) for n in walk(guard)}
     uses = [
         n
-        for n in own_nodes(function)
-        if isinstance(n, ast.Name | ast.Attribute)
-        and n.lineno > end
-        and id(n) not in inside
-        and ast.unparse(n) == flag
+        for n in own_nodes(function, ast.Name, ast.Attribute)
+        if n.lineno > end and id(n) not in inside and ast.unparse(n) == flag
     ]
     first = min(uses, key=lambda n: (n.lineno, n.col_offset), default=None)
     for test in tests:
@@ -290,8 +284,8 @@ def _parted(function: Function, asked: ast.If, collectives: list[CallGroup]) -> 
     leaves = [n for s in asked.body for n in walk(s) if isinstance(n, _LEAVES)]
     loops = [
         n
-        for n in own_nodes(function)
-        if isinstance(n, ast.For | ast.While) and any(m is asked for s in n.body for m in walk(s))
+        for n in own_nodes(function, ast.For, ast.While)
+        if any(m is asked for s in n.body for m in walk(s))
     ]
     for call in collectives:
         node = call.site.node
@@ -310,10 +304,8 @@ def _begins_elsewhere(function: Function, guard: ast.If, flag: str) -> bool:
     """Whether the other ranks have a value too."""
     inside = {id(n) for n in walk(guard)}
     return "." in flag or any(
-        isinstance(n, ast.Assign)
-        and id(n) not in inside
-        and any(flag in target_names(target) for target in n.targets)
-        for n in own_nodes(function)
+        id(n) not in inside and any(flag in target_names(target) for target in n.targets)
+        for n in own_nodes(function, ast.Assign)
     )
 
 

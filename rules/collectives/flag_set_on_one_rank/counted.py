@@ -79,9 +79,7 @@ def _asked(
             continue
         tests = [loop.test] if isinstance(loop, ast.While) else []
         tests += [
-            n.test
-            for n in walk(loop)
-            if isinstance(n, ast.If) and any(isinstance(s, ast.Break) for s in n.body)
+            n.test for n in walk(loop, ast.If) if any(isinstance(s, ast.Break) for s in n.body)
         ]
         for test in tests:
             match test:
@@ -113,7 +111,7 @@ def _is_of_main(model: Model, function: Function, step: ast.stmt) -> bool:
         group.classes
         for statement in _beside(function, step)
         if isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign)
-        for node in walk(statement)
-        if isinstance(node, ast.Call) and (group := model.call_at(node)) is not None
+        for node in walk(statement, ast.Call)
+        if (group := model.call_at(node)) is not None
     ]
     return bool(classes) and all(each == {MAIN} for each in classes)

@@ -38,7 +38,7 @@ def filled(
 
     molmo 793fa38 scripts/train.py:96: rank 0 finds the last checkpoint, and goes into `restore_checkpoint` alone.
     """
-    tests = [n for n in own_nodes(function) if isinstance(n, ast.If)]
+    tests = list(own_nodes(function, ast.If))
     for option in sorted(options):
         if any(_mentions_root(statement, option) for statement in guard.orelse):
             continue
@@ -102,7 +102,7 @@ def _handed_on(model: Model, function: Function, guard: ast.If, asked: ast.If, o
 
 def _mentions_root(node: ast.AST, option: str) -> bool:
     root = option.partition(".")[0]
-    return any(isinstance(part, ast.Name) and part.id == root for part in walk(node))
+    return any(part.id == root for part in walk(node, ast.Name))
 
 
 def _parted(

@@ -115,7 +115,7 @@ def _of_engines(model: Model, followed: set[int]) -> Iterator[Finding]:
         if ".generate(" not in module.source.text:
             continue
         for function in module.all_functions:
-            for node in own_nodes(function):
+            for node in own_nodes(function, ast.Call):
                 match node:
                     case ast.Call(
                         func=ast.Attribute(attr="generate", value=engine), keywords=keywords
@@ -168,7 +168,7 @@ def _sharded(model: Model, site: CallSite) -> tuple[str, Module, ast.AST] | None
         if wrap.kind in _SHARDED:
             return wrap.kind, wrap.module, wrap.node
     generates = site.node.func
-    for node in own_nodes(site.function):
+    for node in own_nodes(site.function, ast.Expr):
         match node:
             case ast.Expr(value=ast.Call(func=called, args=[given, *_]) as call) if (
                 isinstance(generates, ast.Attribute)
@@ -181,8 +181,8 @@ def _sharded(model: Model, site: CallSite) -> tuple[str, Module, ast.AST] | None
 
 def _gathers_around(function: Function, call: ast.Call) -> bool:
     """Whether each rank has all parameters around the call."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.With) and any(n is call for s in node.body for n in walk(s)):
+    for node in own_nodes(function, ast.With):
+        if any(n is call for s in node.body for n in walk(s)):
             for item in node.items:
                 text = ast.unparse(item.context_expr)
                 if any(word in text for word in _GATHERED) and "recurse=False" not in text:

@@ -58,13 +58,12 @@ def _puts(function: Function, name: str) -> Iterator[tuple[ast.Call, bool]]:
     for loop in own_nodes(function):
         if not isinstance(loop, ast.For):
             continue
-        for node in walk(loop):
-            if isinstance(node, ast.Call) and _is_put(node, name):
+        for node in walk(loop, ast.Call):
+            if _is_put(node, name):
                 yield (
                     node,
                     any(
-                        isinstance(test, ast.If)
-                        and not mentions_rank(test.test)
+                        not mentions_rank(test.test)
                         and _reads(test.test, _bound(loop))
                         and any(each is node for statement in test.body for each in walk(statement))
                         and not any(
@@ -72,7 +71,7 @@ def _puts(function: Function, name: str) -> Iterator[tuple[ast.Call, bool]]:
                             for statement in test.orelse
                             for each in walk(statement)
                         )
-                        for test in walk(loop)
+                        for test in walk(loop, ast.If)
                     ),
                 )
 
@@ -86,9 +85,9 @@ def _is_put(node: ast.Call, name: str) -> bool:
 
 def _bound(loop: ast.For) -> set[str]:
     """The variables of a loop, and what is assigned in it."""
-    assigned = (n for node in walk(loop) if isinstance(node, ast.Assign) for n in node.targets)
+    assigned = (n for node in walk(loop, ast.Assign) for n in node.targets)
     return {name for target in (loop.target, *assigned) for name in target_names(target)}
 
 
 def _reads(test: ast.expr, names: set[str]) -> bool:
-    return any(isinstance(node, ast.Name) and node.id in names for node in walk(test))
+    return any(node.id in names for node in walk(test, ast.Name))

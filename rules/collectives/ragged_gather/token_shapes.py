@@ -135,8 +135,8 @@ def _assigned(function: Function, name: str) -> Iterator[tuple[ast.expr, int | N
 
 
 def _returned(function: Function) -> Iterator[ast.expr]:
-    for node in own_nodes(function):
-        if isinstance(node, ast.Return) and node.value is not None:
+    for node in own_nodes(function, ast.Return):
+        if node.value is not None:
             yield node.value
 
 

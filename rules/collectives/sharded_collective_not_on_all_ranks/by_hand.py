@@ -47,12 +47,11 @@ def _averages(block: Iterable[ast.stmt]) -> bool:
     for statement in block:
         match statement:
             case ast.For(target=target, iter=ast.Call(func=func)) if last_name(func) in _LISTS:
-                grads = {f"{part.id}.grad" for part in walk(target) if isinstance(part, ast.Name)}
+                grads = {f"{part.id}.grad" for part in walk(target, ast.Name)}
                 if any(
-                    isinstance(node, ast.Call)
-                    and last_name(node.func) in _AVERAGES
+                    last_name(node.func) in _AVERAGES
                     and any(dotted_name(given) in grads for given in node.args[:1])
-                    for node in walk(statement)
+                    for node in walk(statement, ast.Call)
                 ):
                     return True
             case ast.If(test=test, body=body):
@@ -67,17 +66,16 @@ def _averages(block: Iterable[ast.stmt]) -> bool:
 def _prepares_alone(function: Function) -> bool:
     """Whether a function prepares a model by itself."""
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "prepare"
+        last_name(node.func) == "prepare"
         and len(node.args) == 1
         and dotted_name(node.args[0])
         and not _OF_TRAINING.search(dotted_name(node.args[0]))
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     )
 
 
 def _names_deepspeed(function: Function) -> bool:
     return any(
-        isinstance(node, ast.Name | ast.Attribute) and "deepspeed" in last_name(node).lower()
-        for node in own_nodes(function)
+        "deepspeed" in last_name(node).lower()
+        for node in own_nodes(function, ast.Name, ast.Attribute)
     )

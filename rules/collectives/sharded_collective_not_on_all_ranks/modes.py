@@ -92,11 +92,10 @@ def not_wrapped_yet(live: LiveProgram, site: CallSite | None) -> bool:
     if not path or not {wrap.kind for wrap in site.receiver.wraps} <= _PASS_ON:
         return False
     return any(
-        isinstance(node, ast.Call)
-        and node.lineno > site.node.lineno
+        node.lineno > site.node.lineno
         and path in {dotted_name(argument) for argument in node.args}
         and _wraps(live.resolve(site.module, node.func))
-        for node in own_nodes(site.function)
+        for node in own_nodes(site.function, ast.Call)
     )
 
 
@@ -135,9 +134,8 @@ def not_trained_yet(site: CallSite | None) -> bool:
     ]
     used = [
         (node.lineno, node.func.attr)
-        for node in own_nodes(site.function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        for node in own_nodes(site.function, ast.Call)
+        if isinstance(node.func, ast.Attribute)
         and dotted_name(node.func.value) == trainer
         and node.func.attr in _WRAPPING
     ]
@@ -161,18 +159,13 @@ def _averages_whole(program: Program, function: Function) -> bool:
     denoising-diffusion-pytorch faed4db denoising_diffusion_pytorch/denoising_diffusion_pytorch.py:967.
     """
     methods = [*function.cls.methods.values()] if function.cls is not None else [function]
-    called = {
-        dotted_name(node.func)
-        for method in methods
-        for node in own_nodes(method)
-        if isinstance(node, ast.Call)
-    }
+    called = {dotted_name(node.func) for method in methods for node in own_nodes(method, ast.Call)}
     return any(
         f"{dotted_name(target)}.{_AVERAGES[made]}" in called
         and _prepared_below(method, node.value.lineno, dotted_name(node.value.args[0]))
         for method in methods
-        for node in own_nodes(method)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args
+        for node in own_nodes(method, ast.Assign)
+        if isinstance(node.value, ast.Call) and node.value.args
         for made in (program.resolve_dotted(method.module, dotted_name(node.value.func)),)
         if isinstance(made, str) and made in _AVERAGES
         for target in node.targets
@@ -187,11 +180,10 @@ def _prepared_below(function: Function, line: int, model: str) -> bool:
         if model in {dotted_name(value) for value in values}
     }
     return any(
-        isinstance(node, ast.Call)
-        and node.lineno > line
+        node.lineno > line
         and last_name(node.func) in _PREPARES
         and not names.isdisjoint(dotted_name(argument) for argument in node.args)
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     )
 
 
@@ -202,7 +194,7 @@ def _prepares_two(function: Function) -> bool:
     accelerate 1.15.0 accelerator.py:1489, 1523; with FSDP up to 0.34 as well. DMD2 8d8fa55 main/edm/train_edm.py:129.
     """
     methods = [*function.cls.methods.values()] if function.cls is not None else [function]
-    calls = [node for each in methods for node in own_nodes(each) if isinstance(node, ast.Call)]
+    calls = [node for each in methods for node in own_nodes(each, ast.Call)]
     trained = {
         dotted_name(call.func.value)
         for call in calls
@@ -225,7 +217,7 @@ def _bound_before(function: Function) -> bool:
 
     LMFlow f3597db experimental/LISA-diffusion/diffusion_dpo/train_diffusion_dpo_lisa.py:782: each steps an optimizer.
     """
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    calls = list(own_nodes(function, ast.Call))
     hooked = [call.lineno for call in calls if last_name(call.func) == _HOOKS]
     return bool(hooked) and any(
         last_name(call.func) in _PREPARES and call.lineno > min(hooked) for call in calls

@@ -64,8 +64,8 @@ def _parts(function: Function, node: ast.expr, depth: int) -> Iterator[ast.expr]
     """
     counted = {
         inner
-        for call in walk(node)
-        if isinstance(call, ast.Call) and last_name(call) == "len"
+        for call in walk(node, ast.Call)
+        if last_name(call) == "len"
         for argument in call.args
         for inner in walk(argument)
     }
@@ -92,10 +92,7 @@ def _is_own(model: Model, function: Function, part: ast.expr) -> bool:
     given = assignments(function).get(name, [])
     alike = [
         isinstance(value, ast.Constant)
-        or any(
-            isinstance(call, ast.Call) and SYNCHRONISES.search(last_name(call))
-            for call in walk(value)
-        )
+        or any(SYNCHRONISES.search(last_name(call)) for call in walk(value, ast.Call))
         for value in given
     ]
     return not given or not all(alike)

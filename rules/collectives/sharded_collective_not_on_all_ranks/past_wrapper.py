@@ -43,8 +43,8 @@ def _prepared_at_once(functions: Collection[Function]) -> bool:
     calls = [
         node
         for function in functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and last_name(node.func) == "prepare"
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) == "prepare"
     ]
     return not calls or any(
         any(isinstance(argument, ast.Starred) for argument in call.args)
@@ -59,7 +59,7 @@ def _prepared_at_once(functions: Collection[Function]) -> bool:
 def _steps(functions: Collection[Function]) -> Iterator[Function]:
     """The functions that send a loss backward, and those that they call by name."""
     backward = [f for f in functions if any(_is_called(n, "backward") for n in own_nodes(f))]
-    called = {last_name(n.func) for f in backward for n in own_nodes(f) if isinstance(n, ast.Call)}
+    called = {last_name(n.func) for f in backward for n in own_nodes(f, ast.Call)}
     for function in functions:
         apart = any(word in function.name.lower() for word in _APART)
         if not apart and (function in backward or function.name in called):
@@ -89,7 +89,7 @@ def _calls_past(live: LiveProgram, function: Function, prepared: set[str]) -> bo
         for site in summary.attributes
         if any(wrap.kind == "accelerate" for wrap in site.receiver.wraps)
     }
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr=method, value=owner) as called):
                 inner = isinstance(owner, ast.Attribute) and owner.attr == "module"

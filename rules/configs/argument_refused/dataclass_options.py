@@ -135,15 +135,14 @@ def _elements(module: Module, given: ast.expr) -> list[ast.expr]:
 def _raises(function: Function, call: ast.Call) -> bool:
     """Whether what a parser leaves ends the program: `if unknown: raise ValueError(unknown)`."""
     left: set[str] = set()
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign) and node.value is call:
+    for node in own_nodes(function, ast.Assign):
+        if node.value is call:
             match node.targets:
                 case [ast.Tuple(elts=[*_, ast.Name(id=name)])]:
                     left.add(name)
     return any(
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Name)
+        isinstance(node.test, ast.Name)
         and node.test.id in left
         and any(isinstance(each, ast.Raise) for each in node.body)
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.If)
     )

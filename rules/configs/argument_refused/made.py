@@ -46,9 +46,8 @@ def parsers_made(model: Model, module: Module) -> list[Made]:
     return [
         Made(function, node.targets[0].id, node.value)
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and len(node.targets) == 1
+        for node in own_nodes(function, ast.Assign)
+        if len(node.targets) == 1
         and isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Call)
         and model.program.resolve_dotted(module, dotted_name(node.value.func))
@@ -99,7 +98,7 @@ def asks(model: Model, function: Function, call: ast.expr, maker: Function) -> b
         and not call.args
         and not call.keywords
         and model.program.resolve_dotted(function.module, dotted_name(call.func)) is maker
-        and any(isinstance(node, ast.Return) for node in own_nodes(maker))
+        and any(own_nodes(maker, ast.Return))
     )
 
 

@@ -140,9 +140,8 @@ def _of_who_asks(model: Model, module: Module, made: Made) -> Parser | None:
         return None
     given = [
         node.value
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and any(isinstance(each, ast.Name) and each.id == receiver.id for each in node.targets)
+        for node in own_nodes(function, ast.Assign)
+        if any(isinstance(each, ast.Name) and each.id == receiver.id for each in node.targets)
         and node.value is not call
     ]
     added = declared(function, receiver.id, until=call.lineno)
@@ -161,9 +160,8 @@ def called_parser_of(model: Model, module: Module) -> Parser | None:
     called = {
         meaning
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and isinstance(
+        for node in own_nodes(function, ast.Call)
+        if isinstance(
             meaning := model.program.resolve_dotted(module, dotted_name(node.func)), Function
         )
         and "ArgumentParser(" in meaning.module.source.text

@@ -73,15 +73,15 @@ def _plugins(module: Module) -> Iterator[tuple[ast.Call, ast.expr | None]]:
     UNO d305981 train.py:211: `DeepSpeedPlugin(hf_ds_config='config/deepspeed/zero2_config.json')`.
     """
     for function in module.all_functions if "DeepSpeedPlugin(" in module.source.text else ():
-        for node in own_nodes(function):
-            if isinstance(node, ast.Call) and last_name(node.func) == "DeepSpeedPlugin":
+        for node in own_nodes(function, ast.Call):
+            if last_name(node.func) == "DeepSpeedPlugin":
                 given = {keyword.arg: keyword.value for keyword in node.keywords}
                 yield node, given.get("hf_ds_config")
 
 
 def _clips(module: Module) -> Iterator[ast.Call]:
     for function in module.all_functions if "clip_grad_norm_" in module.source.text else ():
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Call):
             match node:
                 case ast.Call(func=ast.Attribute(attr="clip_grad_norm_", value=receiver)):
                     if "accelerator" in last_name(receiver):

@@ -77,9 +77,8 @@ def accumulating(model: Model, module: Module) -> Iterator[tuple[ast.Call, Contr
     """
     made = [
         node
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call)
-        and last_name(node.func) == "Accelerator"
+        for node in walk(module.source.tree, ast.Call)
+        if last_name(node.func) == "Accelerator"
         and any(
             keyword.arg == STEPS and not isinstance(keyword.value, ast.Constant)
             for keyword in node.keywords

@@ -565,10 +565,9 @@ def _for_one_version(module: Module) -> set[ast.expr]:
     """
     return {
         each
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.If) and "version" in ast.unparse(node.test).lower()
-        for each in walk(node)
-        if isinstance(each, ast.Call)
+        for node in walk(module.source.tree, ast.If)
+        if "version" in ast.unparse(node.test).lower()
+        for each in walk(node, ast.Call)
     }
 
 
@@ -580,7 +579,7 @@ def _declared(module: Module) -> Iterator[tuple[ast.expr, list[str]]]:
     if not _SPELLED.search(module.source.text):
         return
     of_one_version = _for_one_version(module)
-    for node in walk(module.source.tree):
+    for node in walk(module.source.tree, ast.Call, ast.keyword):
         match node:
             case ast.Call(func=ast.Attribute(attr="add_argument"), args=args) if (
                 node not in of_one_version
@@ -742,7 +741,7 @@ def _strict(model: Model, function: Function) -> Iterator[tuple[Function, ast.Ca
     Where it calls a `parse_args()` of the program itself, those in there: NBFNet eb49ff2 script/run.py:48 calls that of
     nbfnet/util.py, which has `parse_known_args()` twice, and drops the rest.
     """
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr="parse_args"), args=[], keywords=[]):
                 meaning = model.resolve(function.module, node.func)

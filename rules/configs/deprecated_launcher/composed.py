@@ -61,10 +61,8 @@ def _parses(module: Module, declared: ast.Call) -> bool:
     calls = [
         node
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and ast.dump(node.func.value) == ast.dump(parser)
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute) and ast.dump(node.func.value) == ast.dump(parser)
     ]
     names = {last_name(call.func) for call in calls if not call.args and not call.keywords}
     return "parse_args" in names and "parse_known_args" not in {last_name(c.func) for c in calls}
@@ -79,14 +77,14 @@ def composed(module: Module) -> list[ast.List]:
         node
         for function in module.all_functions
         if _runs(function)
-        for node in own_nodes(function)
-        if isinstance(node, ast.List) and _is_launch(node)
+        for node in own_nodes(function, ast.List)
+        if _is_launch(node)
     ]
 
 
 def _runs(function: Function) -> bool:
     """Whether a function runs commands, or another one of its file does, and none of its words has launchers pass nothing."""
-    texts = {node.value for node in own_nodes(function) if isinstance(node, ast.Constant)}
+    texts = {node.value for node in own_nodes(function, ast.Constant)}
     return texts.isdisjoint(_OTHERWISE) and any(
         isinstance(node, ast.Call) and last_name(node.func) in _RUNS
         for each in function.module.all_functions

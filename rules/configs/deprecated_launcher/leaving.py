@@ -58,8 +58,8 @@ def parses_what_is_written(module: Module, declared: ast.expr) -> bool:
     outermost = next(each for each in reversed(around) if not each.is_module_body)
     given = [
         node.args[0] if node.args else None
-        for node in walk(outermost.node)
-        if isinstance(node, ast.Call) and last_name(node.func) in _PARSES
+        for node in walk(outermost.node, ast.Call)
+        if last_name(node.func) in _PARSES
     ]
     return bool(given) and all(_is_written(each, around) for each in given)
 
@@ -81,8 +81,4 @@ def _is_written(words: ast.expr | None, around: Sequence[Function]) -> bool:
 
 def _called(function: Function) -> set[str]:
     """The last names of all that a function calls."""
-    return {
-        dotted_name(node.func).rpartition(".")[2]
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-    }
+    return {dotted_name(node.func).rpartition(".")[2] for node in own_nodes(function, ast.Call)}

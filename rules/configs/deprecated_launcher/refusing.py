@@ -93,10 +93,8 @@ def _of_argparse(model: Model, module: Module) -> ast.expr | None:
     parsing = [
         (function, node)
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "parse_args"
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "parse_args"
     ]
     if len(parsing) != 1:
         return None
@@ -113,8 +111,8 @@ def is_shared(model: Model, function: Function, parser: str) -> bool:
     TorchSemiSeg 5e0c29c exp.voc/voc8.res50v3+.CPS/train.py:49: `Engine(custom_parser=parser)`, whose constructor keeps it and
     adds `--local_rank`.
     """
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call) and any(
+    for node in own_nodes(function, ast.Call):
+        if any(
             isinstance(each, ast.Name) and each.id == parser
             for each in (*node.args, *(keyword.value for keyword in node.keywords))
         ):

@@ -79,9 +79,8 @@ def _held(function: Function) -> frozenset[str]:
     """The names under which a function holds the option: `local_rank = opt.local_rank`."""
     return frozenset(
         node.targets[0].id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and len(node.targets) == 1
+        for node in own_nodes(function, ast.Assign)
+        if len(node.targets) == 1
         and isinstance(node.targets[0], ast.Name)
         and _is_option(node.value)
     )

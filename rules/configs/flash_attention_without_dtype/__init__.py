@@ -95,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         told = any("HfArgumentParser" in each.source.text for each in above)
         for function in module.all_functions:
-            for node in own_nodes(function):
+            for node in own_nodes(function, ast.Call):
                 match node:
                     case ast.Call(func=ast.Attribute(attr=attr)) if (
                         attr in _LOADS and _uses_flash(node) and not _has_dtype(node)

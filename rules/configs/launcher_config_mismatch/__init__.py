@@ -172,9 +172,8 @@ def check(model: Model) -> Iterator[Finding]:
         if "zero_optimization" not in module.source.text:
             continue
         for function in module.all_functions:
-            for node in own_nodes(function):
-                if isinstance(node, ast.Dict):
-                    yield from _in_code(model, function, node)
+            for node in own_nodes(function, ast.Dict):
+                yield from _in_code(model, function, node)
 
 
 def _is_own_key(model: Model, defect: Defect) -> bool:
@@ -242,7 +241,7 @@ def _goes_to_another(model: Model, function: Function, written: ast.Dict) -> boo
     def is_it(node: ast.expr) -> bool:
         return node is written or (isinstance(node, ast.Name) and node.id in names)
 
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.Call):
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=holder))], value=given) if (
                 is_it(given)

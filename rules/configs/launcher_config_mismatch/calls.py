@@ -67,9 +67,8 @@ def _expected(function: Function) -> set[ast.AST]:
     """What stands in `with pytest.raises(…):`, which a test wants to go wrong."""
     return {
         inside
-        for node in own_nodes(function)
-        if isinstance(node, ast.With)
-        and any(
+        for node in own_nodes(function, ast.With)
+        if any(
             isinstance(item.context_expr, ast.Call)
             and last_name(item.context_expr.func) in _EXPECTING
             for item in node.items
@@ -126,9 +125,7 @@ def _written_out(function: Function, value: ast.expr) -> ast.expr:
         return value
     made = assignments(function).get(value.id, ())
     used = [
-        node
-        for node in walk(function.node)
-        if isinstance(node, ast.Name) and node.id == value.id and node is not value
+        node for node in walk(function.node, ast.Name) if node.id == value.id and node is not value
     ]
     if len(made) == 1 and isinstance(made[0], ast.Dict | ast.Call) and len(used) == 1:
         return made[0]

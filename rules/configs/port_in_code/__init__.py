@@ -127,13 +127,12 @@ def _is_written(function: Function, value: ast.expr) -> bool:
 def _drawn_ports(module: Module) -> Iterator[ast.expr]:
     """The values that are drawn at random for what is called a port, or an address with one."""
     for function in module.all_functions:
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Assign):
             match node:
                 case ast.Assign(targets=targets, value=value):
                     named = any("port" in n.lower() for t in targets for n in target_names(t))
                     address = any(
-                        isinstance(n, ast.Constant) and str(n.value).startswith("tcp://")
-                        for n in walk(value)
+                        str(n.value).startswith("tcp://") for n in walk(value, ast.Constant)
                     )
                     if (named or address) and _is_drawn(function, value, 0):
                         yield value

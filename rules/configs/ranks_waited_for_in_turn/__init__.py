@@ -96,7 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _started(model: Model, function: Function) -> dict[str, ast.Call]:
     """The lists of a function that hold the processes of ranks, each with the call that starts one."""
     found: dict[str, ast.Call] = {}
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.For, ast.While):
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)], value=ast.ListComp(elt=ast.Call() as call)
@@ -105,14 +105,12 @@ def _started(model: Model, function: Function) -> dict[str, ast.Call]:
                     found[name] = call
             case ast.For() | ast.While():
                 starts = [
-                    call
-                    for call in walk(node)
-                    if isinstance(call, ast.Call) and _starts_rank(model, function, call)
+                    call for call in walk(node, ast.Call) if _starts_rank(model, function, call)
                 ]
                 named = {
                     target.id
-                    for each in walk(node)
-                    if isinstance(each, ast.Assign) and each.value in starts
+                    for each in walk(node, ast.Assign)
+                    if each.value in starts
                     for target in each.targets
                     if isinstance(target, ast.Name)
                 }
@@ -139,7 +137,7 @@ def _waited(node: ast.AST) -> tuple[str, str] | None:
             return _waited_by_number(node, each)
         case _:
             return None
-    for call in walk(node):
+    for call in walk(node, ast.Call):
         match call:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=waited), attr=attr), args=[], keywords=[]
@@ -155,7 +153,7 @@ def _waited_by_number(loop: ast.For, number: str) -> tuple[str, str] | None:
 
     Retrieval-based-Voice-Conversion-WebUI 4338f12 train/train.py:134.
     """
-    for call in walk(loop):
+    for call in walk(loop, ast.Call):
         match call:
             case ast.Call(
                 func=ast.Attribute(
@@ -189,12 +187,11 @@ def _is_launcher(function: Function) -> bool:
 
     mellotron d5362cc multiproc.py:12: `argslist = list(sys.argv)[1:]`, and `--rank=…` for each.
     """
-    texts = [str(node.value) for node in own_nodes(function) if isinstance(node, ast.Constant)]
+    texts = [str(node.value) for node in own_nodes(function, ast.Constant)]
     if "RANK" in texts or "LOCAL_RANK" in texts:
         return True
     handed_on = any(
-        isinstance(node, ast.Attribute) and node.attr in ("argv", "training_script")
-        for node in own_nodes(function)
+        node.attr in ("argv", "training_script") for node in own_nodes(function, ast.Attribute)
     )
     return handed_on and any(re.match(r"--(?:local[-_])?rank\b", each) for each in texts)
 
@@ -210,7 +207,7 @@ def _forms_group(
     if not isinstance(meaning, Function) or meaning in seen or not depth:
         return False
     seen.add(meaning)
-    calls = [node for node in own_nodes(meaning) if isinstance(node, ast.Call)]
+    calls = list(own_nodes(meaning, ast.Call))
     return any(last_name(call) == "init_process_group" for call in calls) or any(
         _forms_group(model, meaning.module, call.func, depth - 1, seen) for call in calls
     )

@@ -31,7 +31,7 @@ def numbered_freely(model: Model) -> Iterator[tuple[CallGroup, ast.expr, Launch]
         if address is None or call.site.argument_node(4, "rank") is None:
             continue
         parts = [address, *(v for n in walk(address) for v in _values(call, n))]
-        texts = [n.value for p in parts for n in walk(p) if isinstance(n, ast.Constant)]
+        texts = [n.value for p in parts for n in walk(p, ast.Constant)]
         if _OF_TORCHRUN in call.site.module.source.text or not any(
             str(text).startswith("tcp://") for text in texts
         ):

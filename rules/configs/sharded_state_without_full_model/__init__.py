@@ -77,7 +77,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         launch, configuration = started
         for function in module.all_functions:
-            for node in own_nodes(function):
+            for node in own_nodes(function, ast.Expr):
                 match node:
                     case ast.Expr(
                         value=ast.Call(

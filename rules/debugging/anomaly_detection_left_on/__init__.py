@@ -92,7 +92,7 @@ def _is_on(call: CallGroup) -> bool:
 
 
 def _fix(call: CallGroup) -> Fix:
-    for node in own_nodes(call.site.function):
+    for node in own_nodes(call.site.function, ast.Expr):
         match node:
             case ast.Expr(value=only) if only is call.site.node and call.site.name == _SWITCH:
                 return Fix(Applicability.UNSAFE, "Switch it off", (Delete(span_of(node)),))

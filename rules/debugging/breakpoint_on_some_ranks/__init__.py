@@ -150,7 +150,7 @@ def _is_for_a_signal(call: CallGroup) -> bool:
     """Whether the function waits for a person's signal (latent-diffusion, main.py: `divein`)."""
     own = call.site.function.name
     for function in call.site.module.all_functions:
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Call):
             match node:
                 case ast.Call(func=ast.Attribute(attr="signal"), args=[_, ast.Name(id=name)]):
                     if name == own:
@@ -233,11 +233,8 @@ def _made_alike(site: CallSite) -> set[str]:
     """The tensors that a collective above a call fills alike on all ranks."""
     return {
         ast.unparse(node.args[0])
-        for node in own_nodes(site.function)
-        if isinstance(node, ast.Call)
-        and node.args
-        and node.lineno < site.node.lineno
-        and last_name(node.func) in _EQUALIZERS
+        for node in own_nodes(site.function, ast.Call)
+        if node.args and node.lineno < site.node.lineno and last_name(node.func) in _EQUALIZERS
     }
 
 
@@ -317,7 +314,7 @@ def _only_guards(call: CallGroup) -> ast.If | None:
     """The `if` that holds the call and nothing else, where rank 0 is the one that stops."""
     if not all(rank.rank == 0 for rank in call.classes):
         return None
-    for node in own_nodes(call.site.function):
+    for node in own_nodes(call.site.function, ast.If):
         match node:
             case ast.If(body=[ast.Expr(value=only)], orelse=[]) if only is call.site.node:
                 return node

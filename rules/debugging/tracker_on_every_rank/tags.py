@@ -59,9 +59,8 @@ def drawn_on_one(model: Model, site: CallSite) -> bool:
         for module in model.program.modules.values()
         if any(name in module.source.text for name in _CURVES)
         for function in (module.body, *module.all_functions)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute)
         and node.func.attr in _CURVES
         and last_name(node.func.value) in names
     ]
@@ -172,9 +171,8 @@ def _replaces(function: Function, writer: str, told: set[str]) -> bool:
     ]
     return bool(inner) and all(
         any(
-            isinstance(node, ast.If)
-            and any(isinstance(part, ast.Name) and part.id in told for part in walk(node.test))
-            for node in own_nodes(each)
+            any(part.id in told for part in walk(node.test, ast.Name))
+            for node in own_nodes(each, ast.If)
         )
         for each in inner
     )
@@ -194,7 +192,7 @@ def _kept_in(site: CallSite) -> Iterator[str]:
 
 def _drawn(function: Function) -> Iterator[tuple[str, ast.expr]]:
     """The last parts of the names of writers that a function draws with, each with the tag."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=[tag, *_]) if (
                 attr in _ADDS

@@ -118,8 +118,8 @@ def _named(function: Function) -> dict[str, list[ast.expr]]:
     """What each variable is assigned; writing to a part of it (`x[i] = ...`) is no assignment."""
     parts = {
         id(s.value)
-        for s in own_nodes(function)
-        if isinstance(s, ast.Assign) and all(isinstance(t, ast.Subscript) for t in s.targets)
+        for s in own_nodes(function, ast.Assign)
+        if all(isinstance(t, ast.Subscript) for t in s.targets)
     }
     return {
         name: [v for v in values if id(v) not in parts]
@@ -176,7 +176,7 @@ def _index(node: ast.AST) -> tuple[str, ast.expr | None]:
 
 def _from_model(function: Function, node: ast.expr, steps: int = _STEPS) -> bool:
     """Whether a value is computed from what a model returned, on the device where that is."""
-    for part in walk(node):
+    for part in walk(node, ast.Call, ast.Name):
         match part:
             case ast.Call(func=ast.Attribute(attr="to" | "cpu" | "cuda" | "size" | "tolist")):
                 return False
@@ -199,7 +199,7 @@ def _met_before(model: Model, function: Function, node: ast.expr, steps: int = _
     That operation would have failed, so the two devices are one: trl 1.16.0
     experimental/a2po/a2po_trainer.py:324, `torch.isin(ids, torch.tensor(..., device=device))`.
     """
-    for part in walk(node):
+    for part in walk(node, ast.Call, ast.Name):
         match part:
             case ast.Call() if _on_own_device(model, function, part):
                 return True

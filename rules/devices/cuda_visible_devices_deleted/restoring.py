@@ -71,10 +71,8 @@ def put_anew(program: Program, module: Module, removal: Access) -> bool:
         for name in _dicts_asked(outer.test)
     }
     return any(
-        isinstance(node, ast.Call)
-        and node.lineno > removal.node.lineno
-        and _writes_all(program, module, node, asked)
-        for node in walk(function)
+        node.lineno > removal.node.lineno and _writes_all(program, module, node, asked)
+        for node in walk(function, ast.Call)
     )
 
 
@@ -103,7 +101,7 @@ def _writes_all(program: Program, module: Module, call: ast.Call, names: set[str
 
 def _sets_each(function: Function, given: str) -> bool:
     """Whether a function goes over a dict's items and sets each in the environment."""
-    for node in walk(function.node):
+    for node in walk(function.node, ast.For, ast.Call):
         match node:
             case ast.For(
                 target=ast.Tuple(elts=[ast.Name(id=key), _]),
@@ -151,12 +149,7 @@ def _restored(module: Module, removal: Access, save: Access, name: str, write: A
     parts = [next(s for s in block if _holds(s, a.statement)) for a in (save, removal, write)]
     first, last = block.index(parts[1]), block.index(parts[2])
     work = tuple(block[first + 1 : last])
-    reads = [
-        n
-        for s in (*work, *block[last + 1 :])
-        for n in walk(s)
-        if isinstance(n, ast.Name) and n.id == name
-    ]
+    reads = [n for s in (*work, *block[last + 1 :]) for n in walk(s, ast.Name) if n.id == name]
     only = all(
         _does_only(part, access) for part, access in zip(parts, (save, removal, write), strict=True)
     )

@@ -170,12 +170,11 @@ def _function_of(module: Module, above: Sequence[ast.AST]) -> Function:
 def _counts(model: Model, module: Module, test: ast.expr) -> bool:
     """Whether a condition asks for more than one device."""
     return any(
-        isinstance(n, ast.Compare)
-        and isinstance(n.left, ast.Call)
+        isinstance(n.left, ast.Call)
         and model.resolve(module, n.left.func) in devices.COUNTS
         and isinstance(n.ops[0], ast.Gt | ast.GtE | ast.NotEq)
         and isinstance(n.comparators[0], ast.Constant)
-        for n in walk(test)
+        for n in walk(test, ast.Compare)
     )
 
 

@@ -210,8 +210,7 @@ def _takes_parts(site: CallSite) -> bool:
     `if len(set(model.hf_device_map.values())) > 1:`, in front of `prepare()`.
     """
     return any(
-        isinstance(node, ast.Attribute) and node.attr in devices.SPREAD_MODELS
-        for node in own_nodes(site.function)
+        node.attr in devices.SPREAD_MODELS for node in own_nodes(site.function, ast.Attribute)
     )
 
 
@@ -227,8 +226,7 @@ def _as_elsewhere(site: CallSite) -> str:
             [
                 keyword.value
                 for statement in block
-                for call in walk(statement)
-                if isinstance(call, ast.Call)
+                for call in walk(statement, ast.Call)
                 for keyword in call.keywords
                 if keyword.arg == "device_map"
             ]

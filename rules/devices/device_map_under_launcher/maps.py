@@ -43,7 +43,7 @@ def _spreads(
 
 def _reads(node: ast.expr) -> set[str]:
     """The variables and attributes of an expression: a test of nothing but a setting does not know the launch."""
-    return {ast.unparse(n) for n in walk(node) if isinstance(n, ast.Name | ast.Attribute)}
+    return {ast.unparse(n) for n in walk(node, ast.Name, ast.Attribute)}
 
 
 def _is_spreading_default(model: Model, started: Module, option: str) -> bool:

@@ -222,10 +222,9 @@ def _is_put_into(attr: str, origin: Origin) -> bool:
     yolox/utils/dist.py:104, `get_local_rank()`).
     """
     return any(
-        isinstance(node, ast.Assign)
-        and any(last_name(target) == attr for target in node.targets)
+        any(last_name(target) == attr for target in node.targets)
         and any(part is origin.node for part in walk(node.value))
-        for node in walk(origin.module.source.tree)
+        for node in walk(origin.module.source.tree, ast.Assign)
     )
 
 
@@ -258,8 +257,8 @@ def _counted_as_ranks(live: LiveProgram) -> frozenset[str]:
         last_name(counted)
         for module in live.program.modules.values()
         if "len(" in module.source.text and "world_size" in module.source.text
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Compare) and len(node.comparators) == 1
+        for node in walk(module.source.tree, ast.Compare)
+        if len(node.comparators) == 1
         for one, other in permutations((node.left, node.comparators[0]))
         if "world_size" in last_name(other)
         and isinstance(one, ast.Call)
@@ -338,7 +337,7 @@ def _written_once(
         return _asked_anew(function, made, names)
     first = next((s for s in function.body if places[0].node in walk(s)), None)
     at = made or first
-    if at is None or any(isinstance(n, ast.Name) and n.id == _NAME for n in walk(function.node)):
+    if at is None or any(n.id == _NAME for n in walk(function.node, ast.Name)):
         return ()
     return (
         Insert(span_of(at), f"{_NAME} = {_LOCAL_RANK}", after=made is not None),
@@ -353,10 +352,10 @@ def _only_assignment(function: Function, names: Sequence[ast.AST]) -> ast.Assign
         return None
     stored = [
         node
-        for node in walk(function.node)
-        if isinstance(node, ast.Name) and node.id in ids and isinstance(node.ctx, ast.Store)
+        for node in walk(function.node, ast.Name)
+        if node.id in ids and isinstance(node.ctx, ast.Store)
     ]
-    found = [n for n in own_nodes(function) if isinstance(n, ast.Assign) and n.targets == stored]
+    found = [n for n in own_nodes(function, ast.Assign) if n.targets == stored]
     return found[0] if found and ids.isdisjoint(function.parameters) else None
 
 
@@ -365,11 +364,8 @@ def _asked_anew(function: Function, made: ast.Assign, names: Sequence[ast.AST]) 
     asked, target = made.value, made.targets[0]
     others = [
         node
-        for node in walk(function.node)
-        if isinstance(node, ast.Name)
-        and isinstance(target, ast.Name)
-        and node.id == target.id
-        and node not in (*names, target)
+        for node in walk(function.node, ast.Name)
+        if isinstance(target, ast.Name) and node.id == target.id and node not in (*names, target)
     ]
     if not isinstance(asked, ast.Call) or asked.args or asked.keywords or len(others) > 1:
         return ()
@@ -393,10 +389,7 @@ def _goes_on(function: Function, name: str) -> bool:
             (
                 isinstance(node, ast.Call)
                 and last_name(node.func) in _METHODS.keys() | {"device"}
-                and any(
-                    isinstance(part, ast.Attribute) and dotted_name(part) == name
-                    for part in walk(node)
-                )
+                and any(dotted_name(part) == name for part in walk(node, ast.Attribute))
             )
             or (
                 isinstance(node, ast.keyword)
@@ -413,8 +406,8 @@ def _goes_on(function: Function, name: str) -> bool:
 def _variables(places: list[Chosen]) -> Iterator[str]:
     """The variables and attributes of the rank that choose the devices."""
     for place in places:
-        for node in walk(place.node):
-            if isinstance(node, ast.Name | ast.Attribute) and _is_global_rank(node):
+        for node in walk(place.node, ast.Name, ast.Attribute):
+            if _is_global_rank(node):
                 yield dotted_name(node)
 
 
@@ -423,23 +416,17 @@ def _of_a_variable_for_devices(function: Function, places: list[Chosen]) -> Repl
 
     RT-DETR rtdetr_pytorch/src/misc/dist.py:100: `rank = get_rank()`, for `device_ids` and `output_device`.
     """
-    names = [
-        n
-        for place in places
-        for n in walk(place.node)
-        if isinstance(n, ast.Name) and _is_global_rank(n)
-    ]
+    names = [n for place in places for n in walk(place.node, ast.Name) if _is_global_rank(n)]
     if len(names) != len(places):
         return None
     assigned = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and [ast.unparse(target) for target in node.targets] == [n.id for n in names[:1]]
+        for node in own_nodes(function, ast.Assign)
+        if [ast.unparse(target) for target in node.targets] == [n.id for n in names[:1]]
     ]
     if len({name.id for name in names}) != 1 or len(assigned) != 1:
         return None
-    reads = [n for n in walk(function.node) if isinstance(n, ast.Name) and n.id == names[0].id]
+    reads = [n for n in walk(function.node, ast.Name) if n.id == names[0].id]
     bound = assigned[0].targets[0]
     if {id(n) for n in reads if n is not bound} != {id(n) for n in names}:
         return None
@@ -453,9 +440,7 @@ def _fix(function: Function, chosen: Chosen) -> Fix:
     if len(names) != 1:
         return Fix(Applicability.DISPLAY, advice)
     # MeMOTR 7de13f4 main.py:101: `set_device(distributed_rank())`, where the name alone says rank.
-    found = next(
-        (n for n in walk(node) if isinstance(n, ast.Call) and n.func is names[0]), names[0]
-    )
+    found = next((n for n in walk(node, ast.Call) if n.func is names[0]), names[0])
     device = _device_in_use(function, found)
     if device:
         code = device
@@ -463,10 +448,10 @@ def _fix(function: Function, chosen: Chosen) -> Fix:
         code = f"{ast.unparse(found.value)}.local_process_index"
     else:
         code = _LOCAL_RANK
-    inside = any(isinstance(n, ast.FormattedValue) for n in walk(node))
+    inside = any(walk(node, ast.FormattedValue))
     if inside:
         # An f-string is one token before Python 3.12: it is replaced whole.
-        whole = next(n for n in walk(node) if isinstance(n, ast.JoinedStr))
+        whole = next(n for n in walk(node, ast.JoinedStr))
         if len(whole.values) != 2 or not isinstance(whole.values[0], ast.Constant):
             return Fix(Applicability.DISPLAY, advice)
         written = source(function.module.source.text, whole)
@@ -487,8 +472,8 @@ def _is_set(function: Function, place: ast.AST) -> bool:
     """
     body = function.module.body
     moves = any(
-        isinstance(node, ast.Call) and last_name(node.func) == "to" and place in node.args
-        for node in own_nodes(function)
+        last_name(node.func) == "to" and place in node.args
+        for node in own_nodes(function, ast.Call)
     )
     return moves and any(
         isinstance(node, ast.Call)
@@ -505,7 +490,7 @@ def _device_in_use(function: Function, found: ast.AST) -> str:
 
     facebookresearch/DiT train.py:120: `device = rank % torch.cuda.device_count()`.
     """
-    for node in walk(function.node):
+    for node in walk(function.node, ast.Assign):
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)],

@@ -77,7 +77,7 @@ def same_choice(function: Function, chosen: Chosen) -> Iterator[Chosen]:
 
 def written_devices(function: Function) -> Iterator[ast.expr]:
     """What stands where a function wants a device, by the names of calls and arguments alone."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.keyword, ast.JoinedStr):
         match node:
             case ast.Call(func=ast.Attribute(attr="set_device" | "cuda" | "to"), args=[device, *_]):
                 yield device
@@ -126,10 +126,7 @@ def _reads_environment(node: ast.expr) -> bool:
 
 
 def _makes_device(node: ast.expr) -> bool:
-    return any(
-        isinstance(n, ast.Constant) and isinstance(n.value, str) and _is_type(n.value)
-        for n in walk(node)
-    )
+    return any(isinstance(n.value, str) and _is_type(n.value) for n in walk(node, ast.Constant))
 
 
 def _value(function: Function, node: ast.expr) -> ast.expr | None:

@@ -102,11 +102,10 @@ def _default_of(program: Program, module: Module, name: str) -> tuple[Module, as
 
 def _sets(module: Module, name: str) -> bool:
     return f".{name} =" in module.source.text and any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
+        isinstance(node.ctx, ast.Store)
         and node.attr == name
         and last_name(node.value) in ARGUMENT_NAMES
-        for node in walk(module.source.tree)
+        for node in walk(module.source.tree, ast.Attribute)
     )
 
 
@@ -120,9 +119,7 @@ def _reads_rank(module: Module, node: ast.expr | None) -> ast.expr | None:
             if not isinstance(value, ast.Constant)
         ]
         return _reads_rank(module, values[0]) if len(values) == 1 else None
-    if node is not None and any(
-        isinstance(each, ast.Constant) and each.value == "RANK" for each in walk(node)
-    ):
+    if node is not None and any(each.value == "RANK" for each in walk(node, ast.Constant)):
         return node
     return None
 
@@ -130,7 +127,7 @@ def _reads_rank(module: Module, node: ast.expr | None) -> ast.expr | None:
 def _devices(cls: Class, path: str) -> Iterator[tuple[Function, ast.expr]]:
     """Where a method takes an attribute for the number of a device."""
     for method in cls.methods.values():
-        for node in own_nodes(method):
+        for node in own_nodes(method, ast.Call):
             match node:
                 case ast.Call(args=[*_, given]) if dotted_name(given) == path and (
                     dotted_name(node.func) in _CHOOSES or last_name(node) in _MOVES

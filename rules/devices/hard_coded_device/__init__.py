@@ -167,7 +167,7 @@ def _collated(
 
 
 def _calls_in(function: Function) -> list[ast.Call]:
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    calls = list(own_nodes(function, ast.Call))
     return sorted(calls, key=lambda call: (call.lineno, call.col_offset))
 
 
@@ -239,7 +239,7 @@ def _device_options(live: LiveProgram) -> dict[str, tuple[Module, ast.expr]]:
                     if isinstance(default, ast.Constant) and not dest and _is_one(default):
                         found[name] = (module, default)
     for module in live.program.modules.values() if found else ():
-        for node in walk(module.source.tree):
+        for node in walk(module.source.tree, ast.Attribute, ast.Call):
             match node:
                 case (
                     ast.Attribute(attr=name, ctx=ast.Store())
@@ -260,7 +260,9 @@ def _chooses_device(module: Module) -> bool:
     if not any(word in module.source.text for word in _CHOSEN):
         return False
     fixed: set[ast.AST] = set()
-    for node in walk(module.source.tree):
+    for node in walk(
+        module.source.tree, ast.Call, ast.Name, ast.Attribute, ast.alias, ast.Constant
+    ):
         match node:
             case ast.Call(func=function, args=[ast.Constant(value=int())]) if (
                 last_name(function) == "set_device"

@@ -75,11 +75,9 @@ def _chosen(model: Model, module: Module) -> Iterator[tuple[ast.Call, bool]]:
         return
     functions: list[Function] = list(module.all_functions)
     for function in functions:
-        for node in own_nodes(function):
-            if (
-                isinstance(node, ast.Call)
-                and _is_call_of(model, module, node, _CHOOSES)
-                and not all(isinstance(each, ast.Constant) for each in node.args)
+        for node in own_nodes(function, ast.Call):
+            if _is_call_of(model, module, node, _CHOOSES) and not all(
+                isinstance(each, ast.Constant) for each in node.args
             ):
                 yield node, not function.is_module_body
 

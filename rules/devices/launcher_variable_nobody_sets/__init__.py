@@ -134,11 +134,8 @@ def _is_counted(access: Access) -> bool:
     """Whether a number is made of what is read, and nothing is taken in its place: ClimaX 6d5d354
     src/climax/pretrain/dataset.py:50, `int(os.environ.get("NODES", None))`."""
     return _default(access) is None and any(
-        isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Name)
-        and each.func.id == "int"
-        and each.args == [access.node]
-        for each in walk(access.statement)
+        isinstance(each.func, ast.Name) and each.func.id == "int" and each.args == [access.node]
+        for each in walk(access.statement, ast.Call)
     )
 
 
@@ -170,8 +167,8 @@ def _is_for_others(access: Access) -> bool:
         if elsewhere or access.name in test or (in_else and _LAUNCHED.search(test)):
             return True
     return any(
-        isinstance(each, ast.IfExp) and any(part is access.node for part in walk(each))
-        for each in walk(access.statement)
+        any(part is access.node for part in walk(each))
+        for each in walk(access.statement, ast.IfExp)
     )
 
 
@@ -188,8 +185,8 @@ def _is_written(model: Model, name: str) -> bool:
             id(part) for a in other for part in walk(a.statement if a.use is Use.WRITE else a.node)
         }
         if any(
-            isinstance(node, ast.Constant) and node.value == name and id(node) not in known
-            for node in walk(module.source.tree)
+            node.value == name and id(node) not in known
+            for node in walk(module.source.tree, ast.Constant)
         ):
             return True
     return any(word.search(script.text) for script in model.launch.scripts)
@@ -241,9 +238,7 @@ def _either(module: Module, access: Access, own: str) -> str:
     environ, read = source_of(module, access.node.value), source_of(module, access.node)
     key = source_of(module, access.node.slice)
     text = f"{environ}.get({key}) or {read.replace(access.name, own)}"
-    argument = any(
-        isinstance(part, ast.Call) and access.node in part.args for part in walk(access.statement)
-    )
+    argument = any(access.node in part.args for part in walk(access.statement, ast.Call))
     return text if argument else f"({text})"
 
 
@@ -256,7 +251,7 @@ def _finding(model: Model, module: Module, access: Access, start: _Start) -> Fin
     else:
         harm = f"every rank goes on with {source_of(module, default)}"
     advice = f"Read `{own}`, which it sets" if start.has_own else "Take it from the Trainer"
-    key = next(n for n in walk(access.node) if isinstance(n, ast.Constant) and n.value == name)
+    key = next(n for n in walk(access.node, ast.Constant) if n.value == name)
     quote = source_of(module, key)[0]
     edit = Replace(span_of(key), f"{quote}{own}{quote}")
     if default is not None:  # a write for another launcher stays of use

@@ -194,12 +194,11 @@ def _reads_codes(site: CallSite) -> bool:
     MONAI tutorials b3c6c99 automl/DiNTS/train_dints.py:349: `ckpt["node_a"]`, `ckpt["arch_code_a"]`.
     """
     names = set(_names(site))
-    reads = [n for n in own_nodes(site.function) if isinstance(n, ast.Name) and n.id in names]
+    reads = [n for n in own_nodes(site.function, ast.Name) if n.id in names]
     keys = [
         node.slice.value
-        for node in own_nodes(site.function)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
+        for node in own_nodes(site.function, ast.Subscript)
+        if isinstance(node.value, ast.Name)
         and node.value.id in names
         and isinstance(node.slice, ast.Constant)
     ]
@@ -239,21 +238,12 @@ def _is_fairseqs(model: Model, site: CallSite) -> bool:
     audiolm-pytorch audiolm_pytorch/hubert_kmeans.py:63 (fairseq 0.12.2 fairseq/trainer.py: `save_checkpoint`).
     """
     names = set(_names(site))
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.Call) and str(model.resolve(site.module, node.func)).startswith(
-            "fairseq.checkpoint_utils."
-        ):
+    for node in own_nodes(site.function, ast.Call):
+        if str(model.resolve(site.module, node.func)).startswith("fairseq.checkpoint_utils."):
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            named = {
-                part.id for value in given for part in walk(value) if isinstance(part, ast.Name)
-            }
+            named = {part.id for value in given for part in walk(value, ast.Name)}
             given += [v for name in named for v in assignments(site.function).get(name, [])]
-            if any(
-                ast.unparse(part) in names
-                for v in given
-                for part in walk(v)
-                if isinstance(part, ast.Name)
-            ):
+            if any(ast.unparse(part) in names for v in given for part in walk(v, ast.Name)):
                 return True
     return False
 
@@ -265,7 +255,7 @@ def _nobody_writes(model: Model, site: CallSite) -> bool:
     (peft/peft_model.py) adapters are `adapter_model.safetensors`: the load fails before it takes any memory.
     """
     work = list(site.node.args[:1])
-    named = [part.id for node in work for part in walk(node) if isinstance(part, ast.Name)]
+    named = [part.id for node in work for part in walk(node, ast.Name)]
     work += [value for name in named for value in assignments(site.function).get(name, [])]
     adapter = any(
         isinstance(part, ast.Constant) and part.value == "adapter_model.bin"
@@ -302,10 +292,8 @@ def _is_never_there(model: Model, site: CallSite) -> bool:
     named = [
         node
         for each in files
-        for node in walk(each.source.tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and re.search(rf"\b{re.escape(name)}$", node.value)
+        for node in walk(each.source.tree, ast.Constant)
+        if isinstance(node.value, str) and re.search(rf"\b{re.escape(name)}$", node.value)
     ]
     held = assignments(site.function).get(path.id, ()) if isinstance(path, ast.Name) else ()
     of_load = {id(node) for each in (path, *asked, *held) for node in walk(each)}
@@ -351,14 +339,14 @@ def _names(site: CallSite) -> list[str]:
     """What the result is assigned to."""
     return [
         ast.unparse(s.targets[0])
-        for s in own_nodes(site.function)
-        if isinstance(s, ast.Assign) and s.value is site.node
+        for s in own_nodes(site.function, ast.Assign)
+        if s.value is site.node
     ]
 
 
 def _given(site: CallSite) -> Iterator[tuple[ast.Attribute, ast.AST]]:
     """What is handed to `load_state_dict` in the function: the method, and each part of its argument."""
-    for node in own_nodes(site.function):
+    for node in own_nodes(site.function, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr="load_state_dict") as method, args=[state, *_]):
                 yield from ((method, part) for part in walk(state))
@@ -380,8 +368,8 @@ def _loaded_into_module(site: CallSite) -> bool:
         return True
     reads = [
         n
-        for n in own_nodes(site.function)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and _is_result(site, n)
+        for n in own_nodes(site.function, ast.Name)
+        if isinstance(n.ctx, ast.Load) and _is_result(site, n)
     ]
     return bool(reads) and all(id(n) in into for n in reads)
 

@@ -26,15 +26,15 @@ def computed_with(site: CallSite) -> ast.expr | None:
     """A tensor out of the loaded file that the script computes with: on the CPU it would meet those of the rank's device."""
     names = {
         target.id
-        for statement in own_nodes(site.function)
-        if isinstance(statement, ast.Assign) and statement.value is site.node
+        for statement in own_nodes(site.function, ast.Assign)
+        if statement.value is site.node
         for target in statement.targets
         if isinstance(target, ast.Name)
     }
     kept = {
         last_name(target): statement.value
-        for statement in own_nodes(site.function)
-        if isinstance(statement, ast.Assign) and _is_part(statement.value, names)
+        for statement in own_nodes(site.function, ast.Assign)
+        if _is_part(statement.value, names)
         for target in statement.targets
         if _NUMBER.search(ast.unparse(statement.value)) is None
         and _NUMBER.search(last_name(target)) is None

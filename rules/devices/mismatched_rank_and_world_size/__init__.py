@@ -356,8 +356,7 @@ def _is_of_another_start(model: Model, module: Module, statement: ast.stmt) -> b
     return any(
         is_named_nowhere(model.program, function)
         or any(
-            isinstance(node, ast.Call) and last_name(node.func) == "init_process_group"
-            for node in own_nodes(function)
+            last_name(node.func) == "init_process_group" for node in own_nodes(function, ast.Call)
         )
         for function in functions_at(module, statement.lineno)
     )

@@ -108,11 +108,10 @@ def _goes_through_all(function: Function, asked: ast.expr) -> bool:
 
     LoRA c4593f0 examples/NLU/src/transformers/trainer_pt_utils.py:391: `for i in range(self.world_size)`.
     """
-    names = {node.id for node in walk(asked) if isinstance(node, ast.Name)}
+    names = {node.id for node in walk(asked, ast.Name)}
     return any(
-        isinstance(loop, ast.For | ast.comprehension)
-        and not names.isdisjoint(target_names(loop.target))
-        for loop in own_nodes(function)
+        not names.isdisjoint(target_names(loop.target))
+        for loop in own_nodes(function, ast.For, ast.comprehension)
     )
 
 

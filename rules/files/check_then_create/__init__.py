@@ -214,11 +214,10 @@ def _exits(statement: ast.stmt) -> bool:
 def _fails_without(found: FileCall) -> bool:
     """Whether a function raises further down where the file system has not what it asks for."""
     return any(
-        isinstance(node, ast.If)
-        and node.lineno > found.site.node.lineno
+        node.lineno > found.site.node.lineno
         and files.asked_paths(node.test)
         and any(arm and isinstance(arm[-1], ast.Raise) for arm in (node.body, node.orelse))
-        for node in own_nodes(found.function)
+        for node in own_nodes(found.function, ast.If)
     )
 
 
@@ -393,10 +392,7 @@ def _removed_anyway(found: FileCall, block: ast.If) -> tuple[Edit, ...]:
 
 def _asks_for_file(guard: Guard) -> bool:
     """Whether a condition holds of a file alone: of a folder that is there in its place it does not."""
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) in ("isfile", "is_file")
-        for node in walk(guard.node)
-    )
+    return any(last_name(node.func) in ("isfile", "is_file") for node in walk(guard.node, ast.Call))
 
 
 def _made_again(model: Model, removed: FileCall) -> bool:

@@ -28,8 +28,8 @@ def made_by_child(program: Program, joint_entry: JointEntry) -> bool:
         return False
     waits = [
         node.lineno
-        for node in own_nodes(call.function)
-        if isinstance(node, ast.Call) and last_name(node.func) in BARRIERS
+        for node in own_nodes(call.function, ast.Call)
+        if last_name(node.func) in BARRIERS
     ]
     return any(
         _calls(target, call.method) and any(started < line < call.node.lineno for line in waits)
@@ -39,8 +39,8 @@ def made_by_child(program: Program, joint_entry: JointEntry) -> bool:
 
 def _of_main(program: Program, function: Function) -> Iterator[tuple[int, Function]]:
     """The functions that rank 0 alone runs in processes of their own, each with the line."""
-    for test in own_nodes(function):
-        if isinstance(test, ast.If) and mentions_rank(test.test):
+    for test in own_nodes(function, ast.If):
+        if mentions_rank(test.test):
             for node in (inner for statement in test.body for inner in walk(statement)):
                 if isinstance(node, ast.Call) and last_name(node.func) == "Process":
                     given = next((k.value for k in node.keywords if k.arg == "target"), None)
@@ -51,6 +51,4 @@ def _of_main(program: Program, function: Function) -> Iterator[tuple[int, Functi
 
 
 def _calls(function: Function, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Call) and last_name(node.func) == name for node in own_nodes(function)
-    )
+    return any(last_name(node.func) == name for node in own_nodes(function, ast.Call))

@@ -39,7 +39,7 @@ def is_read_below(model: Model, found: FileCall, guard: Guard) -> bool:
     reads = {each.site.node for each in inside if each.effect is Effect.READ}
     others = {each.site.node for each in inside} - reads
     for statement in block[block.index(asking) + 1 :]:
-        calls = {node for node in walk(statement) if isinstance(node, ast.Call)}
+        calls = set(walk(statement, ast.Call))
         if calls:
             # What the file may come from, somebody has called above it.
             return (

@@ -49,7 +49,7 @@ def _is_tag(site: CallSite, found: FileCall, name: str) -> bool:
             pass
         case _:
             return False
-    for arm in (n for n in own_nodes(site.function) if isinstance(n, ast.If)):
+    for arm in (n for n in own_nodes(site.function, ast.If)):
         inside = [part for statement in arm.body for part in walk(statement)]
         if site.node in inside:
             calls = [n for n in inside if isinstance(n, ast.Call)]

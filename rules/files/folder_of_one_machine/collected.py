@@ -123,13 +123,13 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in walk(node))
+    return any(part.id == name for part in walk(node, ast.Name))
 
 
 def _ranks_in(node: ast.AST) -> set[str]:
     """The parts of an expression that are the number of this rank, as written."""
     found: set[str] = set()
-    for part in walk(node):
+    for part in walk(node, ast.Call, ast.Name, ast.Attribute):
         match part:
             case ast.Call(func=func, args=[]) if _RANK.search(last_name(func)):
                 found.add(ast.unparse(part))

@@ -178,7 +178,7 @@ def _fix(model: Model, race: Race) -> Fix | None:
     block = statement_with_test(race.function, guard.node) if guard is not None else None
     if guard is None or guard.exits or block is None or block.orelse:
         return None
-    if any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in walk(block)):
+    if any(walk(block, ast.Return, ast.Break, ast.Continue)):
         return None
     around = site.guards[: site.guards.index(guard)]
     if any(g.value.variance is not Variance.UNIFORM for g in around):

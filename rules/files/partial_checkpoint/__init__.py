@@ -191,7 +191,7 @@ def _saved_states(model: Model) -> set[int]:
         if call.site.row(Effect.WRITE, Effect.GUARDED_WRITE) is not None:
             for argument in call.site.node.args[:2]:
                 for part in (argument, *_dict_of(call, argument)):
-                    found.update(id(node) for node in walk(part) if isinstance(node, ast.Call))
+                    found.update(id(node) for node in walk(part, ast.Call))
     return found
 
 

@@ -58,9 +58,7 @@ def _loaded(function: Function) -> list[str]:
     """The parameters of a function that it loads a state into."""
     owners = {
         ast.unparse(node.func.value)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "load_state_dict"
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "load_state_dict"
     }
     return [name for name in function.parameters if name in owners]

@@ -44,7 +44,7 @@ def dropped_states(model: Model) -> Iterator[tuple[Function, ast.Call]]:
                 and _TRAINER in set(facts.with_bases(model.program.mro(cls)[1]))
                 and not any(_asks(node) for node in own_nodes(method))
             ):
-                for node in own_nodes(method):
+                for node in own_nodes(method, ast.Call):
                     match node:
                         case ast.Call(func=ast.Attribute(attr="state_dict", value=owner)) if (
                             ast.unparse(owner) in ("self.model", "self.model_wrapped")
@@ -86,12 +86,11 @@ def _text(site: CallSite) -> str:
 def _is_saved(site: CallSite) -> bool:
     """Whether a function hands a state to what saves it."""
     return any(
-        isinstance(node, ast.Call)
-        and (
+        (
             dotted_name(node.func) in ("torch.save", "safetensors.torch.save_file")
             or ("save" in last_name(node.func) and any(k.arg == _GIVEN for k in node.keywords))
         )
-        for node in own_nodes(site.function)
+        for node in own_nodes(site.function, ast.Call)
     )
 
 

@@ -265,9 +265,9 @@ def _put_in_place(site: CallSite, text: str) -> bool:
     edm 008a4e5 dnnlib/util.py:483: `os.replace(temp_file, cache_file)`; PyTorch-StudioGAN 947b35e src/utils/custom_ops.py:
     126 fills a folder that `os.replace(tmpdir, cached_build_dir)` then moves.
     """
-    named = {node.id for node in walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.Call) and last_name(node) in _RENAMES and node.args:
+    named = {node.id for node in walk(ast.parse(text), ast.Name)}
+    for node in own_nodes(site.function, ast.Call):
+        if last_name(node) in _RENAMES and node.args:
             owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
             moved = (ast.unparse(node.args[0]), ast.unparse(owner))
             if text in moved or named.intersection(moved):
@@ -319,10 +319,7 @@ def _is_measured(found: FileCall) -> bool:
         )
 
     shown = {
-        node.id
-        for each in written(found)
-        for node in walk(each)
-        if isinstance(node, ast.Name) and node.id in known
+        node.id for each in written(found) for node in walk(each, ast.Name) if node.id in known
     }
     return bool(shown) and all(comes_from_a_measure(name, _STEPS) for name in shown)
 

@@ -74,9 +74,8 @@ def _of_one_rank(function: Function) -> set[int]:
     """The nodes of a function, by their identity, that stand under a test which one rank passes."""
     return {
         id(node)
-        for test in walk(function.node)
-        if isinstance(test, ast.If)
-        and any(_names_one(part, holds) for part, holds in literals(test.test, True))
+        for test in walk(function.node, ast.If)
+        if any(_names_one(part, holds) for part, holds in literals(test.test, True))
         for statement in test.body
         for node in walk(statement)
     }

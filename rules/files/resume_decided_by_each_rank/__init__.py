@@ -213,8 +213,7 @@ def _is_made(model: Model, name: str, modules: frozenset[Module]) -> bool:
         _may_make(model, function, node, name)
         for module in modules
         for function in module.all_functions
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
+        for node in own_nodes(function, ast.Call)
     )
 
 
@@ -245,7 +244,7 @@ def _fails(model: Model, asked: ast.expr, load: CallSite) -> bool:
 
     ImageReward c1392c6 ImageReward/ReFL.py:677: `os.listdir(args.output_dir)`, made under `is_main_process`.
     """
-    above = (node for node in own_nodes(load.function) if isinstance(node, ast.Call))
+    above = (node for node in own_nodes(load.function, ast.Call))
     lists = isinstance(asked, ast.Call) and last_name(asked.func) in _RAISING
     calls = [asked] if isinstance(asked, ast.Call) and lists else list(above)
     listed = {
@@ -305,10 +304,7 @@ def _is_for_main(site: CallSite) -> bool:
 
 @remembered
 def _saves(function: Function) -> bool:
-    return any(
-        isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.save"
-        for node in own_nodes(function)
-    )
+    return any(ast.unparse(node.func) == "torch.save" for node in own_nodes(function, ast.Call))
 
 
 def _loads(call: CallGroup) -> bool:
@@ -323,10 +319,8 @@ def _loads(call: CallGroup) -> bool:
 def _is_loader(function: Function) -> bool:
     """Whether a function loads from a path among its parameters."""
     return bool(_paths_among(function)) and any(
-        isinstance(node, ast.Call)
-        and node.args
-        and last_name(node.func) in ("load", *_LOAD_METHODS)
-        for node in own_nodes(function)
+        node.args and last_name(node.func) in ("load", *_LOAD_METHODS)
+        for node in own_nodes(function, ast.Call)
     )
 
 
@@ -334,12 +328,10 @@ def _paths_among(function: Function) -> set[str]:
     """The parameters of a function that are the path from which it loads."""
     return {
         part.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and node.args
-        and last_name(node.func) in ("load", "open", *_LOAD_METHODS)
-        for part in walk(node.args[0])
-        if isinstance(part, ast.Name) and part.id in function.parameters
+        for node in own_nodes(function, ast.Call)
+        if node.args and last_name(node.func) in ("load", "open", *_LOAD_METHODS)
+        for part in walk(node.args[0], ast.Name)
+        if part.id in function.parameters
     }
 
 
@@ -388,7 +380,7 @@ def _names_latest(asked: ast.expr) -> bool:
 
     DCNv4 4b848f7 classification/main_deepspeed.py:365; deepspeed 0.19.8 deepspeed/runtime/engine.py, `save_checkpoint`.
     """
-    return any(isinstance(part, ast.Constant) and part.value == "latest" for part in walk(asked))
+    return any(part.value == "latest" for part in walk(asked, ast.Constant))
 
 
 def _by_several(model: Model, call: CallGroup) -> bool:
@@ -431,9 +423,8 @@ def _next_load(site: CallSite) -> float:
     return min(
         (
             node.lineno
-            for node in own_nodes(site.function)
-            if isinstance(node, ast.Call)
-            and node.lineno > site.node.lineno
+            for node in own_nodes(site.function, ast.Call)
+            if node.lineno > site.node.lineno
             and last_name(node.func) == name
             and ast.unparse(node.func) == loads
             and [ast.unparse(each) for each in node.args[:1]] != path

@@ -71,7 +71,7 @@ def _addresses(function: Function) -> Iterator[ast.expr]:
     for name, values in assignments(function).items():
         if name.rpartition(".")[2] in _ADDRESSES:
             yield from values
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.keyword):
         match node:
             case ast.keyword(arg=str(name), value=ast.Constant() | ast.JoinedStr() as value):
                 if name in _ADDRESSES:

@@ -46,7 +46,7 @@ def looked_for(model: Model, site: CallSite, argument: ast.expr | None) -> ast.e
         None where nothing of the kind decides, or all ranks agree on the answer.
     """
     function = site.function
-    if any(isinstance(n, ast.Call) and last_name(n.func) in _HANDS_ON for n in own_nodes(function)):
+    if any(last_name(n.func) in _HANDS_ON for n in own_nodes(function, ast.Call)):
         return None
     asked: list[ast.expr] = [] if argument is None else [argument]
     for guard in site.guards:
@@ -85,11 +85,10 @@ def _behind(model: Model, site: CallSite, asked: list[ast.expr]) -> ast.expr | N
 
 
 def _names(node: ast.expr) -> Iterator[str]:
-    for part in walk(node):
-        if isinstance(part, ast.Name | ast.Attribute):
-            name = dotted_name(part)
-            if name:
-                yield name
+    for part in walk(node, ast.Name, ast.Attribute):
+        name = dotted_name(part)
+        if name:
+            yield name
 
 
 def _assigned(
@@ -115,11 +114,9 @@ def _assigned(
 def _question_in(
     node: ast.expr, model: Model | None = None, function: Function | None = None
 ) -> ast.expr | None:
-    for part in walk(node):
-        if (
-            isinstance(part, ast.Call)
-            and last_name(part.func) in QUESTIONS
-            and (model is None or function is None or not _asks_no_disk(model, function, part))
+    for part in walk(node, ast.Call):
+        if last_name(part.func) in QUESTIONS and (
+            model is None or function is None or not _asks_no_disk(model, function, part)
         ):
             return part
     return None
@@ -132,7 +129,7 @@ def _asks_no_disk(model: Model, function: Function, call: ast.Call) -> bool:
     """
     meaning = model.resolve(function.module, call.func) if isinstance(call.func, ast.Name) else None
     return isinstance(meaning, Function) and not any(
-        isinstance(n, ast.Call) and last_name(n.func) in QUESTIONS for n in own_nodes(meaning)
+        last_name(n.func) in QUESTIONS for n in own_nodes(meaning, ast.Call)
     )
 
 
@@ -143,9 +140,7 @@ def _asking_helper(model: Model, node: ast.expr) -> ast.expr | None:
         callee = call.site.callee if call is not None else None
         if callee is None or callee.name == "__init__":
             continue
-        if any(
-            isinstance(n, ast.Call) and last_name(n.func) in _HANDS_ON for n in walk(callee.node)
-        ):
+        if any(last_name(n.func) in _HANDS_ON for n in walk(callee.node, ast.Call)):
             continue
         if isinstance(part, ast.expr) and _returns_an_answer(callee):
             return part
@@ -169,7 +164,9 @@ def _returns_an_answer(function: Function) -> bool:
     known = -1
     while known < len(told):
         known = len(told)
-        for node in walk(function.node):
+        for node in walk(
+            function.node, ast.Return, ast.Assign, ast.AnnAssign, ast.If, ast.While, ast.For
+        ):
             match node:
                 case ast.Return(value=value) if value is not None:
                     if hangs(value):
@@ -181,7 +178,7 @@ def _returns_an_answer(function: Function) -> bool:
                     asked
                 ):
                     told.update(_bound_in(node))
-                    if any(isinstance(n, ast.Return) for n in walk(node)):
+                    if any(walk(node, ast.Return)):
                         return True
     return any(name == each or name.startswith(f"{each}.") for name in told for each in returned)
 

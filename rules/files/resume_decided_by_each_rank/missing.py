@@ -44,10 +44,8 @@ def ends_otherwise(function: Function, test: ast.expr) -> bool:
     LaViLa 8002b5a main_infer_narrator.py:86: `elif isfile(best): path = best`, `else: raise Exception(…)`.
     """
     return any(
-        isinstance(node, ast.If)
-        and node.test is test
-        and any(arm and _ends(arm[-1]) for arm in (node.body, node.orelse))
-        for node in own_nodes(function)
+        node.test is test and any(arm and _ends(arm[-1]) for arm in (node.body, node.orelse))
+        for node in own_nodes(function, ast.If)
     )
 
 
@@ -70,7 +68,7 @@ def _asserts_none(arm: list[ast.stmt], test: ast.expr) -> bool:
 
 def _paths(node: ast.expr) -> set[str]:
     """The variables and attributes in an expression, as they are written out: of `args.resume`, not `args` too."""
-    named = [part for part in walk(node) if isinstance(part, ast.Attribute | ast.Name)]
+    named = list(walk(node, ast.Attribute, ast.Name))
     owners = {id(part.value) for part in named if isinstance(part, ast.Attribute)}
     return {dotted_name(part) for part in named if id(part) not in owners} - {""}
 
@@ -102,8 +100,8 @@ def loads_either_way(model: Model, site: CallSite, chosen: ast.expr, names: set[
 
 def _left_over(site: CallSite, test: ast.expr, names: set[str]) -> list[ast.expr]:
     """What the arm of a statement that stands for a missing file assigns to the names of the load."""
-    for node in own_nodes(site.function):
-        if isinstance(node, ast.If) and node.test is test:
+    for node in own_nodes(site.function, ast.If):
+        if node.test is test:
             if (node.end_lineno or 0) >= site.node.lineno:
                 return []
             arm = node.body if _is_negated(test) else node.orelse
@@ -134,6 +132,5 @@ def only_evaluates(function: Function) -> bool:
     NeuralRecon 88d7d0b main.py:228: `test()` looks for new checkpoints again and again, and prints of which epoch.
     """
     return _EVALUATES.match(function.name) is not None and not any(
-        isinstance(node, ast.Name | ast.Attribute) and _TRAINS.search(last_name(node))
-        for node in own_nodes(function)
+        _TRAINS.search(last_name(node)) for node in own_nodes(function, ast.Name, ast.Attribute)
     )

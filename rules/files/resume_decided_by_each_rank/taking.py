@@ -210,8 +210,8 @@ def _always_run(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _asked_about(asked: ast.expr) -> Iterator[ast.expr]:
-    for part in walk(asked):
-        if isinstance(part, ast.Call) and last_name(part.func) in QUESTIONS:
+    for part in walk(asked, ast.Call):
+        if last_name(part.func) in QUESTIONS:
             if part.args:
                 yield part.args[0]
             elif isinstance(part.func, ast.Attribute):

@@ -78,10 +78,8 @@ def only_told(function: Function) -> frozenset[ast.AST]:
     epoch of a checkpoint of which the weights are taken."""
     return frozenset(
         part
-        for node in own_nodes(function)
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and last_name(node.value.func) in _TELLS
+        for node in own_nodes(function, ast.Expr)
+        if isinstance(node.value, ast.Call) and last_name(node.value.func) in _TELLS
         for part in walk(node)
     )
 

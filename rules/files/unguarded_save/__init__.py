@@ -501,7 +501,7 @@ def _is_needed_below(model: Model, found: FileCall, statement: ast.stmt, path: a
     if guarding.written_after(function.node, statement, path):
         return True
     # litgpt 2685705 litgpt/utils.py:551: `checkpoint_dir / "model_config.yaml"`, which the callers go on with.
-    named = {node.id for node in walk(path) if isinstance(node, ast.Name)}
+    named = {node.id for node in walk(path, ast.Name)}
     for name in sorted(named & set(function.parameters)):
         position = function.parameters.index(name)
         for site in model.callers.get(function, ()):
@@ -550,7 +550,7 @@ def _belongs_to_callers(model: Model, found: FileCall, joint_entry: JointEntry) 
     if found.path is None or joint_entry.call is None or joint_entry.by_collective:
         return False
     own = set(found.function.parameters) - {"self", "cls"}
-    named = {node.id for node in walk(found.path) if isinstance(node, ast.Name)}
+    named = {node.id for node in walk(found.path, ast.Name)}
     return bool(own & named) and may_come_alone(model, found.function)
 
 
@@ -616,8 +616,8 @@ def _writes_more(model: Model, found: FileCall) -> bool:
     where = set(function.parameters) & _names(found.path)
     others = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and node is not found.site.node and _is_named_write(node)
+        for node in own_nodes(function, ast.Call)
+        if node is not found.site.node and _is_named_write(node)
     ]
     given = ((*node.args, *(keyword.value for keyword in node.keywords)) for node in others)
     more = any(where & _names(argument) for arguments in given for argument in arguments)
@@ -634,7 +634,7 @@ def _text_of(node: ast.expr) -> str:
 
 
 def _names(node: ast.expr) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+    return {part.id for part in walk(node, ast.Name)}
 
 
 def _in_the_call(model: Model, found: FileCall, call: CallSite, advice: str) -> Fix | None:

@@ -211,9 +211,7 @@ def _prepares_data(site: CallSite) -> bool:
 def _drawn_from(site: CallSite, argument: ast.expr) -> str:
     """An argument as it is written; what a loop or comprehension goes through for it, if it is the variable of one."""
     if isinstance(argument, ast.Name):
-        for node in own_nodes(site.function):
-            if isinstance(node, ast.For | ast.comprehension) and argument.id in target_names(
-                node.target
-            ):
+        for node in own_nodes(site.function, ast.For, ast.comprehension):
+            if argument.id in target_names(node.target):
                 return ast.unparse(node.iter)
     return ast.unparse(argument)

@@ -108,8 +108,8 @@ def _left_out(model: Model, call: CallGroup) -> list[str]:
     block = next(
         (
             n
-            for n in own_nodes(site.function)
-            if isinstance(n, ast.With) and any(i.context_expr is site.node for i in n.items)
+            for n in own_nodes(site.function, ast.With)
+            if any(i.context_expr is site.node for i in n.items)
         ),
         None,
     )
@@ -235,8 +235,8 @@ def _around(call: CallGroup, calls: list[CallGroup]) -> CallGroup | None:
             continue
         if ast.unparse(outer.node.func) != ast.unparse(inner.node.func):
             continue
-        for node in own_nodes(outer.function):
-            if isinstance(node, ast.With) and any(i.context_expr is outer.node for i in node.items):
+        for node in own_nodes(outer.function, ast.With):
+            if any(i.context_expr is outer.node for i in node.items):
                 after = node.items[[i.context_expr for i in node.items].index(outer.node) + 1 :]
                 if any(n is inner.node for part in (*after, *node.body) for n in walk(part)):
                     return other

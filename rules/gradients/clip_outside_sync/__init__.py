@@ -170,8 +170,8 @@ def _chosen(call: CallGroup) -> bool:
         for part, holds in literals(guard.node, guard.taken)
         if not (holds and _is_not_deepspeed(part))
     ) or any(
-        isinstance(node, ast.Attribute) and node.attr in ("unscale_", "unscale_gradients")
-        for node in walk(call.site.function.node)
+        node.attr in ("unscale_", "unscale_gradients")
+        for node in walk(call.site.function.node, ast.Attribute)
     )
 
 
@@ -194,10 +194,9 @@ def _in_hook(call: CallGroup) -> bool:
     """
     name = call.site.function.name
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func).endswith("_grad_hook")
+        last_name(node.func).endswith("_grad_hook")
         and any(last_name(argument) == name for argument in node.args)
-        for node in walk(call.site.module.source.tree)
+        for node in walk(call.site.module.source.tree, ast.Call)
     )
 
 
@@ -300,7 +299,7 @@ def _too_early(call: CallGroup, block: ast.With) -> Finding:
 
 def _only_test(call: CallGroup) -> ast.expr | None:
     """The test of the `if` that holds the call and nothing else."""
-    for node in own_nodes(call.site.function):
+    for node in own_nodes(call.site.function, ast.If):
         match node:
             case ast.If(body=[only], orelse=[], test=test) if only is call.site.statement:
                 return test if test.lineno == test.end_lineno else None

@@ -24,10 +24,8 @@ def clears(site: CallSite) -> ast.Call | None:
     calls = sorted(
         (
             node
-            for node in own_nodes(site.function)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in _ENDS
+            for node in own_nodes(site.function, ast.Call)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _ENDS
         ),
         key=lambda node: (node.lineno, node.col_offset),
     )
@@ -64,8 +62,7 @@ def _may_be_skipped(site: CallSite, clearing: ast.Call) -> bool:
     """Whether a condition holds a call back that lets the clipping through."""
     held = {id(guard.node) for guard in site.guards}
     return any(
-        isinstance(node, ast.If)
-        and id(node.test) not in held
+        id(node.test) not in held
         and any(part is clearing for each in (*node.body, *node.orelse) for part in walk(each))
-        for node in own_nodes(site.function)
+        for node in own_nodes(site.function, ast.If)
     )

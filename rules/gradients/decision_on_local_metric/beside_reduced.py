@@ -91,14 +91,13 @@ def _of_sums(value: ast.expr, sums: dict[str, ast.AugAssign]) -> ast.AugAssign |
 
 def _is_differentiated(backward: Backward, function: Function, added: ast.expr) -> bool:
     """Whether what is added up is a part of what goes backward, and was not reduced itself."""
-    names = {n.id for n in walk(added) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(added, ast.Name)}
     made = [
         node.value
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and any(name in names for target in node.targets for name in target_names(target))
+        for node in own_nodes(function, ast.Assign)
+        if any(name in names for target in node.targets for name in target_names(target))
     ]
-    calls = [n for value in made for n in walk(value) if isinstance(n, ast.Call)]
+    calls = [n for value in made for n in walk(value, ast.Call)]
     return any(backward.reaches(call) for call in calls) and not any(
         SYNCHRONISES.search(last_name(call)) for call in calls
     )
@@ -108,9 +107,8 @@ def _is_handed_on(function: Function, name: str, line: int) -> bool:
     """Whether a dict goes to a call below a line, and to none that puts it together once more."""
     calls = [
         n
-        for n in own_nodes(function)
-        if isinstance(n, ast.Call)
-        and n.lineno > line
+        for n in own_nodes(function, ast.Call)
+        if n.lineno > line
         and any(
             isinstance(given, ast.Name) and given.id == name
             for given in (*n.args, *(k.value for k in n.keywords))

@@ -50,8 +50,8 @@ def kept_of_first(model: Model) -> Iterator[OfFirst]:
 
 def _of_first(cls: Class, method: Function) -> Iterator[ast.keyword]:
     """What a new object of a class takes from the first of those that it is made of: `meta_info=data[0].meta_info`."""
-    for node in own_nodes(method):
-        if isinstance(node, ast.Call) and last_name(node) in (cls.name, "cls"):
+    for node in own_nodes(method, ast.Call):
+        if last_name(node) in (cls.name, "cls"):
             for keyword in node.keywords:
                 match keyword.value:
                     case ast.Attribute(
@@ -69,8 +69,8 @@ def _answers(model: Model, cls: Class, kept: str) -> Iterator[tuple[Function, as
         for function in module.all_functions:
             if not any(_DIVIDES in ast.unparse(each) for each in function.decorators):
                 continue
-            for node in own_nodes(function):
-                if isinstance(node, ast.Call) and last_name(node) == cls.name:
+            for node in own_nodes(function, ast.Call):
+                if last_name(node) == cls.name:
                     for keyword in node.keywords:
                         metrics = _metrics(keyword.value) if keyword.arg == kept else None
                         if metrics is not None and _is_of_part(model, function, metrics):

@@ -89,7 +89,7 @@ def unsynced(model: Model) -> Iterator[tuple[Module, ast.Call]]:
         if "rank_zero_only=True" not in text or "sync_dist=True" not in text:
             continue
         for function in module.all_functions:
-            calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+            calls = list(own_nodes(function, ast.Call))
             if any(word in last_name(call) for call in calls for word in _REDUCES):
                 continue
             for call in calls:
@@ -160,7 +160,7 @@ def _watched_in(module: Module) -> Iterator[tuple[ast.AST, str]]:
     """The names that are written out in one file, each with where that is."""
     if "monitor" not in module.source.text:
         return
-    for node in walk(module.source.tree):
+    for node in walk(module.source.tree, ast.keyword, ast.Dict):
         match node:
             case ast.keyword(arg="monitor", value=ast.Constant(value=str() as name)):
                 yield node, name
@@ -181,8 +181,8 @@ def _of_method(
     said = False
     named = any(
         last_name(node.func) == "log" and _text_of(node.args[0], {}) in watched
-        for node in own_nodes(method)
-        if isinstance(node, ast.Call) and node.args
+        for node in own_nodes(method, ast.Call)
+        if node.args
     )
     for node in own_nodes(method):
         if not isinstance(node, ast.Call) or dotted_name(node.func) not in (
@@ -229,8 +229,7 @@ def _is_watched_by_itself(model: Model, cls: Class) -> bool:
             keyword.arg == "sync_dist"
             for each in model.program.mro(cls)[0]
             for method in each.methods.values()
-            for node in own_nodes(method)
-            if isinstance(node, ast.Call)
+            for node in own_nodes(method, ast.Call)
             for keyword in node.keywords
         )
     )
@@ -258,7 +257,7 @@ def _hands_monitor_on(live: LiveProgram) -> bool:
     """Whether the program has a checkpoint or stopper watch what an object names: `monitor=model.monitor`."""
     for module in live.program.modules.values():
         if ".monitor" in module.source.text and not is_of_tests(module):
-            for node in walk(module.source.tree):
+            for node in walk(module.source.tree, ast.keyword, ast.Assign):
                 match node:
                     case (
                         ast.keyword(arg="monitor", value=ast.Attribute(attr="monitor"))
@@ -285,10 +284,9 @@ def _of_helpers(
             continue
         assert isinstance(call, ast.Call)
         told = {name: _text_given(call, helper, name) for name in helper.parameters}
-        for node in own_nodes(helper):
+        for node in own_nodes(helper, ast.Call):
             if (
-                isinstance(node, ast.Call)
-                and dotted_name(node.func) == "self.log"
+                dotted_name(node.func) == "self.log"
                 and len(node.args) > 1
                 and not any(k.arg is None or k.arg in SYNCED for k in node.keywords)
                 and _text_of(node.args[0], told) in watched
@@ -327,10 +325,9 @@ def _is_on_device(
     gives back, and the class of `self.loss` comes from a configuration.
     """
     values = [made]
-    for node in walk(made):
-        if isinstance(node, ast.Name):
-            values += assignments(method).get(node.id, [])
-    calls = [n for value in values for n in walk(value) if isinstance(n, ast.Call)]
+    for node in walk(made, ast.Name):
+        values += assignments(method).get(node.id, [])
+    calls = [n for value in values for n in walk(value, ast.Call)]
     followed = [_method_of(model, cls, call) for call in calls]
     if not calls or any(f is None for f in followed):
         return False
@@ -341,15 +338,13 @@ def _is_on_device(
 
 def _makes_on_device(model: Model, cls: Class, method: Function, seen: frozenset[Function]) -> bool:
     """Whether a method makes no tensor without a device, nor do the methods whose results it hands on."""
-    for node in own_nodes(method):
-        if (
-            isinstance(node, ast.Call)
-            and last_name(node) in _ON_THE_CPU
-            and all(keyword.arg != "device" for keyword in node.keywords)
+    for node in own_nodes(method, ast.Call):
+        if last_name(node) in _ON_THE_CPU and all(
+            keyword.arg != "device" for keyword in node.keywords
         ):
             return False
-    handed = [n.value for n in own_nodes(method) if isinstance(n, ast.Return) and n.value]
-    names = {n.id for value in handed for n in walk(value) if isinstance(n, ast.Name)}
+    handed = [n.value for n in own_nodes(method, ast.Return) if n.value]
+    names = {n.id for value in handed for n in walk(value, ast.Name)}
     assigned = [value for name in names for value in assignments(method).get(name, [])]
     return all(
         (followed := _method_of(model, cls, value)) is None
@@ -389,7 +384,7 @@ def _is_constant(method: Function, value: ast.expr) -> bool:
     if not isinstance(value, ast.Name):
         return False
     held = assignments(method).get(value.id, ())
-    added = (n.target for n in own_nodes(method) if isinstance(n, ast.AugAssign))
+    added = (n.target for n in own_nodes(method, ast.AugAssign))
     return (
         bool(held)
         and all(isinstance(each, ast.Constant) for each in held)
@@ -409,7 +404,7 @@ def _gathers_itself(value: ast.expr) -> bool:
 
 def _gathering(value: ast.expr) -> list[ast.Call]:
     """The calls in an expression that put together what the ranks have."""
-    return [n for n in walk(value) if isinstance(n, ast.Call) and last_name(n) in _TOGETHER]
+    return [n for n in walk(value, ast.Call) if last_name(n) in _TOGETHER]
 
 
 def _is_of_metric(model: Model, cls: Class, method: Function, value: ast.expr) -> bool:
@@ -423,8 +418,8 @@ def _is_of_metric(model: Model, cls: Class, method: Function, value: ast.expr) -
             any(_is_of_all(model, cls, call) for call in _gathering(each))
             for each in assigned[node.id]
         )
-        for node in walk(value)
-        if isinstance(node, ast.Name) and node.id in assigned
+        for node in walk(value, ast.Name)
+        if node.id in assigned
     )
 
 

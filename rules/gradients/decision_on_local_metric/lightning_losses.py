@@ -51,7 +51,7 @@ def _is_trained_otherwise(model: Model) -> bool:
 
 def _of_class(model: Model, cls: Class) -> Iterator[Logged]:
     for method in _methods(cls):
-        calls = [node for node in own_nodes(method) if isinstance(node, ast.Call)]
+        calls = list(own_nodes(method, ast.Call))
         if any(_REDUCES.search(last_name(call)) for call in calls):
             continue
         for call in sorted(calls, key=lambda each: each.lineno):
@@ -65,7 +65,7 @@ def _methods(cls: Class) -> list[Function]:
     steps = [cls.methods[name] for name in _STEPS if name in cls.methods]
     found = list(steps)
     for step in steps:
-        for node in own_nodes(step):
+        for node in own_nodes(step, ast.Call):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if (
                     name in cls.methods and cls.methods[name] not in found

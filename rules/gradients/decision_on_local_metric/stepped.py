@@ -30,7 +30,7 @@ def stepped_on_main(model: Model) -> Iterator[tuple[Module, ast.Call]]:
 
 
 def _steps(function: Function) -> Iterator[ast.Call]:
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Expr):
         match node:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="step", value=owner)) as call) if (
                 "sched" in ast.unparse(owner).lower()

@@ -105,8 +105,8 @@ def _once_a_block(
         holder = next(
             (
                 inside[id(n)]
-                for n in own_nodes(function)
-                if isinstance(n, ast.Expr) and id(n) in inside and n.value is call
+                for n in own_nodes(function, ast.Expr)
+                if id(n) in inside and n.value is call
             ),
             id(call),
         )

@@ -90,8 +90,8 @@ def _division(site: CallSite, numbers: set[str]) -> tuple[ast.expr, ast.stmt | N
     line = site.node.lineno
     written = [
         n
-        for n in own_nodes(site.function)
-        if isinstance(n, ast.Assign | ast.AugAssign) and loss.id in _targets(n) and n.lineno < line
+        for n in own_nodes(site.function, ast.Assign, ast.AugAssign)
+        if loss.id in _targets(n) and n.lineno < line
     ]
     last = max(written, key=lambda n: n.lineno, default=None)
     match last:

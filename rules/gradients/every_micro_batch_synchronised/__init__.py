@@ -129,7 +129,7 @@ def _near(model: Model, function: Function) -> Iterator[Function]:
 
 def _holds_back(function: Function) -> bool:
     """Whether a function names what keeps gradients on their rank, or lets an Accelerator accumulate them."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.Attribute, ast.Name):
         match node:
             case ast.Call(func=ast.Attribute(attr="accumulate")):
                 return True

@@ -168,14 +168,12 @@ def _gathered_with(known: Shares, loop: ast.For, call: ast.Call) -> list[ast.Cal
     """
     gathers = [
         node
-        for node in walk(loop)
-        if isinstance(node, ast.Call)
-        and node.args
-        and ast.unparse(node.func) == ast.unparse(call.func)
+        for node in walk(loop, ast.Call)
+        if node.args and ast.unparse(node.func) == ast.unparse(call.func)
     ]
     unknown = [n for n in gathers if n is not call and not _is_padded(known.of(n.args[0]))]
-    for node in walk(loop):
-        if isinstance(node, ast.Call) and node is not call:
+    for node in walk(loop, ast.Call):
+        if node is not call:
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             if any(each is call for each in given):
                 return [call, *(n for n in unknown if any(n is each for each in given))]
@@ -187,10 +185,7 @@ def _is_of_batch(function: Function, call: ast.Call) -> bool:
 
     DCNv4 4b848f7 classification/main_accelerate.py:281: `gather(acc1).mean(0)` of timm's `accuracy()`.
     """
-    averaged = any(
-        isinstance(n, ast.Attribute) and n.value is call and n.attr == "mean"
-        for n in own_nodes(function)
-    )
+    averaged = any(n.value is call and n.attr == "mean" for n in own_nodes(function, ast.Attribute))
     return averaged or _is_one_number(function, call.args[0])
 
 
@@ -228,8 +223,8 @@ def _is_mean(node: ast.expr) -> bool:
 def _loop(known: Shares, function: Function, call: ast.Call) -> ast.For | None:
     """The loop over the loader in which a call stands; the innermost one over a loader."""
     found = None
-    for node in own_nodes(function):
-        if isinstance(node, ast.For) and any(n is call for s in node.body for n in walk(s)):
+    for node in own_nodes(function, ast.For):
+        if any(n is call for s in node.body for n in walk(s)):
             iterable = [known.of(n) for n in walk(node.iter) if isinstance(n, ast.expr)]
             if any(h.kind is Kind.LOADER and h.is_share for h in iterable):
                 found = node
@@ -241,7 +236,7 @@ def _trains(model: Model, loop: ast.For) -> bool:
 
     ImageReward c1392c6 ImageReward/ReFL_SDXL.py:1086: `_reward_loss()` calls `backward()` and gives the loss back.
     """
-    made = [n for n in walk(loop) if isinstance(n, ast.Call)]
+    made = list(walk(loop, ast.Call))
     # LLaVA-NeXT df17966 llava/train/llava_trainer.py:1019: `self.training_step(model, inputs)` is transformers' own.
     if goes_backward(loop) or any(last_name(n) in _STEPS for n in made):
         return True
@@ -255,19 +250,16 @@ def _leaves_early(loop: ast.For) -> bool:
 
     RoboticsDiffusionTransformer deb71d8 train/sample.py:24: `if step >= args.num_sample_batches: break`.
     """
-    counted = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)}
+    counted = {n.id for n in walk(loop.target, ast.Name)}
     counted &= set() if last_name(loop.iter) != "enumerate" else counted
     counted |= {
         n.target.id
-        for n in walk(loop)
-        if isinstance(n, ast.AugAssign)
-        and isinstance(n.target, ast.Name)
-        and isinstance(n.value, ast.Constant)
+        for n in walk(loop, ast.AugAssign)
+        if isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
     }
     return any(
-        isinstance(node, ast.If)
-        and any(isinstance(each, ast.Break) for each in node.body)
+        any(isinstance(each, ast.Break) for each in node.body)
         and isinstance(node.test, ast.Compare)
-        and any(isinstance(n, ast.Name) and n.id in counted for n in walk(node.test))
-        for node in walk(loop)
+        and any(n.id in counted for n in walk(node.test, ast.Name))
+        for node in walk(loop, ast.If)
     )

@@ -41,7 +41,7 @@ def read_to_a_cut_length(function: Function, call: ast.Call) -> bool:
         for n in [last_name(t)]
     }
     within: set[int] = set()
-    for loop in own_nodes(function):
+    for loop in own_nodes(function, ast.For):
         match loop:
             case ast.For(
                 target=ast.Name(id=index), iter=ast.Call(func=ast.Name(id="range"), args=[count])
@@ -49,21 +49,17 @@ def read_to_a_cut_length(function: Function, call: ast.Call) -> bool:
                 within |= {id(n) for n in walk(loop)}
     read = [
         n
-        for n in own_nodes(function)
-        if isinstance(n, ast.Name) and n.id == name and n.lineno > (call.end_lineno or 0)
+        for n in own_nodes(function, ast.Name)
+        if n.id == name and n.lineno > (call.end_lineno or 0)
     ]
-    asked = {
-        id(n.value)
-        for n in own_nodes(function)
-        if isinstance(n, ast.Attribute) and n.attr == "keys"
-    }
+    asked = {id(n.value) for n in own_nodes(function, ast.Attribute) if n.attr == "keys"}
     return any(id(n) in within for n in read) and all(
         id(n) in within or id(n) in asked for n in read
     )
 
 
 def _assigns(function: Function) -> list[ast.Assign]:
-    return [n for n in own_nodes(function) if isinstance(n, ast.Assign)]
+    return list(own_nodes(function, ast.Assign))
 
 
 def _bases(statement: ast.Assign, call: ast.Call) -> set[str]:
@@ -88,20 +84,19 @@ def _is_length_of(function: Function, count: ast.expr, names: set[str]) -> bool:
             or (isinstance(n, ast.Call) and last_name(n) == "len")
             for n in walk(made[0])
         )
-        and any(isinstance(n, ast.Name) and n.id in names for n in walk(made[0]))
+        and any(n.id in names for n in walk(made[0], ast.Name))
     )
 
 
 def _is_index(loop: ast.For, name: str) -> bool:
     return any(
-        isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name) and n.slice.id == name
-        for n in walk(loop)
+        isinstance(n.slice, ast.Name) and n.slice.id == name for n in walk(loop, ast.Subscript)
     )
 
 
 def _given_what_was_kept(model: Model, function: Function) -> set[Function]:
     """The functions of the program that are handed a list to which the function appends."""
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    calls = list(own_nodes(function, ast.Call))
     kept = {
         ast.unparse(call.func.value)
         for call in calls
@@ -122,13 +117,12 @@ def _given_what_was_kept(model: Model, function: Function) -> set[Function]:
 def _cuts(function: Function, *, to_length: bool = False) -> bool:
     """Whether a function cuts something at its end; `to_length`: to the `len()` of something."""
     return any(
-        isinstance(n, ast.Slice)
-        and n.lower is None
+        n.lower is None
         and n.upper is not None
         and any(
             (isinstance(part, ast.Call) and last_name(part.func) == "len")
             or (not to_length and isinstance(part, ast.Call | ast.Name | ast.Attribute))
             for part in walk(n.upper)
         )
-        for n in own_nodes(function)
+        for n in own_nodes(function, ast.Slice)
     )

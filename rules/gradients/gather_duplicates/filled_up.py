@@ -81,18 +81,14 @@ def _ends_evaluation(function: Function) -> bool:
         function.cls is not None
         and function.name in _EPOCH_ENDS
         and any(
-            isinstance(node, ast.Call) and dotted_name(node.func) in ("self.log", "self.log_dict")
-            for node in own_nodes(function)
+            dotted_name(node.func) in ("self.log", "self.log_dict")
+            for node in own_nodes(function, ast.Call)
         )
     )
 
 
 def _samplers(model: Model, function: Function) -> Iterator[Sampler]:
-    made = {
-        id(n)
-        for n in own_nodes(function)
-        if isinstance(n, ast.Call) and _fills_up(model, function, n)
-    }
+    made = {id(n) for n in own_nodes(function, ast.Call) if _fills_up(model, function, n)}
     for statement, around in own_statements(function.body) if made else ():
         for node in evaluated_here(statement):
             if id(node) in made and isinstance(node, ast.Call):
@@ -134,7 +130,7 @@ def _evaluation(model: Model, sampler: Sampler, evaluations: list[Evaluation]) -
 def _draws(model: Model, sampler: Sampler, function: Function) -> bool:
     """Whether a function is seen to go through what a sampler gives."""
     known = model.answer(shares)
-    loops = [n for n in walk(function.node) if isinstance(n, ast.For)]
+    loops = list(walk(function.node, ast.For))
     for held in (known.of(node) for loop in loops for node in walk(loop.iter)):
         source = held.source
         if held.kind is Kind.LOADER and source is not None and source.node is sampler.node:
@@ -193,12 +189,10 @@ def _names(call: ast.Call, made: ast.stmt) -> Iterator[str]:
 def _cuts(function: Function) -> bool:
     """Whether an evaluation cuts its results to the number of samples: `results[: len(dataset)]`."""
     return any(
-        isinstance(n, ast.Slice) and n.lower is None and n.upper is not None and _counts(n.upper)
-        for n in own_nodes(function)
+        n.lower is None and n.upper is not None and _counts(n.upper)
+        for n in own_nodes(function, ast.Slice)
     )
 
 
 def _counts(node: ast.expr) -> bool:
-    return any(
-        isinstance(n, ast.Name | ast.Attribute) and _NUMBER.search(last_name(n)) for n in walk(node)
-    )
+    return any(_NUMBER.search(last_name(n)) for n in walk(node, ast.Name, ast.Attribute))

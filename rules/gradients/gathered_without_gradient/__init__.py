@@ -118,11 +118,11 @@ def _gather(model: Model, function: Function, value: ast.expr) -> ast.expr | Non
 
 def _fills(model: Model, function: Function, name: str) -> ast.Call | None:
     """The `all_gather` that fills a list into which nothing is put back."""
-    for node in own_nodes(function):
-        match node:
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=other))]) if other == name:
+    for put in own_nodes(function, ast.Assign):
+        match put.targets:
+            case [ast.Subscript(value=ast.Name(id=other))] if other == name:
                 return None
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=called, args=[ast.Name(id=other), *_]) if other == name:
                 if model.resolve(function.module, called) in _GATHERS:
@@ -132,7 +132,7 @@ def _fills(model: Model, function: Function, name: str) -> ast.Call | None:
 
 def _returns_it(model: Model, helper: Function) -> bool:
     """Whether a helper returns what it gathered, without this rank's own."""
-    given = [n.value for n in own_nodes(helper) if isinstance(n, ast.Return)]
+    given = [n.value for n in own_nodes(helper, ast.Return)]
     values = [
         value
         for returned in given

@@ -124,8 +124,8 @@ def _way_back(model: Model, function: Function) -> ast.Call | None:
     if hands_model_on(model, function, _trained(function)):
         return None
     for loop in training_loops(function):
-        for node in walk(loop):
-            if isinstance(node, ast.Call) and sent_backward(node) is not None:
+        for node in walk(loop, ast.Call):
+            if sent_backward(node) is not None:
                 return node if _together(model, function, node) else None
     return None
 
@@ -144,7 +144,7 @@ def _together(model: Model, function: Function, node: ast.Call) -> bool:
 def _trained(function: Function) -> frozenset[str]:
     """What the function calls to compute its loss, models and loss functions, and what it steps."""
     backward = Backward(function)
-    calls = [n for n in own_nodes(function) if isinstance(n, ast.Call)]
+    calls = list(own_nodes(function, ast.Call))
     forwards = {
         ast.unparse(c.func)
         for c in calls

@@ -98,16 +98,14 @@ def _optimised(function: Function) -> Iterator[str]:
     """The models whose parameters an optimizer gets, by way of whatever variables."""
     made = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and _OPTIMIZER.search(last_name(node.func))
-        and (node.args or node.keywords)
+        for node in own_nodes(function, ast.Call)
+        if _OPTIMIZER.search(last_name(node.func)) and (node.args or node.keywords)
     ]
     nodes: list[ast.expr] = [g for c in made for g in (*c.args, *(k.value for k in c.keywords))]
     seen: set[str] = set()
     flows = assignments(function)
     for node in nodes:
-        for part in walk(node):
+        for part in walk(node, ast.Call, ast.Name):
             match part:
                 case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr.endswith(
                     "parameters"
@@ -121,7 +119,7 @@ def _optimised(function: Function) -> Iterator[str]:
 
 
 def _put_into(function: Function, name: str) -> Iterator[ast.expr]:
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr=attr, value=ast.Name(id=owner)), args=args) if (
                 owner == name and attr in _PUT_IN
@@ -146,7 +144,7 @@ def _forward(scope: tuple[Function, ...], name: str) -> tuple[Function, str, ast
 def _may_wrap(scope: tuple[Function, ...], name: str) -> bool:
     """Whether anything that is handed a model may wrap or synchronise it, or another name stands for it."""
     for function in scope:
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Call, ast.Assign, ast.Return, ast.Attribute):
             match node:
                 case ast.Call(func=func, args=args, keywords=keywords):
                     given = (*args, *(k.value for k in keywords))

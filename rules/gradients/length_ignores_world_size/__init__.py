@@ -132,8 +132,8 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "num_processes" in module.source.text and "num_training_steps" in module.source.text:
             for function in module.all_functions:
-                for node in own_nodes(function):
-                    if isinstance(node, ast.Call) and any(k.arg in _STEPS for k in node.keywords):
+                for node in own_nodes(function, ast.Call):
+                    if any(k.arg in _STEPS for k in node.keywords):
                         yield from _half(module, function, node)
     for found in uncut(model, _STEPS):
         yield _of_all_ranks(found)
@@ -217,9 +217,7 @@ def _of_all_ranks(found: Uncut) -> Finding:
 def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Finding]:
     """What is not multiplied of a scheduler whose steps are."""
     steps = _steps(made)
-    processes = next(
-        (n for n in walk(steps) if isinstance(n, ast.Attribute) and n.attr == "num_processes"), None
-    )
+    processes = next((n for n in walk(steps, ast.Attribute) if n.attr == "num_processes"), None)
     if processes is None:
         return
     short: list[ast.expr] = []
@@ -300,9 +298,7 @@ def _made(function: Function, argument: ast.expr) -> ast.Call | None:
         given = [
             v
             for v in assignments(function).get(path, [])
-            if not any(
-                isinstance(n, ast.Name | ast.Attribute) and dotted_name(n) == path for n in walk(v)
-            )
+            if not any(dotted_name(n) == path for n in walk(v, ast.Name, ast.Attribute))
         ]
     calls = [
         v
@@ -401,7 +397,7 @@ def _is_divided(model: Model, function: Function, steps: ast.expr) -> bool:
 
 def _is_multiplied(node: ast.expr) -> bool:
     """Whether a number of steps has to do with the number of processes."""
-    words = [last_name(n) for n in walk(node) if isinstance(n, ast.Name | ast.Attribute | ast.Call)]
+    words = [last_name(n) for n in walk(node, ast.Name, ast.Attribute, ast.Call)]
     return any(map(counts_processes, words))
 
 
@@ -419,7 +415,7 @@ def _is_counted_to(function: Function, path: str) -> bool:
     """Whether the steps of the optimizer are counted up to a number that comes from outside."""
     if not path or _is_assigned(function, path):
         return False
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Compare, ast.While, ast.Call):
         match node:
             case ast.Compare(left=left, ops=[ast.GtE() | ast.Gt() | ast.Eq()], comparators=[right]):
                 if dotted_name(right) == path and "step" in last_name(left):
@@ -451,7 +447,7 @@ def _filled_in(function: Function, path: str) -> list[ast.If]:
     diffusers' scripts compute it once more behind `prepare`, `if overrode_max_train_steps:`, which is set where it was
     None (EditAnything 8d2db4a utils/train_dreambooth_lora_inpaint.py:641).
     """
-    tests = [n for n in own_nodes(function) if isinstance(n, ast.If)]
+    tests = list(own_nodes(function, ast.If))
     first = [n for n in tests if ast.unparse(n.test) == f"{path} is None" and _gives(n, path)]
     flags = {
         target.id

@@ -71,22 +71,18 @@ def _helper(
 
 
 def _counts_processes(node: ast.expr) -> bool:
-    return any(
-        isinstance(n, ast.Name | ast.Attribute) and counts_processes(last_name(n))
-        for n in walk(node)
-    )
+    return any(counts_processes(last_name(n)) for n in walk(node, ast.Name, ast.Attribute))
 
 
 def _numbers(helper: Function, key: str, steps_named: tuple[str, ...]) -> Iterator[ast.expr]:
     """What the schedulers of a helper are made for: those that it returns, or keeps under the key that is read."""
     kept = [
         node.value
-        for node in own_nodes(helper)
-        if isinstance(node, ast.Assign)
-        and any(_is_entry(target, key) if key else _is_sched(target) for target in node.targets)
+        for node in own_nodes(helper, ast.Assign)
+        if any(_is_entry(target, key) if key else _is_sched(target) for target in node.targets)
     ]
     if not key:
-        kept += [n.value for n in own_nodes(helper) if isinstance(n, ast.Return) and n.value]
+        kept += [n.value for n in own_nodes(helper, ast.Return) if n.value]
     for made in kept:
         if isinstance(made, ast.Call):
             yield from (k.value for k in made.keywords if k.arg in steps_named)
@@ -115,8 +111,8 @@ def _paths(helper: Function, call: ast.Call, steps: ast.expr) -> Iterator[str]:
                 text = ast.unparse(node)
                 work += [
                     n.value
-                    for n in own_nodes(helper)
-                    if isinstance(n, ast.Assign) and text in map(ast.unparse, n.targets)
+                    for n in own_nodes(helper, ast.Assign)
+                    if text in map(ast.unparse, n.targets)
                 ]
             case ast.Name(id=name) if name in helper.parameters:
                 given = argument_of(call, helper, name)
@@ -146,10 +142,9 @@ def _is_counted_to(function: Function, path: str) -> bool:
 
 
 def _written(function: Function) -> Iterator[str]:
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (dotted_name(t) for t in targets if isinstance(t, ast.Attribute | ast.Name))
+    for node in own_nodes(function, ast.Assign, ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        yield from (dotted_name(t) for t in targets if isinstance(t, ast.Attribute | ast.Name))
 
 
 def _same(path: str, last: list[str]) -> bool:

@@ -49,8 +49,4 @@ def _is_step(node: ast.AST, path: str) -> bool:
 
 
 def _counts_processes(made: ast.Call) -> bool:
-    return any(
-        counts_processes(last_name(node))
-        for node in walk(made)
-        if isinstance(node, ast.Name | ast.Attribute)
-    )
+    return any(counts_processes(last_name(node)) for node in walk(made, ast.Name, ast.Attribute))

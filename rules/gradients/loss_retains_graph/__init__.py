@@ -140,7 +140,7 @@ def _through(
     model: Model, function: Function, call: ast.Call, helper: Function, depth: int
 ) -> list[ast.Name]:
     """The variables whose graph goes into a helper and comes back."""
-    given = [n.value for n in own_nodes(helper) if isinstance(n, ast.Return)]
+    given = [n.value for n in own_nodes(helper, ast.Return)]
     kept = [
         {n.id for n in _carried(model, helper, value, depth)} if value is not None else set()
         for value in given
@@ -157,7 +157,7 @@ def _through(
 def _kept(
     module: Module, function: Function, sums: list[tuple[ast.AST, ast.expr, ast.Name]]
 ) -> Iterator[Finding]:
-    loops = [n for n in own_nodes(function) if isinstance(n, ast.For | ast.AsyncFor | ast.While)]
+    loops = list(own_nodes(function, ast.For, ast.AsyncFor, ast.While))
     for node, total, loss in sorted(sums, key=lambda s: s[0].lineno):  # type: ignore[attr-defined]
         around: list[ast.AST] = [
             loop for loop in loops if any(n is node for s in loop.body for n in walk(s))
@@ -236,8 +236,8 @@ def _lasts(function: Function, total: ast.expr) -> bool:
     begun = {
         method.name
         for method in function.cls.methods.values()
-        for node in own_nodes(method)
-        if isinstance(node, ast.Assign) and any(ast.unparse(t) == text for t in node.targets)
+        for node in own_nodes(method, ast.Assign)
+        if any(ast.unparse(t) == text for t in node.targets)
     }
     return begun == {"__init__"}
 
@@ -282,7 +282,7 @@ def _is_of_one_step(function: Function, loops: Sequence[ast.AST], inner: ast.AST
         if isinstance(loop, ast.For) and loop is not inner and inner in walk(loop)
         for name in target_names(loop.target)
     }
-    return any(isinstance(n, ast.Name) and n.id in bound for n in walk(inner.iter))
+    return any(n.id in bound for n in walk(inner.iter, ast.Name))
 
 
 def _begins(node: ast.AST, total: ast.expr) -> bool:

@@ -71,8 +71,7 @@ def check(model: Model) -> Iterator[Finding]:
     for function in dict.fromkeys(function for function, _ in held.values()):
         blocks_of = [
             (node, wrapped)
-            for node in own_nodes(function)
-            if isinstance(node, ast.With)
+            for node in own_nodes(function, ast.With)
             for item in node.items
             if (wrapped := _model_of(function, item.context_expr, held)) is not None
         ]
@@ -117,9 +116,8 @@ def _finding(
     sent, losses = backward
     before = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and node.lineno < block.lineno
+        for node in own_nodes(function, ast.Assign)
+        if node.lineno < block.lineno
         and wrapped not in {name for target in node.targets for name in target_names(target)}
         and any(_runs(n, wrapped) for n in walk(node.value))
     ]
@@ -153,8 +151,7 @@ def _backward(block: ast.With) -> tuple[ast.AST, set[str]] | None:
     made = {
         name
         for n in nodes
-        if isinstance(n, (ast.Assign, ast.AugAssign))
-        and any(isinstance(c, ast.Call) for c in walk(n.value))
+        if isinstance(n, (ast.Assign, ast.AugAssign)) and any(walk(n.value, ast.Call))
         for target in (n.targets if isinstance(n, ast.Assign) else [n.target])
         for name in target_names(target)
     }
@@ -162,9 +159,7 @@ def _backward(block: ast.With) -> tuple[ast.AST, set[str]] | None:
         root = sent_backward(node)
         if root is None:
             continue
-        losses = {
-            n.id for n in walk(root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
+        losses = {n.id for n in walk(root, ast.Name) if isinstance(n.ctx, ast.Load)}
         losses -= {n.func.value.id for n in walk(root) if _of_object(n)}  # type: ignore[attr-defined]
         if losses and not losses & made:
             return node, losses
@@ -189,8 +184,8 @@ def _runs(node: ast.AST, wrapped: str) -> bool:
 
 def _written(function: Function, block: ast.With) -> Iterator[tuple[str, ast.Assign]]:
     """The variables that are assigned in front of a block."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign) and node.lineno < block.lineno:
+    for node in own_nodes(function, ast.Assign):
+        if node.lineno < block.lineno:
             for target in node.targets:
                 for name in target_names(target):
                     yield name, node
@@ -215,4 +210,4 @@ def _moves(function: Function, forward: ast.Assign, block: ast.With) -> tuple[Mo
 
 
 def _read(node: ast.expr) -> set[str]:
-    return {ast.unparse(n) for n in walk(node) if isinstance(n, (ast.Name, ast.Attribute))}
+    return {ast.unparse(n) for n in walk(node, ast.Name, ast.Attribute)}

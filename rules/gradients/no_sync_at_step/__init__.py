@@ -98,7 +98,7 @@ def _candidates(module: Module) -> list[Function]:
     calling = [
         f
         for f in module.all_functions
-        if any(isinstance(n, ast.Call) and last_name(n.func) in names for n in own_nodes(f))
+        if any(last_name(n.func) in names for n in own_nodes(f, ast.Call))
     ]
     return list(dict.fromkeys((*holding, *calling)))
 

@@ -94,13 +94,12 @@ class Shape:
         """The function, and those of the project that it calls for a part of a step; notes which call leads where."""
         found = [self._function]
         for function in found:
-            for node in own_nodes(function):
-                if isinstance(node, ast.Call):
-                    callee = self._callee(function, node.func)
-                    if callee is not None and _has_events(callee):
-                        self._callees[id(node)] = callee
-                        if callee not in found and len(found) < _FUNCTIONS:
-                            found.append(callee)
+            for node in own_nodes(function, ast.Call):
+                callee = self._callee(function, node.func)
+                if callee is not None and _has_events(callee):
+                    self._callees[id(node)] = callee
+                    if callee not in found and len(found) < _FUNCTIONS:
+                        found.append(callee)
         return found
 
     def _callee(self, function: Function, func: ast.expr) -> Function | None:
@@ -144,16 +143,13 @@ class Shape:
     def goes_backward(self, node: ast.AST) -> bool:
         """Whether anything below a node goes backward."""
         return any(
-            isinstance(n, ast.Call)
-            and (self.is_backward(n) or (self.followed(n) is not None and self._trains(n)))
-            for n in walk(node)
+            (self.is_backward(n) or (self.followed(n) is not None and self._trains(n)))
+            for n in walk(node, ast.Call)
         )
 
     def _trains(self, call: ast.Call) -> bool:
         callee = self.followed(call)
-        return callee is not None and any(
-            isinstance(n, ast.Call) and self.is_backward(n) for n in own_nodes(callee)
-        )
+        return callee is not None and any(self.is_backward(n) for n in own_nodes(callee, ast.Call))
 
     def is_forward(self, call: ast.Call) -> bool:
         """Whether a call runs the model whose gradients are held back; by the loss where it is not called by name."""
@@ -230,17 +226,15 @@ class Shape:
     def loops(self) -> bool:
         """Whether the loop over micro-batches stands here."""
         return any(
-            isinstance(n, ast.For | ast.AsyncFor | ast.While) and self.goes_backward(n)
-            for n in own_nodes(self._function)
+            self.goes_backward(n)
+            for n in own_nodes(self._function, ast.For, ast.AsyncFor, ast.While)
         )
 
     def is_outer(self, loop: ast.AST) -> bool:
         """Whether the micro-batches are those of a loop inside of this one."""
         return any(
-            isinstance(n, ast.For | ast.AsyncFor | ast.While)
-            and n is not loop
-            and self.goes_backward(n)
-            for n in walk(loop)
+            n is not loop and self.goes_backward(n)
+            for n in walk(loop, ast.For, ast.AsyncFor, ast.While)
         )
 
     @cached_property
@@ -248,10 +242,7 @@ class Shape:
         """The parameters that count the calls, of a function that a loop elsewhere calls."""
         names = set(self._function.parameters)
         return frozenset(
-            n.id
-            for divided in self._divided
-            for n in walk(divided.left)
-            if isinstance(n, ast.Name) and n.id in names
+            n.id for divided in self._divided for n in walk(divided.left, ast.Name) if n.id in names
         )
 
     @cached_property
@@ -425,9 +416,8 @@ class Shape:
 
 
 def _texts(node: ast.AST) -> Iterator[str]:
-    for part in walk(node):
-        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
-            yield text_of(part)
+    for part in walk(node, ast.Name, ast.Attribute, ast.Subscript):
+        yield text_of(part)
 
 
 def _written(node: ast.AST) -> Iterator[str]:

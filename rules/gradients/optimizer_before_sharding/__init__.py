@@ -110,8 +110,7 @@ def _followed(
 def _keeps(statement: ast.stmt, optimizer: str) -> bool:
     """Whether an assignment makes its value of the optimizer there is: `optimizer = prepare(optimizer)`."""
     return isinstance(statement, ast.Assign) and any(
-        isinstance(n, ast.Name | ast.Attribute) and ast.unparse(n) == optimizer
-        for n in walk(statement.value)
+        ast.unparse(n) == optimizer for n in walk(statement.value, ast.Name, ast.Attribute)
     )
 
 
@@ -140,10 +139,9 @@ def _optimizer(model: Model, module: Module, statement: ast.stmt) -> tuple[str, 
         ):
             made = model.resolve(module, function)
             if isinstance(made, Function) and any(
-                isinstance(n, ast.Return)
-                and isinstance(n.value, ast.Call)
+                isinstance(n.value, ast.Call)
                 and _makes_optimizer(model.resolve(made.module, n.value.func))
-                for n in own_nodes(made)
+                for n in own_nodes(made, ast.Return)
             ):
                 return ast.unparse(target), ast.unparse(trained)
     return None
@@ -166,11 +164,10 @@ def _flattens(model: Model, module: Module) -> bool:
         ):
             return True
     return "FullyShardedDataParallelPlugin(" in module.source.text and any(
-        isinstance(node, ast.keyword)
-        and node.arg == "use_orig_params"
+        node.arg == "use_orig_params"
         and isinstance(node.value, ast.Constant)
         and node.value.value is False
-        for node in walk(module.source.tree)
+        for node in walk(module.source.tree, ast.keyword)
     )
 
 

@@ -74,10 +74,8 @@ def _tests(
 def _by_main(function: Function, call: ast.Call) -> bool:
     """Whether a test of the rank stands around a call."""
     return any(
-        isinstance(node, ast.If)
-        and mentions_rank(node.test)
-        and node.lineno <= call.lineno <= (node.end_lineno or 0)
-        for node in own_nodes(function)
+        mentions_rank(node.test) and node.lineno <= call.lineno <= (node.end_lineno or 0)
+        for node in own_nodes(function, ast.If)
     )
 
 

@@ -37,11 +37,11 @@ def gone_through_by_main(model: Model, known: Shares, function: Function) -> Ite
         if not isinstance(loop, ast.For) or goes_backward(loop):
             continue
         held = next((h for h in _loaders(known, loop.iter) if h.is_share), None)
-        if held is None or not _collects(loop) or any(isinstance(n, ast.Break) for n in walk(loop)):
+        if held is None or not _collects(loop) or any(walk(loop, ast.Break)):
             continue
         if _takes_examples(function, loop):
             continue
-        groups = [model.call_at(n) for n in walk(loop) if isinstance(n, ast.Call)]
+        groups = [model.call_at(n) for n in walk(loop, ast.Call)]
         ranks = {rank for group in groups if group is not None for rank in group.classes}
         if ranks and all(rank.local_rank == 0 for rank in ranks):
             yield Unshared(loop, held, of_each_machine=len(ranks) > 1)
@@ -61,9 +61,8 @@ def _takes_examples(function: Function, loop: ast.For) -> bool:
     inside = set(map(id, walk(loop)))
     kept = {
         node.func.value.id
-        for node in walk(loop)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        for node in walk(loop, ast.Call)
+        if isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)
         and last_name(node) in KEEPS
     }
@@ -91,7 +90,7 @@ def _takes_examples(function: Function, loop: ast.For) -> bool:
         bool(kept)
         and any(id(n) in first for n in read)
         and all(id(n) in first or id(n) in counted for n in read)
-        and not any(isinstance(n, ast.AugAssign) for n in walk(loop))
+        and not any(walk(loop, ast.AugAssign))
     )
 
 

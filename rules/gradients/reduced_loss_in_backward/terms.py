@@ -88,11 +88,8 @@ def _divided(function: Function, name: str, first: int, last: int) -> int | None
                 divides = dotted_name(target) == name and _counts(by)
             case ast.Assign(targets=[target], value=value):
                 divides = dotted_name(target) == name and any(
-                    isinstance(part, ast.BinOp)
-                    and isinstance(part.op, ast.Div)
-                    and _holds(part.left, name)
-                    and _counts(part.right)
-                    for part in walk(value)
+                    isinstance(part.op, ast.Div) and _holds(part.left, name) and _counts(part.right)
+                    for part in walk(value, ast.BinOp)
                 )
             case _:
                 continue
@@ -134,7 +131,7 @@ def _summands(node: ast.expr) -> Iterator[ast.expr]:
 
 def _assigned(function: Function) -> Iterator[tuple[str, ast.expr]]:
     """The variables that a function writes, each with what it becomes or what is added to it."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign, ast.AugAssign):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=value):
                 yield from ((dotted_name(part), value) for part in parts)
@@ -146,16 +143,10 @@ def _assigned(function: Function) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _holds(node: ast.expr, name: str) -> bool:
-    return any(
-        dotted_name(part) == name
-        for part in walk(node)
-        if isinstance(part, ast.Name | ast.Attribute)
-    )
+    return any(dotted_name(part) == name for part in walk(node, ast.Name, ast.Attribute))
 
 
 def _counts(node: ast.expr) -> bool:
     return any(
-        counts_processes(last_name(part))
-        for part in walk(node)
-        if isinstance(part, ast.Name | ast.Attribute | ast.Call)
+        counts_processes(last_name(part)) for part in walk(node, ast.Name, ast.Attribute, ast.Call)
     )

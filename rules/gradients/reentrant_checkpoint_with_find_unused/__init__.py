@@ -150,10 +150,9 @@ def _is_static(wrap: CallGroup) -> bool:
 def _reentrant(model: Model, function: Function) -> Iterator[ast.Call]:
     if "checkpoint" not in function.module.source.text:
         return
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         if (
-            isinstance(node, ast.Call)
-            and "heckpoint" in last_name(node.func)
+            "heckpoint" in last_name(node.func)
             and model.resolve(function.module, node.func) in _CHECKPOINTS
         ):
             given = {k.arg: k.value for k in node.keywords}

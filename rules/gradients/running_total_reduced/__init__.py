@@ -81,7 +81,7 @@ def _is_sum(call: CallGroup) -> bool:
 def _added(loop: _Loop, total: str, reduced: ast.Call) -> ast.stmt | None:
     """Where a loop adds to the total in front of the reduction; None where it also sets it in another way."""
     found: ast.stmt | None = None
-    for node in walk(loop):
+    for node in walk(loop, ast.AugAssign, ast.Assign, ast.Call):
         match node:
             case ast.AugAssign(target=target, op=ast.Add()) if ast.unparse(target) == total:
                 found = found or (node if node.lineno < reduced.lineno else None)
@@ -105,10 +105,8 @@ def _added(loop: _Loop, total: str, reduced: ast.Call) -> ast.stmt | None:
 def _begins_outside(call: CallGroup, loop: _Loop, total: str) -> bool:
     """Whether the function begins the total in front of the loop."""
     return any(
-        isinstance(node, ast.Assign)
-        and node.lineno < loop.lineno
-        and any(total in target_names(target) for target in node.targets)
-        for node in own_nodes(call.site.function)
+        node.lineno < loop.lineno and any(total in target_names(target) for target in node.targets)
+        for node in own_nodes(call.site.function, ast.Assign)
     )
 
 

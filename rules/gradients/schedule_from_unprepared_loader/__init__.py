@@ -81,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         yield from map(_multiplied, multiplied(model, function))
         given = prepared(model, function)
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Assign):
             match node:
                 case ast.Assign(targets=[target], value=ast.Call() as made) if (
                     _SCHEDULERS.search(last_name(made.func)) and ast.unparse(target) not in given
@@ -138,14 +138,14 @@ def _too_long(
 
 def _stepped(function: Function, scheduler: str, length: Length) -> ast.Call | None:
     """Where the scheduler steps, in a loop over the batches of the rank."""
-    for loop in own_nodes(function):
-        if isinstance(loop, ast.For) and length.loader in map(ast.unparse, _names(loop.iter)):
+    for loop in own_nodes(function, ast.For):
+        if length.loader in map(ast.unparse, _names(loop.iter)):
             for statement in loop.body:
-                for node in walk(statement):
-                    if isinstance(node, ast.Call) and ast.unparse(node.func) == f"{scheduler}.step":
+                for node in walk(statement, ast.Call):
+                    if ast.unparse(node.func) == f"{scheduler}.step":
                         return node
     return None
 
 
 def _names(node: ast.expr) -> Iterator[ast.expr]:
-    return (n for n in walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
+    return (n for n in walk(node, ast.Name, ast.Attribute))

@@ -44,7 +44,7 @@ def multiplied(model: Model, function: Function) -> Iterator[Multiplied]:
     asks for a schedule with an end.
     """
     given = prepared(model, function)
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign):
         match node:
             case ast.Assign(targets=[target], value=ast.Call() as made) if (
                 ast.unparse(target) in given
@@ -81,7 +81,7 @@ def _length(
     found: list[ast.Call] = []
     for value in _written(function, path, before):
         own = None
-        for part in walk(value):
+        for part in walk(value, ast.Call, ast.Name, ast.Attribute):
             match part:
                 case ast.Call(func=ast.Name(id="len"), args=[loader]) if (
                     call := loaders.get(ast.unparse(loader))
@@ -103,20 +103,16 @@ def _length(
 def _written(function: Function, path: str, before: int) -> list[ast.expr]:
     return [
         node.value
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign)
-        and node.lineno < before
-        and any(dotted_name(target) == path for target in node.targets)
+        for node in own_nodes(function, ast.Assign)
+        if node.lineno < before and any(dotted_name(target) == path for target in node.targets)
     ]
 
 
 def _stands_for_none(function: Function, path: str, before: int) -> bool:
     """Whether a number is made only where an option does not give it: `if args.max_train_steps is None:`."""
     return any(
-        isinstance(node, ast.If)
-        and node.lineno < before
-        and any(dotted_name(p) == path for p in walk(node.test) if isinstance(p, ast.Attribute))
-        for node in own_nodes(function)
+        node.lineno < before and any(dotted_name(p) == path for p in walk(node.test, ast.Attribute))
+        for node in own_nodes(function, ast.If)
     )
 
 

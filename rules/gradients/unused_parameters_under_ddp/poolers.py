@@ -95,17 +95,14 @@ def _tokens_alone(family: list[Class], name: str) -> ast.expr | None:
         for method in cls.methods.values():
             reads = [
                 node
-                for node in walk(method.node)
-                if isinstance(node, ast.Attribute)
-                and node.attr == name
+                for node in walk(method.node, ast.Attribute)
+                if node.attr == name
                 and isinstance(node.value, ast.Name)
                 and node.value.id == "self"
                 and isinstance(node.ctx, ast.Load)
             ]
             of_configuration = {
-                id(node.value)
-                for node in walk(method.node)
-                if isinstance(node, ast.Attribute) and node.attr == "config"
+                id(node.value) for node in walk(method.node, ast.Attribute) if node.attr == "config"
             }
             for read in reads:
                 if id(read) in of_configuration:

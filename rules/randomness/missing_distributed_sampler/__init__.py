@@ -250,9 +250,7 @@ def _next_use(name: str, block: list[ast.stmt]) -> ast.stmt | None:
 
 
 def _mentions(statement: ast.stmt, name: str, how: type[ast.expr_context]) -> bool:
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, how) for n in walk(statement)
-    )
+    return any(n.id == name and isinstance(n.ctx, how) for n in walk(statement, ast.Name))
 
 
 def _replacement(module: Module, name: str, holder: ast.AST, after: ast.stmt) -> Finding:
@@ -291,12 +289,7 @@ def _is_handed_in(site: CallSite) -> bool:
     made = (
         [node, *assignments(site.function).get(dotted_name(node), [])] if node is not None else []
     )
-    names = {
-        dotted_name(n)
-        for each in made
-        for n in walk(each)
-        if isinstance(n, ast.Name | ast.Attribute)
-    }
+    names = {dotted_name(n) for each in made for n in walk(each, ast.Name, ast.Attribute)}
     own = set(site.function.parameters) - {"self"}
     return any(name in own or name.startswith("self.") for name in names)
 
@@ -322,7 +315,7 @@ def _is_stream(site: CallSite) -> bool:
     assigned = assignments(site.function)
     made = [
         node,
-        *(v for n in walk(node) if isinstance(n, ast.Name) for v in assigned.get(n.id, [])),
+        *(v for n in walk(node, ast.Name) for v in assigned.get(n.id, [])),
     ]
     if any(word in ast.unparse(v).lower() for v in made for word in _DIVIDED_WORDS):
         return False
@@ -360,9 +353,8 @@ def _loop(function: Function, loader: ast.Call) -> ast.For | ast.While | None:
     name = next(
         (
             s.targets[0].id
-            for s in own_nodes(function)
-            if isinstance(s, ast.Assign)
-            and (s.value is loader or _drawn_from(s.value) is loader)
+            for s in own_nodes(function, ast.Assign)
+            if (s.value is loader or _drawn_from(s.value) is loader)
             and len(s.targets) == 1
             and isinstance(s.targets[0], ast.Name)
         ),
@@ -370,21 +362,19 @@ def _loop(function: Function, loader: ast.Call) -> ast.For | ast.While | None:
     )
     if name is None or len(assignments(function).get(name, [])) != 1:
         return None
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call) and any(
+    for node in own_nodes(function, ast.Call):
+        if any(
             isinstance(a, ast.Name) and a.id == name
             for a in (*node.args, *(k.value for k in node.keywords))
             if ast.unparse(node.func)
             not in ("enumerate", "len", "tqdm", "tqdm.tqdm", "iter", "next")
         ):
             return None
-    for node in own_nodes(function):
-        if (
-            isinstance(node, ast.For | ast.While)
-            and any(isinstance(n, ast.Name) and n.id == name for n in _source(node))
-            and any(sent_backward(inner) is not None for inner in walk(node))
+    for loop in own_nodes(function, ast.For, ast.While):
+        if any(isinstance(n, ast.Name) and n.id == name for n in _source(loop)) and any(
+            sent_backward(inner) is not None for inner in walk(loop)
         ):
-            return node
+            return loop
     return None
 
 
@@ -400,7 +390,7 @@ def _source(loop: ast.For | ast.While) -> Iterator[ast.AST]:
     """Where a loop has its batches from: what it goes through, and what it asks for the next one."""
     if isinstance(loop, ast.For):
         yield from walk(loop.iter)
-    for node in walk(loop):
+    for node in walk(loop, ast.Call):
         match node:
             case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
                 yield given

@@ -79,7 +79,7 @@ def _is_plain(loader: ast.Call) -> bool:
 def _draws_from(function: Function, name: str) -> bool:
     """Whether anything but `set_epoch` and `len` reads a variable, also where a function inside does."""
     told: set[int] = set()
-    for node in walk(function.node):
+    for node in walk(function.node, ast.Call, ast.Global, ast.Nonlocal):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name() as asked, attr="set_epoch")):
                 told.add(id(asked))
@@ -88,11 +88,8 @@ def _draws_from(function: Function, name: str) -> bool:
             case ast.Global(names=names) | ast.Nonlocal(names=names) if name in names:
                 return True
     return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in told
-        for node in walk(function.node)
+        node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in told
+        for node in walk(function.node, ast.Name)
     )
 
 
@@ -100,13 +97,13 @@ def _goes_to_a_framework(function: Function, loader: ast.Call) -> bool:
     """Whether the loader may go to `accelerator.prepare()` or the like, which divides it."""
     holders = {
         target.id
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign) and any(part is loader for part in walk(node.value))
+        for node in own_nodes(function, ast.Assign)
+        if any(part is loader for part in walk(node.value))
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in own_nodes(function):
-        if isinstance(node, ast.Call) and _DIVIDES.search(last_name(node.func)):
+    for node in own_nodes(function, ast.Call):
+        if _DIVIDES.search(last_name(node.func)):
             given = [*node.args, *(k.value for k in node.keywords)]
             if any(
                 part is loader or (isinstance(part, ast.Name) and part.id in holders)

@@ -63,8 +63,8 @@ def _loaders(model: Model, made: Origin) -> Iterator[Origin]:
     method = model.program.find_method(made.meaning, "train_dataloader")
     if method is None:
         return
-    for node in own_nodes(method):
-        if isinstance(node, ast.Return) and node.value is not None:
+    for node in own_nodes(method, ast.Return):
+        if node.value is not None:
             yield from (each for each in origins(model, method, node.value) if each is not None)
 
 

@@ -39,8 +39,8 @@ def undivided_shards(model: Model, module: Module) -> Iterator[tuple[ast.Call, M
     if model.is_before("webdataset", _SINCE, module):
         return
     for function in module.all_functions:
-        for node in own_nodes(function):
-            if isinstance(node, ast.Call) and model.resolve(module, node.func) == _PIPELINE:
+        for node in own_nodes(function, ast.Call):
+            if model.resolve(module, node.func) == _PIPELINE:
                 if any(k.arg is None for k in node.keywords) or _is_of_rank(function, node):
                     continue
                 if (ranks := _several(model, function, node)) is not None:
@@ -52,9 +52,9 @@ def _is_of_rank(function: Function, pipeline: ast.Call) -> bool:
 
     EasyNLP a4ee956 examples/feature_extractor/pai_feature_extractor.py:61: each rank has folders of its own.
     """
-    named = {n.id for given in pipeline.args for n in walk(given) if isinstance(n, ast.Name)}
+    named = {n.id for given in pipeline.args for n in walk(given, ast.Name)}
     made = [value for name in named for value in assignments(function).get(name, ())]
-    named |= {n.id for value in made for n in walk(value) if isinstance(n, ast.Name)}
+    named |= {n.id for value in made for n in walk(value, ast.Name)}
     return not named.isdisjoint({*function.parameters} - {"self"}) or any(
         _OF_RANK.search(ast.unparse(each)) for each in (*pipeline.args, *made)
     )

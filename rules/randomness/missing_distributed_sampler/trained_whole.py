@@ -85,9 +85,9 @@ def _trainings(model: Model, function: Function) -> Iterator[tuple[ast.For | ast
     """The loops of a function in which losses go backward, there or in what they call, and the function that sends them."""
     own = training_loops(function)
     yield from ((loop, function) for loop in own)
-    for loop in own_nodes(function):
-        if isinstance(loop, ast.For | ast.While) and loop not in own:
-            called = (_meant(model, function, n) for n in walk(loop) if isinstance(n, ast.Call))
+    for loop in own_nodes(function, ast.For, ast.While):
+        if loop not in own:
+            called = (_meant(model, function, n) for n in walk(loop, ast.Call))
             steps = (each for each in called if each is not None and goes_backward(each.node))
             if (trainer := next(steps, None)) is not None and not any(training_loops(trainer)):
                 yield loop, trainer
@@ -129,7 +129,7 @@ def _sources(loop: ast.For | ast.While) -> Iterator[ast.expr]:
     """What a loop goes through, or asks for the next batch."""
     if isinstance(loop, ast.For):
         yield loop.iter
-    for node in walk(loop):
+    for node in walk(loop, ast.Call):
         match node:
             case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
                 yield given
@@ -154,7 +154,7 @@ def _drawn(model: Model, function: Function, node: ast.expr, depth: int) -> Iter
 
 def _handed_out(generator: Function) -> Iterator[ast.expr]:
     """What a generator yields from, batch by batch."""
-    for node in own_nodes(generator):
+    for node in own_nodes(generator, ast.YieldFrom, ast.For):
         match node:
             case ast.YieldFrom(value=given):
                 yield given
@@ -215,4 +215,4 @@ def _makes_same(model: Model, made: Origin, depth: int) -> bool:
 def _asks_for_index(item: Function) -> bool:
     """Whether a sample hangs on the number that the sampler draws: where it is drawn otherwise, ranks may differ."""
     (index, *_) = [*item.parameters[1:], ""]
-    return any(isinstance(n, ast.Name) and n.id == index for n in own_nodes(item))
+    return any(n.id == index for n in own_nodes(item, ast.Name))

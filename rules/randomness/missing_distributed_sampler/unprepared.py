@@ -90,11 +90,8 @@ def _goes_through(model: Model, function: Function, made: ast.Call) -> bool:
     meaning = model.resolve(function.module, made.func)
     return (
         isinstance(meaning, Function)
-        and any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(meaning))
-        and any(
-            isinstance(n, ast.For) and dotted_name(n.iter) in meaning.parameters
-            for n in own_nodes(meaning)
-        )
+        and any(own_nodes(meaning, ast.Yield, ast.YieldFrom))
+        and any(dotted_name(n.iter) in meaning.parameters for n in own_nodes(meaning, ast.For))
     )
 
 
@@ -147,7 +144,7 @@ def _plain_loader(model: Model, function: Function, value: ast.expr) -> ast.Call
         return value if _is_plain(model, function, value) else None
     if not isinstance(meaning, Function) or _divides(meaning):
         return None
-    given = [n.value for n in own_nodes(meaning) if isinstance(n, ast.Return) and n.value]
+    given = [n.value for n in own_nodes(meaning, ast.Return) if n.value]
     made = [v for node in given for v in assignments(meaning).get(dotted_name(node), [node])]
     match made:
         case [ast.Call() as loader] if model.resolve(meaning.module, loader.func) == LOADER:
@@ -193,7 +190,7 @@ def _is_handed_batch(function: Function, made: ast.expr) -> bool:
 
 def _is_handed_on(function: Function, name: str) -> bool:
     """Whether a loader goes to something that may divide it, or leaves the function."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.Return, ast.Assign):
         match node:
             case ast.Call(func=func, args=args, keywords=keywords):
                 given = [*args, *(k.value for k in keywords)]
@@ -225,11 +222,8 @@ def _is_itself(value: ast.expr, name: str) -> bool:
 
 def _trains_from(function: Function, name: str) -> bool:
     """Whether a loop over a loader sends something backward, here or in a method that it calls."""
-    for loop in own_nodes(function):
-        if isinstance(loop, ast.For) and any(
-            isinstance(n, ast.Name | ast.Attribute) and dotted_name(n) == name
-            for n in walk(loop.iter)
-        ):
+    for loop in own_nodes(function, ast.For):
+        if any(dotted_name(n) == name for n in walk(loop.iter, ast.Name, ast.Attribute)):
             for node in (n for statement in loop.body for n in walk(statement)):
                 if sent_backward(node) is not None:
                     return True
@@ -257,12 +251,8 @@ def _of_trainers(model: Model, module: Module) -> Iterator[Undivided]:
         replaced = any("_get_train_sampler" in each.methods for each in own)
         if replaced or any(word in text for word in ("prepare", "super()", "DistributedSampler")):
             continue
-        for node in own_nodes(method):
-            if (
-                isinstance(node, ast.Call)
-                and model.resolve(module, node.func) == LOADER
-                and _draws_plainly(method, node)
-            ):
+        for node in own_nodes(method, ast.Call):
+            if model.resolve(module, node.func) == LOADER and _draws_plainly(method, node):
                 what = "this method stands for one that prepares its loader"
                 yield Undivided(module, node, None, what)
 

@@ -131,10 +131,9 @@ def _made(
 ) -> Iterator[tuple[Function, ast.Call, tuple[str, int | None]]]:
     """The samplers of a file that shuffle, and that nothing but the loop would tell the epoch."""
     for function in module.all_functions:
-        for call in own_nodes(function):
+        for call in own_nodes(function, ast.Call):
             if (
-                isinstance(call, ast.Call)
-                and (row := _shuffle_of(model, module, call, function)) is not None
+                (row := _shuffle_of(model, module, call, function)) is not None
                 and not _for_evaluation(function, call)
                 and not _by_framework(model, function)
                 and not _kept_elsewhere(model, function, call)
@@ -328,10 +327,8 @@ def _shuffles_by_epoch(model: Model, sampler: Class, iterate: Function) -> bool:
         for method in methods:
             asked = (
                 model.program.find_method(sampler, node.func.attr)
-                for node in own_nodes(method)
-                if isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and ast.unparse(node.func.value) == "self"
+                for node in own_nodes(method, ast.Call)
+                if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "self"
             )
             methods += [each for each in asked if each is not None and each not in methods]
     text = "\n".join(ast.unparse(method.node) for method in methods)
@@ -408,7 +405,7 @@ def _kept_elsewhere(model: Model, function: Function, call: ast.Call) -> bool:
     anew.
     """
     holder = holder_of(function, call)
-    for user in own_nodes(function):
+    for user in own_nodes(function, ast.Call):
         match user:
             case ast.Call(func=func, args=args, keywords=keywords) if user is not call:
                 given = [*args, *(keyword.value for keyword in keywords)]
@@ -454,8 +451,7 @@ def _told_parameters(function: Function) -> list[str]:
     """The parameters of a function that it tells the epoch in a loop of its own: once is no epoch."""
     told = {
         target
-        for loop in own_nodes(function)
-        if isinstance(loop, ast.For | ast.While)
+        for loop in own_nodes(function, ast.For, ast.While)
         for node in walk(loop)
         if (target := told_epoch(node)) is not None
     }

@@ -69,7 +69,7 @@ def _shuffles_by_seed(live: LiveProgram) -> bool:
 
 def _shuffles(model: Model, function: Function, value: ast.expr) -> bool:
     """Whether a value is put into an order that is drawn, in the expression or in a function that is told to."""
-    for call in (node for node in walk(value) if isinstance(node, ast.Call)):
+    for call in (node for node in walk(value, ast.Call)):
         if _draws_order(call):
             return True
         maker = model.resolve(function.module, call.func)
@@ -77,7 +77,7 @@ def _shuffles(model: Model, function: Function, value: ast.expr) -> bool:
         if (
             isinstance(maker, Function)
             and any(getattr(each, "value", False) is True for each in told)
-            and any(isinstance(n, ast.Call) and _draws_order(n) for n in own_nodes(maker))
+            and any(_draws_order(n) for n in own_nodes(maker, ast.Call))
             and not any(map(_seeds, own_nodes(maker)))
         ):
             return True

@@ -38,12 +38,12 @@ def untold_beside(
     TorchSemiSeg 4a4c8bb exp.voc/voc8.res50v3+.CPS/train.py:145: one helper gives loader and sampler of the labelled data
     and, in another call, of the others; both loaders go into each step, and `train_sampler.set_epoch(epoch)` is all.
     """
-    loops = [n for n in own_nodes(function) if isinstance(n, ast.For) and goes_backward(n)]
+    loops = [n for n in own_nodes(function, ast.For) if goes_backward(n)]
     told = [
         (loop, node, name)
         for loop in loops
-        for node in walk(loop)
-        if isinstance(node, ast.Call) and (name := told_epoch(node) or "").isidentifier()
+        for node in walk(loop, ast.Call)
+        if (name := told_epoch(node) or "").isidentifier()
     ]
     for loop, call, other in told:
         samplers = dict(_samplers(model, function, is_sampler))
@@ -59,7 +59,7 @@ def _samplers(
     model: Model, function: Function, is_sampler: Callable[[Function, ast.Call], bool]
 ) -> Iterator[tuple[str, tuple[ast.Call, frozenset[str]]]]:
     """The variables of a function that hold shuffling samplers alone, each with the call, and the loaders that draw from it."""
-    assigned = [n for n in own_nodes(function) if isinstance(n, ast.Assign)]
+    assigned = list(own_nodes(function, ast.Assign))
     for node in assigned:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if is_sampler(
@@ -85,11 +85,8 @@ def _samplers(
 
 def _given_as_sampler(value: ast.expr, name: str) -> bool:
     return any(
-        isinstance(k, ast.keyword)
-        and k.arg == "sampler"
-        and isinstance(k.value, ast.Name)
-        and k.value.id == name
-        for k in walk(value)
+        k.arg == "sampler" and isinstance(k.value, ast.Name) and k.value.id == name
+        for k in walk(value, ast.keyword)
     )
 
 
@@ -99,13 +96,12 @@ def _place_of_sampler(
     """Which of the values that a function returns is its sampler; None where it is none, or another in some returns."""
     made = {
         n.targets[0].id
-        for n in own_nodes(maker)
-        if isinstance(n, ast.Assign)
-        and isinstance(n.targets[0], ast.Name)
+        for n in own_nodes(maker, ast.Assign)
+        if isinstance(n.targets[0], ast.Name)
         and isinstance(n.value, ast.Call)
         and is_sampler(maker, n.value)
     }
-    returned = [n.value for n in own_nodes(maker) if isinstance(n, ast.Return)]
+    returned = [n.value for n in own_nodes(maker, ast.Return)]
     places = {
         next((i for i, p in enumerate(v.elts) if isinstance(p, ast.Name) and p.id in made), None)
         if isinstance(v, ast.Tuple)
@@ -117,7 +113,7 @@ def _place_of_sampler(
 
 def _is_read(function: Function, name: str, loaders: frozenset[str]) -> bool:
     """Whether a function reads a sampler but to give it to its loader, or comes to the loader's `sampler`."""
-    given = {id(k.value) for k in own_nodes(function) if isinstance(k, ast.keyword)}
+    given = {id(k.value) for k in own_nodes(function, ast.keyword)}
     return any(
         (
             isinstance(n, ast.Name)
@@ -138,18 +134,17 @@ def _is_read(function: Function, name: str, loaders: frozenset[str]) -> bool:
 def _is_trained_on(loop: ast.For, loaders: frozenset[str]) -> bool:
     """Whether what a step of a loop sends backward is drawn from loaders, or from iterators over them."""
     drawn = set(loaders)
-    for node in walk(loop):
+    for node in walk(loop, ast.Assign):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func) as value) if (
                 isinstance(func, ast.Name | ast.Attribute)
                 and _called(func) in _DRAWS
-                and any(isinstance(p, ast.Name) and p.id in loaders for p in walk(value))
+                and any(p.id in loaders for p in walk(value, ast.Name))
             ):
                 drawn.add(name)
-    inner = [n for n in walk(loop) if isinstance(n, ast.For | ast.While) and n is not loop]
+    inner = [n for n in walk(loop, ast.For, ast.While) if n is not loop]
     return any(
-        goes_backward(each) and any(isinstance(p, ast.Name) and p.id in drawn for p in walk(each))
-        for each in inner
+        goes_backward(each) and any(p.id in drawn for p in walk(each, ast.Name)) for each in inner
     )
 
 

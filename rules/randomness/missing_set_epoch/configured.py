@@ -31,8 +31,8 @@ def configured_as(model: Model, function: Function) -> frozenset[str]:
             continue
         held = {
             target.id
-            for node in walk(module.source.tree)
-            if isinstance(node, ast.Assign) and _names_lazily(model, module, node.value, _LOADER)
+            for node in walk(module.source.tree, ast.Assign)
+            if _names_lazily(model, module, node.value, _LOADER)
             for target in node.targets
             if isinstance(target, ast.Name)
             and any(_names_lazily(model, module, part, function) for part in walk(node.value))

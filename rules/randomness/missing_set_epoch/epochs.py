@@ -193,8 +193,8 @@ class Loops:
         """What a function makes iterators of that may be a loader, whatever it is called."""
         begun = (
             given
-            for node in own_nodes(function)
-            if isinstance(node, ast.Call) and last_name(node.func) == "iter"
+            for node in own_nodes(function, ast.Call)
+            if last_name(node.func) == "iter"
             for given in node.args
         )
         return {dotted_name(each) for each in begun if may_be_loader(self.model, function, each)}
@@ -212,8 +212,7 @@ class Loops:
         }
         gone = (
             gone_through(function, inner.iter)
-            for loop in own_nodes(function)
-            if isinstance(loop, ast.While)
+            for loop in own_nodes(function, ast.While)
             for inner in loop.body
             if isinstance(inner, ast.For)
         )
@@ -258,10 +257,7 @@ class Loops:
             if (names := kept | configured if epoch_of(user, loop) else configured)
             and not _reads_no_sample(loop)
             and not self._ends_before(user, function)
-            and any(
-                isinstance(n, ast.Name | ast.Attribute) and last_name(n) in names
-                for n in walk(loop)
-            )
+            and any(last_name(n) in names for n in walk(loop, ast.Name, ast.Attribute))
         ]
 
     def _uses(self, user: Function, loop: EpochLoop, function: Function, sampler: ast.Call) -> bool:
@@ -293,12 +289,8 @@ class Loops:
         ):
             names |= more
         # ResNeSt 1dfb3e8 scripts/torch/train.py:196: `def train(epoch):` in the function that makes the loader.
-        called = {last_name(n.func) for n in walk(loop) if isinstance(n, ast.Call)}
-        inside = [
-            part
-            for part in walk(user.node)
-            if isinstance(part, ast.FunctionDef) and part.name in called
-        ]
+        called = {last_name(n.func) for n in walk(loop, ast.Call)}
+        inside = [part for part in walk(user.node, ast.FunctionDef) if part.name in called]
         return _mention([loop, *inside], names)
 
     def _ends_before(self, user: Function, function: Function) -> bool:
@@ -315,11 +307,10 @@ class Loops:
                 continue
             if max(c.lineno for c in to_loop) >= min(c.lineno for c in to_sampler):
                 return False
-            for turn in own_nodes(caller):
-                if isinstance(turn, ast.For | ast.While):
-                    inside = set(walk(turn))
-                    if inside & to_loop and inside & to_sampler:
-                        return False
+            for turn in own_nodes(caller, ast.For, ast.While):
+                inside = set(walk(turn))
+                if inside & to_loop and inside & to_sampler:
+                    return False
             parted = True
         return parted
 
@@ -327,8 +318,8 @@ class Loops:
         """The calls by which a function comes to another."""
         return {
             node
-            for node in own_nodes(caller)
-            if isinstance(node, ast.Call) and function in self._reached(caller, [node], surely=True)
+            for node in own_nodes(caller, ast.Call)
+            if function in self._reached(caller, [node], surely=True)
         }
 
     def _collects(self, user: Function, value: ast.expr, loaders: set[str]) -> bool:
@@ -392,10 +383,8 @@ class Loops:
             yield function, default
         position = function.parameters.index(name) - (function.cls is not None)
         for caller in self._callers.get(function, ()):
-            for node in own_nodes(caller):
-                if isinstance(node, ast.Call) and function in self._meant(
-                    caller, node.func, surely=True
-                ):
+            for node in own_nodes(caller, ast.Call):
+                if function in self._meant(caller, node.func, surely=True):
                     given = [k.value for k in node.keywords if k.arg == name]
                     for value in given or node.args[position : position + 1]:
                         yield caller, value
@@ -419,9 +408,9 @@ class Loops:
 
         RFdiffusion2 03c4653 rf2aa/SE3Transformer/se3_transformer/runtime/inference.py:135: a measurement of how fast it is.
         """
-        calls = [node for node in walk(loop) if isinstance(node, ast.Call)]
+        calls = list(walk(loop, ast.Call))
         through = [call for call in calls if any(map(_is_loader, _given(call)))]
-        inner = (n for n in walk(loop) if isinstance(n, ast.For | ast.While) and n is not loop)
+        inner = (n for n in walk(loop, ast.For, ast.While) if n is not loop)
         callees = [list(self._meant(function, call.func, surely=True)) for call in through]
         return (
             bool(through)
@@ -600,7 +589,7 @@ def _named_arguments(function: Function) -> Iterator[tuple[str, ast.expr]]:
 
 @all_remembered
 def _turning(function: Function) -> Iterator[ast.For | ast.While]:
-    yield from (node for node in own_nodes(function) if isinstance(node, ast.For | ast.While))
+    yield from (node for node in own_nodes(function, ast.For, ast.While))
 
 
 @all_remembered
@@ -616,7 +605,7 @@ def _telling(function: Function) -> Iterator[ast.AST]:
 
 @all_remembered
 def _calls_in(function: Function) -> Iterator[ast.Call]:
-    yield from (node for node in own_nodes(function) if isinstance(node, ast.Call))
+    yield from (node for node in own_nodes(function, ast.Call))
 
 
 def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function, ...] | None:
@@ -680,16 +669,14 @@ def _gone_through_by_number(function: Function) -> set[str]:
     """The lists of a function whose elements a loop takes by number, `for i in range(len(data))`: a loader has none."""
     return {
         name
-        for node in own_nodes(function)
-        if isinstance(node, ast.For)
-        for part in walk(node.iter)
-        if isinstance(part, ast.Call) and last_name(part.func) == "len"
+        for node in own_nodes(function, ast.For)
+        for part in walk(node.iter, ast.Call)
+        if last_name(part.func) == "len"
         for name in map(dotted_name, part.args)
         if any(
-            isinstance(each, ast.Subscript)
-            and dotted_name(each.value) == name
+            dotted_name(each.value) == name
             and _mention([each.slice], set(target_names(node.target)))
-            for each in walk(node)
+            for each in walk(node, ast.Subscript)
         )
     }
 
@@ -716,8 +703,8 @@ def _goes_through_once(function: Function, call: ast.Call, loaders: set[str]) ->
 def _put_into(function: Function, place: ast.Subscript) -> Iterator[ast.expr]:
     """What a function puts into a place of a dict."""
     text = ast.unparse(place)
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign) and text in map(ast.unparse, node.targets):
+    for node in own_nodes(function, ast.Assign):
+        if text in map(ast.unparse, node.targets):
             yield node.value
 
 
@@ -776,11 +763,7 @@ def told_in_vain(function: Function) -> tuple[ast.Call, ...]:
         if not isinstance(loop, ast.For | ast.While):
             continue
         for number, statement in enumerate(loop.body):
-            calls = [
-                n
-                for n in walk(statement)
-                if isinstance(n, ast.Call) and (told_epoch(n) or "").isidentifier()
-            ]
+            calls = [n for n in walk(statement, ast.Call) if (told_epoch(n) or "").isidentifier()]
             for call in calls if len(calls) == 1 else ():
                 name = told_epoch(call) or ""
                 after = (s for s in loop.body[number + 1 :] if _mention([s], {name}))
@@ -818,7 +801,7 @@ def _draws_without_sampler(function: Function, loop: EpochLoop) -> bool:
     OpenRLHF f5c137f openrlhf/trainer/ppo_trainer.py:277: `DataLoader(self.replay_buffer, …, shuffle=True)`, whose sampler
     shuffles anew in each epoch.
     """
-    through = [each.iter for part in loop.body for each in walk(part) if isinstance(each, ast.For)]
+    through = [each.iter for part in loop.body for each in walk(part, ast.For)]
     flows = assignments(function)
     made = [flows.get(dotted_name(gone_through(function, each)), []) for each in through]
     return bool(made) and all(
@@ -836,8 +819,8 @@ def _reads_no_sample(loop: EpochLoop) -> bool:
 
     EasyNLP a4ee956 examples/test_odps_reader/main.py:146: a test of a reader, with a line for every 50 batches.
     """
-    through = [node for part in loop.body for node in walk(part) if isinstance(node, ast.For)]
-    calls = (node for part in loop.body for node in walk(part) if isinstance(node, ast.Call))
+    through = [node for part in loop.body for node in walk(part, ast.For)]
+    calls = (node for part in loop.body for node in walk(part, ast.Call))
     return (
         bool(through)
         and all(last_name(call.func) in _ONLY_SHOW for call in calls)
@@ -1013,7 +996,7 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
         loaders: parameters that are given loaders, whatever they are called: Self-Forcing 33593df
             utils/dataset.py:218 goes through `dl`, and trainer/ode.py says `cycle(dataloader)`.
     """
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.While, ast.Try):
         match node:
             case ast.While(test=ast.Constant(value=True | 1), body=body) if any(
                 _hands_out(each, loaders) for each in body
@@ -1035,10 +1018,7 @@ def _trains_through_a_loader(function: Function) -> bool:
     return any(
         isinstance(s, ast.For)
         and _is_loader(gone_through(function, s.iter))
-        and any(
-            isinstance(n, ast.Call) and any(word in last_name(n).lower() for word in _TRAINING)
-            for n in walk(s)
-        )
+        and any(any(word in last_name(n).lower() for word in _TRAINING) for n in walk(s, ast.Call))
         for s in function.body
     )
 

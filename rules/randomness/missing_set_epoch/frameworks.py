@@ -65,8 +65,8 @@ def hidden_by_loaders(
     if any("set_epoch(" in each.source.text for each in linked(model.program, module)):
         return
     for function in module.all_functions:
-        for call in own_nodes(function):
-            if isinstance(call, ast.Call) and model.resolve(module, call.func) in _HIDES_SAMPLER:
+        for call in own_nodes(function, ast.Call):
+            if model.resolve(module, call.func) in _HIDES_SAMPLER:
                 for given in (k.value for k in call.keywords if k.arg == "sampler"):
                     for made in (given, *assignments(function).get(last_name(given), ())):
                         if isinstance(made, ast.Call) and is_sampler(function, made):
@@ -94,18 +94,14 @@ def kept_from_trainer(
             model, method
         ):
             continue
-        for call in own_nodes(method):
-            if isinstance(call, ast.Call) and is_sampler(method, call):
+        for call in own_nodes(method, ast.Call):
+            if is_sampler(method, call):
                 yield call
 
 
 def _may_prepare(model: Model, method: Function) -> bool:
     """Whether a method, or a function that it calls, may hand its loader to accelerate."""
-    called = [
-        model.resolve(method.module, node.func)
-        for node in own_nodes(method)
-        if isinstance(node, ast.Call)
-    ]
+    called = [model.resolve(method.module, node.func) for node in own_nodes(method, ast.Call)]
     bodies = [method, *(each for each in called if isinstance(each, Function))]
     return any("prepare" in ast.unparse(each.node) for each in bodies)
 
@@ -140,8 +136,8 @@ def _given_to_prepare(module: Module) -> tuple[ast.expr, ...]:
         return ()
     return tuple(
         argument
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and last_name(node.func) in _PREPARES
+        for node in walk(module.source.tree, ast.Call)
+        if last_name(node.func) in _PREPARES
         for argument in node.args
     )
 

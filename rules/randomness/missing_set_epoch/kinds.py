@@ -51,7 +51,7 @@ def _held(model: Model, function: Function, name: str, depth: int) -> Iterator[C
 
 def place_of_name(function: Function, name: str, value: ast.expr) -> int | None:
     """The place of a variable in a target that takes a value apart; None where it takes all."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=given) if given is value:
                 return next(
@@ -82,8 +82,8 @@ def _made(
 def _returned(
     model: Model, function: Function, place: int | None, depth: int
 ) -> Iterator[Class | str | None]:
-    given = [n.value for n in own_nodes(function) if isinstance(n, ast.Return)]
-    if not given or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(function)):
+    given = [n.value for n in own_nodes(function, ast.Return)]
+    if not given or any(own_nodes(function, ast.Yield, ast.YieldFrom)):
         yield None
     for value in given:
         if value is None:

@@ -54,15 +54,14 @@ def _loaders(function: Function) -> Iterator[tuple[str, str]]:
 
 def _is_prepared(function: Function, loader: str) -> bool:
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "prepare"
+        last_name(node.func) == "prepare"
         and any(ast.unparse(argument) == loader for argument in node.args)
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     )
 
 
 def _told(function: Function) -> Iterator[tuple[ast.Call, ast.expr]]:
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(value=receiver, attr="set_epoch")):
                 yield node, receiver

@@ -134,7 +134,7 @@ class Search:
         return None
 
     def _returned(self, made: Function, place: int | None, depth: int) -> Way | None:
-        given = [n.value for n in own_nodes(made) if isinstance(n, ast.Return) and n.value]
+        given = [n.value for n in own_nodes(made, ast.Return) if n.value]
         if made.is_generator or not given:
             return None
         return self._alike([(made, value, place) for value in given], depth)
@@ -155,6 +155,6 @@ def _is_made_always(maker: Function, call: ast.AST) -> bool:
     return any(
         isinstance(statement, ast.Assign | ast.Return | ast.Expr)
         and any(node is call for node in walk(statement))
-        and not any(isinstance(node, ast.IfExp) for node in walk(statement))
+        and not any(walk(statement, ast.IfExp))
         for statement in maker.body
     )

@@ -20,8 +20,8 @@ from .reaching import Search
 
 def holder_of(function: Function, node: ast.AST) -> str | None:
     """The variable that holds the sampler, or what is built around it in one statement."""
-    for statement in own_nodes(function):
-        if isinstance(statement, ast.Assign) and node in walk(statement.value):
+    for statement in own_nodes(function, ast.Assign):
+        if node in walk(statement.value):
             return ast.unparse(statement.targets[0])
     return None
 
@@ -103,7 +103,7 @@ def _is_global(function: Function, user: Function, test: str) -> bool:
     if not test or user.module is not function.module:
         return False
     tree = ast.parse(test, mode="eval")
-    read = {n.id for n in walk(tree) if isinstance(n, ast.Name)}
+    read = {n.id for n in walk(tree, ast.Name)}
     written = assignments(user.module.body)
     own = [
         {*each.parameters, *assignments(each)}
@@ -111,7 +111,7 @@ def _is_global(function: Function, user: Function, test: str) -> bool:
         if not each.is_module_body
     ]
     return (
-        not any(isinstance(n, ast.Attribute) for n in walk(tree))
+        not any(walk(tree, ast.Attribute))
         and all(len(written.get(name, ())) == 1 for name in read)
         and all(read.isdisjoint(names) for names in own)
     )
@@ -155,21 +155,18 @@ def _test_of_the_choice(function: Function, call: ast.Call, loop: EpochLoop) -> 
     """
     choices = [
         node
-        for node in own_nodes(function)
-        if isinstance(node, ast.If | ast.IfExp)
+        for node in own_nodes(function, ast.If, ast.IfExp)
         if {call, loop} & set(walk(node)) == {call}
-        if not any(isinstance(part, ast.Name) and part.id == "__name__" for part in walk(node.test))
+        if not any(part.id == "__name__" for part in walk(node.test, ast.Name))
     ]
-    if len(choices) != 1 or any(isinstance(part, ast.Call) for part in walk(choices[0].test)):
+    if len(choices) != 1 or any(walk(choices[0].test, ast.Call)):
         return ""
     choice, test = choices[0], choices[0].test
-    read = {ast.unparse(n) for n in walk(test) if isinstance(n, ast.Name | ast.Attribute)}
+    read = {ast.unparse(n) for n in walk(test, ast.Name, ast.Attribute)}
     bound = {
         ast.unparse(n)
-        for n in own_nodes(function)
-        if isinstance(n, ast.Name | ast.Attribute)
-        and isinstance(n.ctx, ast.Store)
-        and n.lineno > test.lineno
+        for n in own_nodes(function, ast.Name, ast.Attribute)
+        if isinstance(n.ctx, ast.Store) and n.lineno > test.lineno
     }
     if read & bound:
         return ""
@@ -190,15 +187,15 @@ def _test_of_the_choice(function: Function, call: ast.Call, loop: EpochLoop) -> 
 def _other_values(function: Function, target: str, call: ast.Call) -> bool:
     """Whether the variable may hold another sampler, or None, in runs on one process."""
     return any(
-        isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == target and s.value is not call
-        for s in own_nodes(function)
+        ast.unparse(s.targets[0]) == target and s.value is not call
+        for s in own_nodes(function, ast.Assign)
     )
 
 
 def _in_loader(function: Function, call: ast.Call) -> ast.Assign | None:
     """What assigns a loader that is built around the sampler in the same expression."""
-    for statement in own_nodes(function):
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+    for statement in own_nodes(function, ast.Assign):
+        if isinstance(statement.value, ast.Call):
             for keyword in statement.value.keywords:
                 if keyword.arg == "sampler" and keyword.value is call:
                     return statement

@@ -365,15 +365,14 @@ def _seed_in(node: ast.expr) -> ast.expr | None:
 
 def _seeded_by_rank(module: Module, site: CallSite, name: str) -> bool:
     return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        isinstance(node.func, ast.Attribute)
         and node.func.attr == "manual_seed"
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id == name
         and node.lineno < site.node.lineno
         and bool(node.args)
         and without_rank(node.args[0]) is not node.args[0]
-        for node in walk(site.function.node)
+        for node in walk(site.function.node, ast.Call)
     )
 
 

@@ -48,8 +48,8 @@ def _drawn(
         return
     given = [v for v in assignments(function).get(name, ()) if v.lineno < seed.lineno]
     for value in given or [seed]:
-        for call in walk(value):
-            if isinstance(call, ast.Call) and _is_own(model, function, call, name):
+        for call in walk(value, ast.Call):
+            if _is_own(model, function, call, name):
                 yield function.module, call
     root = name.partition(".")[0]
     if given or not depth or root not in function.parameters:
@@ -77,7 +77,7 @@ def _is_own(model: Model, function: Function, draw: ast.Call, name: str) -> bool
     row = randomness.DRAWS.get(meaning)
     if not meaning.startswith(_SYSTEM) and (row is None or row.stream not in _STREAMS):
         return False
-    called = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    called = list(own_nodes(function, ast.Call))
     return (
         not (row is not None and _seeded_before(model, function, draw, row.stream))
         and not any(last_name(call.func) in _STARTS for call in called)
@@ -113,8 +113,6 @@ def _is_shared(call: ast.Call, name: str) -> bool:
 def _of_some_rank(function: Function, draw: ast.Call) -> bool:
     """Whether a test of the rank stands around a draw: what becomes of it then, the analysis does not follow."""
     return any(
-        isinstance(node, ast.If)
-        and mentions_rank(node.test)
-        and any(part is draw for part in walk(node))
-        for node in own_nodes(function)
+        mentions_rank(node.test) and any(part is draw for part in walk(node))
+        for node in own_nodes(function, ast.If)
     )

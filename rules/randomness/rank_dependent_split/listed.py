@@ -70,7 +70,7 @@ def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
 
 def _kept_in(method: Function, paths: set[str]) -> Iterator[tuple[str, ast.AST, ast.expr]]:
     """What a method puts into some attributes, each with the statement and the expression."""
-    for node in own_nodes(method):
+    for node in own_nodes(method, ast.Assign, ast.AugAssign, ast.Call):
         match node:
             case (
                 ast.Assign(targets=[target], value=value)
@@ -88,11 +88,10 @@ def _kept_in(method: Function, paths: set[str]) -> Iterator[tuple[str, ast.AST, 
 def _sorts(method: Function, path: str) -> bool:
     """Whether a method sorts an attribute: `sorted(self.paths)`."""
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) in _NO_ORDER
+        last_name(node.func) in _NO_ORDER
         and last_name(node.func) != "len"
         and any(ast.unparse(arg) == path for arg in node.args)
-        for node in own_nodes(method)
+        for node in own_nodes(method, ast.Call)
     )
 
 
@@ -188,7 +187,7 @@ def _behind(
 
 def _added(function: Function, name: str) -> Iterator[ast.expr]:
     """The lists that a function puts at the end of a list."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.AugAssign):
         match node:
             case ast.Call(
                 func=ast.Attribute(attr="extend", value=ast.Name(id=owner)), args=[value]
@@ -201,7 +200,7 @@ def _added(function: Function, name: str) -> Iterator[ast.expr]:
 
 def _fills(loop: ast.For, name: str) -> bool:
     for statement in loop.body:
-        for node in walk(statement):
+        for node in walk(statement, ast.Call, ast.AugAssign):
             match node:
                 case ast.Call(func=ast.Attribute(attr=attr, value=ast.Name(id=owner))):
                     if attr in _ADDING and owner == name:
@@ -212,10 +211,10 @@ def _fills(loop: ast.For, name: str) -> bool:
 
 
 def _returned(model: Model, callee: Function, depth: int) -> Found | None:
-    if any(mentions_rank(node) for node in own_nodes(callee) if isinstance(node, ast.Call)):
+    if any(mentions_rank(node) for node in own_nodes(callee, ast.Call)):
         return None
-    for node in own_nodes(callee):
-        if isinstance(node, ast.Return) and node.value is not None:
+    for node in own_nodes(callee, ast.Return):
+        if node.value is not None:
             found = _unsorted(model, callee, node.value, depth)
             if found is not None:
                 return found

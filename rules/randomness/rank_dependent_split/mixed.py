@@ -34,11 +34,9 @@ def drawn_mixtures(model: Model, module: Module) -> list[ast.Call]:
     found = [
         node
         for function in module.all_functions
-        if not any(isinstance(n, ast.If) and mentions_rank(n.test) for n in own_nodes(function))
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call)
-        and model.resolve(module, node.func) == _MIXES
-        and _draws_unseeded(node)
+        if not any(mentions_rank(n.test) for n in own_nodes(function, ast.If))
+        for node in own_nodes(function, ast.Call)
+        if model.resolve(module, node.func) == _MIXES and _draws_unseeded(node)
     ]
     if not found or not has_ranks(model, module):
         return []

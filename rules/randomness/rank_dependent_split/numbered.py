@@ -57,7 +57,7 @@ def _is_left_over(model: Model, function: Function) -> bool:
 
 def _numbered(function: Function) -> Iterator[tuple[ast.expr, ast.AST, frozenset[str]]]:
     """What a function gives numbers to by its order, with the words that show it to be texts; none where it is."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call, ast.DictComp):
         match node:
             case ast.Call(func=ast.Attribute(attr=attr), args=[given, *_]) if attr in _ADDS:
                 for part in given.values if isinstance(given, ast.Dict) else [given]:

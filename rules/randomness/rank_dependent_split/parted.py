@@ -49,8 +49,8 @@ def _order(model: Model, module: Module, function: Function, node: ast.AST) -> s
     if meaning in _SHUFFLES and len(node.args) == 1:
         return next(target_names(node.args[0]), "")
     if meaning in _ORDERS:
-        for each in own_nodes(function):
-            if isinstance(each, ast.Assign) and any(n is node for n in walk(each.value)):
+        for each in own_nodes(function, ast.Assign):
+            if any(n is node for n in walk(each.value)):
                 return next(target_names(each.targets[0]), "")
     return ""
 
@@ -62,7 +62,7 @@ def _is_parted(nodes: tuple[ast.AST, ...], order: str) -> bool:
         if isinstance(node, ast.Assign) and any(
             _PART.search(name) for target in node.targets for name in target_names(target)
         ):
-            for part in walk(node.value):
+            for part in walk(node.value, ast.Subscript):
                 match part:
                     case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper)):
                         if order in target_names(value):

@@ -79,7 +79,7 @@ def _permuted(model: Model, method: Function) -> Iterator[Permuted]:
 
 def _parts_of_rank(method: Function, name: str) -> Iterator[ast.Subscript]:
     """The slices of a list whose bounds the rank decides."""
-    for node in own_nodes(method):
+    for node in own_nodes(method, ast.Subscript):
         match node:
             case ast.Subscript(value=ast.Name(id=sliced), slice=ast.Slice() as bounds):
                 if sliced == name and _is_of_rank(method, bounds):
@@ -88,7 +88,7 @@ def _parts_of_rank(method: Function, name: str) -> Iterator[ast.Subscript]:
 
 def _is_of_rank(method: Function, bounds: ast.Slice) -> bool:
     parts = [part for part in (bounds.lower, bounds.upper, bounds.step) if part is not None]
-    names = {node.id for part in parts for node in walk(part) if isinstance(node, ast.Name)}
+    names = {node.id for part in parts for node in walk(part, ast.Name)}
     return any(
         mentions_rank(each)
         for each in (*parts, *(v for n in sorted(names) for v in assignments(method).get(n, ())))
@@ -98,7 +98,7 @@ def _is_of_rank(method: Function, bounds: ast.Slice) -> bool:
 def _idle_generator(method: Function) -> str:
     """The name of a generator that a method seeds, and hands to nothing."""
     for name in _generators(method.node):
-        read = [n for n in own_nodes(method) if isinstance(n, ast.Name) and n.id == name]
+        read = [n for n in own_nodes(method, ast.Name) if n.id == name]
         if len(read) == 2:
             return name
     return ""
@@ -108,9 +108,8 @@ def _generators(tree: ast.AST) -> list[str]:
     """The variables that hold a generator of their own."""
     return [
         node.targets[0].id
-        for node in walk(tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
+        for node in walk(tree, ast.Assign)
+        if isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Call)
         and last_name(node.value.func) == "Generator"
     ]
@@ -123,7 +122,7 @@ def _seeds_torch(model: Model, module: Module) -> bool:
     `imgaug.seed`).
     """
     own = set(_generators(module.source.tree))
-    for node in walk(module.source.tree):
+    for node in walk(module.source.tree, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr="manual_seed", value=ast.Name(id=owner))) if (
                 owner in own

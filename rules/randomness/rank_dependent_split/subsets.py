@@ -40,10 +40,9 @@ def drawn_subsets(model: Model, module: Module) -> Iterator[tuple[Function, ast.
     if not any(word in module.source.text for word in _WORDS):
         return
     for function in module.all_functions:
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Call):
             if (
-                isinstance(node, ast.Call)
-                and _draws(model, function, node)
+                _draws(model, function, node)
                 and _is_kept(model, function, node)
                 and ((group := model.call_at(node)) is None or not group.guarded_by_rank)
             ):
@@ -64,11 +63,10 @@ def _draws(model: Model, function: Function, node: ast.Call) -> bool:
 def _is_kept(model: Model, function: Function, draw: ast.Call) -> bool:
     names = _made_of(function, draw)
     if any(
-        isinstance(node, ast.Call)
-        and (place := _TAKES.get(last_name(node.func))) is not None
+        (place := _TAKES.get(last_name(node.func))) is not None
         and len(node.args) > place
         and _holds(node.args[place], draw, names)
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Call)
     ):
         return True
     cls = function.cls
@@ -84,8 +82,8 @@ def _is_kept(model: Model, function: Function, draw: ast.Call) -> bool:
     if not calls:
         return False
     given_back = any(
-        isinstance(node, ast.Return) and node.value is not None and _holds(node.value, draw, names)
-        for node in own_nodes(function)
+        node.value is not None and _holds(node.value, draw, names)
+        for node in own_nodes(function, ast.Return)
     )
     return not kept.isdisjoint(names) or (
         given_back and any(not kept.isdisjoint(_made_of(made, call)) for call in calls)
@@ -107,9 +105,8 @@ def _numbered(model: Model, cls: Class) -> set[str]:
         for owner in owners
         if owner is not None
         for method in owner.methods.values()
-        for node in own_nodes(method)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Load)
+        for node in own_nodes(method, ast.Subscript)
+        if isinstance(node.ctx, ast.Load)
         and isinstance(node.slice, ast.Name)
         and node.slice.id in method.parameters
         and isinstance(node.value, ast.Attribute)
@@ -125,7 +122,7 @@ def _made_of(function: Function, source: ast.AST) -> set[str]:
         for name, values in assignments(function).items():
             if any(_holds(value, source, names) for value in values):
                 names.add(name)
-        for node in own_nodes(function):
+        for node in own_nodes(function, ast.Call):
             match node:
                 case ast.Call(func=ast.Attribute(attr="extend", value=owner), args=[given]):
                     if _holds(given, source, names):

@@ -95,7 +95,7 @@ def makes_sets(function: Function) -> bool:
 
 def _uses(model: Model, function: Function) -> Iterator[Unordered]:
     """Where a function divides such a list, or makes a data set of it."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Subscript, ast.Call):
         match node:
             case ast.Subscript(value=rows, slice=ast.Slice() as part) if mentions_rank(part):
                 made = from_set(function, rows)
@@ -152,9 +152,8 @@ def indexed(cls: Class) -> set[str]:
     return {
         ast.unparse(node.value)
         for method in cls.methods.values()
-        for node in own_nodes(method)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Load)
+        for node in own_nodes(method, ast.Subscript)
+        if isinstance(node.ctx, ast.Load)
         and not isinstance(node.slice, ast.Slice | ast.Constant)
         and ast.unparse(node.value).startswith("self.")
     }
@@ -206,8 +205,7 @@ def _names_divider(module: Module) -> bool:
         return False
     return any(
         _DIVIDE.fullmatch(node.name if isinstance(node, ast.alias) else last_name(node))
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
+        for node in walk(module.source.tree, ast.Name, ast.Attribute, ast.alias)
     )
 
 
@@ -219,8 +217,8 @@ def _prepares_data(module: Module) -> bool:
     """
     return "prepare" in module.source.text and any(
         isinstance(given, ast.Starred) or _LOADERS.search(ast.unparse(given))
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call) and last_name(node.func) in _PREPARES
+        for node in walk(module.source.tree, ast.Call)
+        if last_name(node.func) in _PREPARES
         for given in (*node.args, *(k.value for k in node.keywords))
     )
 
@@ -261,7 +259,7 @@ def last_value(function: Function, node: ast.expr, name: str) -> ast.expr | None
 
 def is_ordered(function: Function, path: str) -> bool:
     """Whether a function sorts a list in place, or sends one rank's to all."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(func=ast.Attribute(attr="sort", value=owner)):
                 if ast.unparse(owner) == path:
@@ -316,21 +314,20 @@ def _is_keys(node: ast.expr) -> bool:
 def _words_of(function: Function, node: ast.expr) -> Iterator[str]:
     """The words in the names of a set's elements: as it is written, and in what its names were given."""
     nodes = [node]
-    for part in walk(node):
-        if isinstance(part, ast.Name):
-            nodes += assignments(function).get(part.id, ())
-            nodes += _appended(function, part.id)
+    for name in {each.id: None for each in walk(node, ast.Name)}:
+        nodes += assignments(function).get(name, ())
+        nodes += _appended(function, name)
     for each in nodes:
-        for part in walk(each):
+        for part in walk(each, ast.JoinedStr, ast.Name, ast.Attribute, ast.Constant):
             match part:
                 case ast.JoinedStr():
                     yield "str"
-                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
-                    yield from (word.rstrip("s0123456789") for word in name.lower().split("_"))
+                case ast.Name(id=text) | ast.Attribute(attr=text) | ast.Constant(value=str(text)):
+                    yield from (word.rstrip("s0123456789") for word in text.lower().split("_"))
 
 
 def _appended(function: Function, name: str) -> Iterator[ast.expr]:
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         match node:
             case ast.Call(
                 func=ast.Attribute(attr="append" | "add" | "extend", value=ast.Name(id=owner)),

@@ -50,12 +50,7 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, as
     """
     if "rainer" not in module.source.text:
         return
-    calls = [
-        node
-        for function in module.all_functions
-        for node in walk(function.node)
-        if isinstance(node, ast.Call)
-    ]
+    calls = [node for function in module.all_functions for node in walk(function.node, ast.Call)]
     trainers = [node for node in calls if _is_trainer(model, module, node)]
     if not trainers:
         return
@@ -120,8 +115,8 @@ def _seeds_stream(model: Model, module: Module, stream: str) -> bool:
     for function in module.all_functions:
         if is_helper(function) and calls_of(model.program, function):
             continue
-        for node in own_nodes(function):
-            if isinstance(node, ast.Call) and names_seeding(node.func):
+        for node in own_nodes(function, ast.Call):
+            if names_seeding(node.func):
                 if call_names_rank(node) or "worker" in ast.unparse(node):
                     continue
                 meaning = model.resolve(module, node.func)
@@ -204,8 +199,8 @@ def _is_overwritten(site: CallSite) -> bool:
         case ast.Assign(targets=[ast.Name(id=name)]):
             replaced = {
                 target.slice.value
-                for node in own_nodes(site.function)
-                if isinstance(node, ast.Assign) and node.lineno > site.node.lineno
+                for node in own_nodes(site.function, ast.Assign)
+                if node.lineno > site.node.lineno
                 for target in node.targets
                 if isinstance(target, ast.Subscript)
                 and isinstance(target.slice, ast.Constant)
@@ -268,9 +263,7 @@ def _trainers_in(model: Model, function: Function) -> list[ast.Call]:
     if "rainer" not in function.module.source.text:
         return []
     return [
-        node
-        for node in own_nodes(function)
-        if isinstance(node, ast.Call) and _is_trainer(model, function.module, node)
+        node for node in own_nodes(function, ast.Call) if _is_trainer(model, function.module, node)
     ]
 
 
@@ -315,8 +308,8 @@ def _line_of(function: Function, name: str) -> int:
     return min(
         (
             node.lineno
-            for node in own_nodes(function)
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(name)
+            for node in own_nodes(function, ast.Call)
+            if ast.unparse(node.func).endswith(name)
         ),
         default=0,
     )
@@ -330,16 +323,14 @@ def _gives_a_partner(cls: Class, path: str) -> bool:
     for method in cls.methods.values():
         indices = {
             node.slice.id
-            for node in own_nodes(method)
-            if isinstance(node, ast.Subscript)
-            and isinstance(node.slice, ast.Name)
+            for node in own_nodes(method, ast.Subscript)
+            if isinstance(node.slice, ast.Name)
             and node.slice.id in method.parameters
             and ast.unparse(node.value) == path
         }
         if any(
-            isinstance(node, ast.Call)
-            and any(isinstance(arg, ast.Name) and arg.id in indices for arg in node.args)
-            for node in own_nodes(method)
+            any(isinstance(arg, ast.Name) and arg.id in indices for arg in node.args)
+            for node in own_nodes(method, ast.Call)
         ):
             return True
     return False
@@ -350,10 +341,9 @@ def _is_kept(method: Function, shuffled: ast.expr, kept: set[str]) -> bool:
     names, known = {ast.unparse(shuffled)}, 0
     while known < len(names):
         known = len(names)
-        for node in own_nodes(method):
-            if isinstance(node, ast.Assign) and any(
-                isinstance(part, ast.Name | ast.Attribute) and ast.unparse(part) in names
-                for part in walk(node.value)
+        for node in own_nodes(method, ast.Assign):
+            if any(
+                ast.unparse(part) in names for part in walk(node.value, ast.Name, ast.Attribute)
             ):
                 names |= {
                     ast.unparse(each.value if isinstance(each, ast.Subscript) else each)
@@ -364,6 +354,4 @@ def _is_kept(method: Function, shuffled: ast.expr, kept: set[str]) -> bool:
 
 def _seeds(module: Module) -> bool:
     """Whether anything in a file may seed, by the name of what it calls."""
-    return any(
-        names_seeding(node.func) for node in walk(module.source.tree) if isinstance(node, ast.Call)
-    )
+    return any(names_seeding(node.func) for node in walk(module.source.tree, ast.Call))

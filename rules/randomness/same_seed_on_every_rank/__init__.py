@@ -205,8 +205,8 @@ def _when(seed: Seed) -> str:
     missing = {f"{ast.unparse(v)} {word}": v for v in given for word in ("is None", "== -1")}
     asked = [
         missing[ast.unparse(node.test)]
-        for node in own_nodes(function)
-        if isinstance(node, ast.If) and ast.unparse(node.test) in missing
+        for node in own_nodes(function, ast.If)
+        if ast.unparse(node.test) in missing
     ]
     return f"where `{ast.unparse(asked[0])}` is given, " if asked else ""
 
@@ -215,11 +215,10 @@ def _may_be_none(seed: Seed) -> bool:
     """Whether what seeds asks first whether it is given a seed."""
     helper = seed.site.callee
     return helper is not None and any(
-        isinstance(test, ast.Compare)
-        and isinstance(test.left, ast.Name)
+        isinstance(test.left, ast.Name)
         and test.left.id in helper.parameters
         and ast.unparse(test.comparators[0]) == "None"
-        for test in own_nodes(helper)
+        for test in own_nodes(helper, ast.Compare)
     )
 
 

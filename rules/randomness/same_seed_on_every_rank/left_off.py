@@ -22,11 +22,10 @@ def left_off(model: Model, function: Function) -> frozenset[ast.Call]:
     """
     return frozenset(
         part
-        for node in walk(function.node)
-        if isinstance(node, ast.IfExp | ast.If) and _is_off(model, function, _number(node.test))
+        for node in walk(function.node, ast.IfExp, ast.If)
+        if _is_off(model, function, _number(node.test))
         for arm in (node.body if isinstance(node.body, list) else [node.body])
-        for part in walk(arm)
-        if isinstance(part, ast.Call)
+        for part in walk(arm, ast.Call)
     )
 
 
@@ -52,7 +51,9 @@ def _given(module: Module, name: str) -> list[ast.expr]:
     if name not in module.source.text and name.replace("_", "-") not in module.source.text:
         return []
     found: list[ast.expr] = []
-    for node in walk(module.source.tree):
+    for node in walk(
+        module.source.tree, ast.arguments, ast.keyword, ast.AnnAssign, ast.Assign, ast.Constant
+    ):
         match node:
             case ast.arguments(posonlyargs=first, args=args, defaults=defaults):
                 placed = [*first, *args]

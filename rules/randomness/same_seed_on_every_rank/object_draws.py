@@ -157,7 +157,7 @@ def made_below(model: Model, below: list[Function]) -> list[Function]:
 
 @remembered
 def _attributes_read(function: Function) -> frozenset[str]:
-    return frozenset(n.attr for n in walk(function.node) if isinstance(n, ast.Attribute))
+    return frozenset(n.attr for n in walk(function.node, ast.Attribute))
 
 
 @remembered
@@ -165,8 +165,8 @@ def named_in(model: Model, function: Function) -> tuple[Function | Class, ...]:
     """The functions of the program that a function calls, and the classes of what it makes, in order."""
     found: dict[Function | Class, None] = {}
     left = left_off(model, function)
-    for node in walk(function.node):
-        if isinstance(node, ast.Call) and node not in left:
+    for node in walk(function.node, ast.Call):
+        if node not in left:
             meaning = model.resolve(function.module, node.func)
             known = isinstance(meaning, (Function, Class))
             made = _made_by_its_class(model, function, node)

@@ -45,7 +45,7 @@ def chooses_sample(model: Model, function: Function, draw: ast.Call) -> bool:
     counts = model.program.find_method(function.cls, "__len__")
     if counts is None or last_name(draw.func) not in _CHOOSES | _UP_TO:
         return False
-    held = {node.attr for node in walk(counts.node) if isinstance(node, ast.Attribute)}
+    held = {node.attr for node in walk(counts.node, ast.Attribute)}
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in held
@@ -140,7 +140,7 @@ def _called(function: Function) -> list[Function]:
     methods = function.cls.methods if function.cls is not None else {}
     found = [function]
     for each in found:
-        for node in own_nodes(each):
+        for node in own_nodes(each, ast.Call):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
                     if name in methods and methods[name] not in found:
@@ -180,7 +180,9 @@ def _of_sample(function: Function) -> frozenset[str]:
 
 def _stores(function: Function) -> Iterator[tuple[set[str], ast.expr]]:
     """What a function assigns or goes through, with the names that get it: of `d["x"] = y` that is `d`."""
-    for node in own_nodes(function):
+    for node in own_nodes(
+        function, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.comprehension
+    ):
         match node:
             case ast.Assign(targets=targets, value=value):
                 yield {name for target in targets for name in _names(target)}, value
@@ -194,4 +196,4 @@ def _stores(function: Function) -> Iterator[tuple[set[str], ast.expr]]:
 
 def _names(node: ast.expr) -> set[str]:
     """The plain names in an expression, without the object of a method."""
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)} - {"self", "cls"}
+    return {n.id for n in walk(node, ast.Name)} - {"self", "cls"}

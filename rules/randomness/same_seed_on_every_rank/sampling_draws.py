@@ -81,12 +81,7 @@ def _counts(function: Function, loop: ast.stmt) -> bool:
         return False
     known = assignments(function)
     sources = [loop.iter, *(v for n in walk(loop.iter) for v in known.get(dotted_name(n), ()))]
-    return any(
-        last_name(n) in ("range", "trange")
-        for v in sources
-        for n in walk(v)
-        if isinstance(n, ast.Call)
-    )
+    return any(last_name(n) in ("range", "trange") for v in sources for n in walk(v, ast.Call))
 
 
 def _goes_through(loop: ast.stmt) -> bool:
@@ -96,11 +91,11 @@ def _goes_through(loop: ast.stmt) -> bool:
     """
     if not isinstance(loop, ast.For):
         return False
-    counted = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
+    counted = {node.id for node in walk(loop.target, ast.Name)}
     return any(
         isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Load)
-        and any(isinstance(part, ast.Name) and part.id in counted for part in walk(node.slice))
+        and any(part.id in counted for part in walk(node.slice, ast.Name))
         for statement in loop.body
         for node in walk(statement)
     )

@@ -69,12 +69,10 @@ def cuts_for_all(model: Model, function: Function, seed: Seed) -> tuple[Module, 
     for current in (f for f in reached(model, function) if trains(model, f)):
         ends = [
             part.upper
-            for part in walk(current.node)
-            if isinstance(part, ast.Slice)
-            and isinstance(part.lower, ast.Constant | None)
-            and part.upper is not None
+            for part in walk(current.node, ast.Slice)
+            if isinstance(part.lower, ast.Constant | None) and part.upper is not None
         ]
-        used = {n.id for end in ends for n in walk(end) if isinstance(n, ast.Name)}
+        used = {n.id for end in ends for n in walk(end, ast.Name)}
         for node, draw in draws_by_syntax(model, current):
             if draws_from(draw, seed) and used & _holding(current, node):
                 return current.module, node
@@ -85,8 +83,8 @@ def _holding(function: Function, draw: ast.Call) -> set[str]:
     """The names that get what is drawn, or something made of it."""
     return {
         name
-        for values in walk(function.node)
-        if isinstance(values, ast.Assign) and any(n is draw for n in walk(values.value))
+        for values in walk(function.node, ast.Assign)
+        if any(n is draw for n in walk(values.value))
         for target in values.targets
         for name in target_names(target)
     }
@@ -117,7 +115,7 @@ def shuffles_for_all(model: Model, function: Function) -> tuple[Module, ast.Call
 def _orders(model: Model, sampler: Class, common: list[Seed]) -> ast.Call | None:
     """What a sampler draws from a common stream in use; not where it seeds for each epoch itself."""
     for name, method in sampler.methods.items():
-        calls = [node for node in walk(method.node) if isinstance(node, ast.Call)]
+        calls = list(walk(method.node, ast.Call))
         if name == "__init__" or any("seed" in last_name(call.func) for call in calls):
             continue
         for each in (method, *_asked(model, calls)):
@@ -180,7 +178,7 @@ def _is_counted_by(loop: ast.AST, draw: ast.Call, names: set[str]) -> bool:
 
 def _sizes(bound: ast.AST) -> Iterator[ast.AST]:
     """What says how many numbers were drawn, which is the same on all ranks: `len(times)`, `times.shape[0]`."""
-    for node in walk(bound):
+    for node in walk(bound, ast.Call, ast.Attribute):
         match node:
             case ast.Call(func=ast.Name(id="len")) | ast.Attribute(attr="shape" | "size" | "numel"):
                 yield node
@@ -202,7 +200,7 @@ def _with_callees(model: Model, functions: list[Function]) -> list[Function]:
 
 
 def _sets_requires_grad(function: Function) -> bool:
-    attributes = [node for node in walk(function.node) if isinstance(node, ast.Attribute)]
+    attributes = list(walk(function.node, ast.Attribute))
     return any(
         each.attr == "requires_grad_"
         or (each.attr == "requires_grad" and isinstance(each.ctx, ast.Store))

@@ -255,8 +255,8 @@ def _methods_beside(
         run = run_together(model.program, function)
         yield from (each for cls in family for each in cls.methods.values() if each in run)
         return
-    for node in own_nodes(function):
-        if isinstance(node, ast.Return) and node.value is not None:
+    for node in own_nodes(function, ast.Return):
+        if node.value is not None:
             for cls in classes_of(model, function, node.value):
                 owners = model.program.mro(cls)[0] if cls is not None else ()
                 yield from {n: m for c in reversed(owners) for n, m in c.methods.items()}.values()

@@ -84,7 +84,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "spawn" not in module.source.text:
             continue
         for function in module.all_functions:
-            calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+            calls = list(own_nodes(function, ast.Call))
             calls.sort(key=lambda node: node.lineno)
             for spawn in calls:
                 if not spawn.args or model.resolve(module, spawn.func) != _SPAWN:
@@ -141,12 +141,11 @@ def _is_helper(meaning: object) -> bool:
 
 def _seeds(model: Model, function: Function) -> bool:
     """Whether a call seeds, by the name of what is called."""
-    for node in walk(function.node):
-        if isinstance(node, ast.Call):
-            meaning = model.resolve(function.module, node.func)
-            name = meaning if isinstance(meaning, str) else last_name(node.func)
-            if any(word in name.lower() for word in _WORDS) and not name.startswith(_OF_DEVICE):
-                return True
+    for node in walk(function.node, ast.Call):
+        meaning = model.resolve(function.module, node.func)
+        name = meaning if isinstance(meaning, str) else last_name(node.func)
+        if any(word in name.lower() for word in _WORDS) and not name.startswith(_OF_DEVICE):
+            return True
     return False
 
 
@@ -158,10 +157,7 @@ def _only_evaluates(reached: Iterable[Function]) -> bool:
     functions = list(reached)
     return any(map(evaluates, functions)) and not any(
         goes_backward(function.node)
-        or any(
-            isinstance(node, ast.Call) and _TRAINS.search(last_name(node.func))
-            for node in walk(function.node)
-        )
+        or any(_TRAINS.search(last_name(node.func)) for node in walk(function.node, ast.Call))
         for function in functions
     )
 

@@ -141,12 +141,8 @@ def _seeded_alike(
     if node is None or isinstance(node, ast.Module) or len(node.args.args) != 1:
         return
     start = _Start(function or around, node.args.args[0].arg, function is not None)
-    for call in walk(node):
-        if (
-            isinstance(call, ast.Call)
-            and call not in seen
-            and model.resolve(start.function.module, call.func) in SEEDINGS
-        ):
+    for call in walk(node, ast.Call):
+        if call not in seen and model.resolve(start.function.module, call.func) in SEEDINGS:
             seed = call.args[0] if call.args else next((k.value for k in call.keywords), None)
             if seed is not None and _is_alike(model, start, seed, frozenset()):
                 seen.add(call)
@@ -176,13 +172,11 @@ def _is_alike(model: Model, start: _Start, seed: ast.expr, seen: frozenset[str])
     """Whether all ranks compute the same from an expression, as far as names tell."""
     if mentions_rank(seed):
         return False
-    calls = [n for n in walk(seed) if isinstance(n, ast.Call)]
+    calls = list(walk(seed, ast.Call))
     if any(dotted_name(call.func) not in _NUMBERS for call in calls):
         return False
     called = {id(call.func) for call in calls}
-    names = [
-        n for n in walk(seed) if isinstance(n, (ast.Name, ast.Attribute)) and id(n) not in called
-    ]
+    names = [n for n in walk(seed, ast.Name, ast.Attribute) if id(n) not in called]
     inner = {id(n.value) for n in names if isinstance(n, ast.Attribute)}
     return all(_is_shared(model, start, n, seen) for n in names if id(n) not in inner)
 

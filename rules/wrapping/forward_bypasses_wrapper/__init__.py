@@ -106,7 +106,7 @@ def check(model: Model) -> Iterator[Finding]:
         backward = Backward(function) or _sent_by_caller(model, function, wrapped)
         if not backward or _reduces_by_hand(function) or not _steps(model, function):
             continue
-        calls = [n for n in walk(function.node) if isinstance(n, ast.Call)]
+        calls = list(walk(function.node, ast.Call))
         if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
             continue  # the wrapper's forward runs for the same loss
         yield from _bypassing(model, function, found, calls, backward)
@@ -175,7 +175,7 @@ def _sent_by_caller(
         backward = own if own and own.reaches(call) else Backward(caller, returned=True)
         if not backward.reaches(call):
             continue
-        calls = (n for n in own_nodes(caller) if isinstance(n, ast.Call))
+        calls = (n for n in own_nodes(caller, ast.Call))
         if any(ast.unparse(c.func) in models and backward.reaches(c) for c in calls):
             continue
         if backward is own or (
@@ -187,7 +187,7 @@ def _sent_by_caller(
 
 def _reduces_by_hand(function: Function) -> bool:
     """Whether a function reads gradients and reduces over the ranks itself."""
-    names = {n.attr for n in walk(function.node) if isinstance(n, ast.Attribute)}
+    names = {n.attr for n in walk(function.node, ast.Attribute)}
     return "grad" in names and not names.isdisjoint(_REDUCTIONS)
 
 
@@ -226,13 +226,13 @@ def _bypassing(
 ) -> Iterator[Finding]:
     nodes = {id(node): (source, wrap) for node, source, wrap in found}
     names: dict[str, tuple[ast.expr, Wrap]] = {}
-    for part in walk(function.node):
+    for part in walk(function.node, ast.IfExp):
         match part:
             # `(model.module if hasattr(model, "module") else model).loss(batch)`
             case ast.IfExp(body=body, orelse=orelse) if {id(body), id(orelse)} & nodes.keys():
                 nodes[id(part)] = nodes.get(id(body)) or nodes[id(orelse)]
     methods: dict[str, tuple[str, ast.expr, Wrap]] = {}
-    for statement in walk(function.node):
+    for statement in walk(function.node, ast.Assign):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in nodes:
                 source, wrap = nodes[id(value)]
@@ -303,11 +303,10 @@ def _samples(model: Model, function: Function, call: ast.Call, calls: list[ast.C
     if not isinstance(method, ast.Attribute) or method.attr not in model.answer(layer_runners):
         return False
     gives = any(
-        isinstance(node, ast.Assign)
-        and node.value is call
+        node.value is call
         and any(isinstance(target, ast.Tuple) for target in node.targets)
         and any(_LOG_PROBABILITY.search(name) for t in node.targets for name in target_names(t))
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Assign)
     )
     nets = {ast.unparse(method.value), *_same_net(function, method.value)}
     return gives and not any(

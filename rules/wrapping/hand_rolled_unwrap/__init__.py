@@ -139,8 +139,8 @@ def _loops_to_parts(module: Module) -> set[ast.AST]:
         node
         for function in module.all_functions
         if not function.is_module_body and "unwrap" not in function.name
-        for node in walk(function.node)
-        if isinstance(node, ast.While) and _asked(node.test, "model") is not None
+        for node in walk(function.node, ast.While)
+        if _asked(node.test, "model") is not None
     }
 
 
@@ -176,16 +176,12 @@ def _gives_weights(module: Module, node: ast.stmt, subject: ast.expr) -> bool:
     """
     functions = [f for f in module.all_functions if any(n is node for n in own_nodes(f))]
     inside = {id(each) for each in walk(node)}
-    owner = {
-        id(n.value): n.attr for f in functions for n in own_nodes(f) if isinstance(n, ast.Attribute)
-    }
+    owner = {id(n.value): n.attr for f in functions for n in own_nodes(f, ast.Attribute)}
     reads = [
         owner.get(id(n), "")
         for f in functions
-        for n in own_nodes(f)
-        if isinstance(n, ast.Name)
-        and ast.unparse(n) == ast.unparse(subject)
-        and id(n) not in inside
+        for n in own_nodes(f, ast.Name)
+        if ast.unparse(n) == ast.unparse(subject) and id(n) not in inside
     ]
     return bool(reads) and set(reads) <= _WEIGHTS
 
@@ -204,7 +200,7 @@ def _is_self(subject: ast.expr) -> bool:
 
 def _holds(node: ast.expr, subject: ast.expr, attr: str) -> bool:
     path = f"{ast.unparse(subject)}.{attr}"
-    return any(isinstance(n, ast.Attribute) and ast.unparse(n) == path for n in walk(node))
+    return any(ast.unparse(n) == path for n in walk(node, ast.Attribute))
 
 
 def _copied_above(module: Module, node: ast.stmt, subject: ast.expr) -> ast.Assign | None:

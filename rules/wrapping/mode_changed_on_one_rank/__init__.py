@@ -93,13 +93,12 @@ def _training_loop(site: CallSite) -> ast.stmt | None:
 
 def _goes_back(model: Model, loop: ast.stmt) -> bool:
     """Whether something in a loop sets a mode again, here or in a function that it calls."""
-    for node in walk(loop):
-        if isinstance(node, ast.Call):
-            called = model.call_at(node)
-            callee = called.site.callee if called is not None else None
-            inside = walk(callee.node) if callee is not None else [node]
-            if any(isinstance(n, ast.Call) and last_name(n.func) == "train" for n in inside):
-                return True
+    for node in walk(loop, ast.Call):
+        called = model.call_at(node)
+        callee = called.site.callee if called is not None else None
+        inside = walk(callee.node) if callee is not None else [node]
+        if any(isinstance(n, ast.Call) and last_name(n.func) == "train" for n in inside):
+            return True
     return False
 
 
@@ -115,12 +114,8 @@ def _trained(site: CallSite) -> ast.Call | None:
             names.update(ast.unparse(argument) for argument in value.args)
     names |= {name.removesuffix(".module") for name in names}
     backward = Backward(site.function)
-    for node in walk(site.function.node):
-        if (
-            isinstance(node, ast.Call)
-            and ast.unparse(node.func) in names
-            and backward.reaches(node)
-        ):
+    for node in walk(site.function.node, ast.Call):
+        if ast.unparse(node.func) in names and backward.reaches(node):
             return node
     return None
 

@@ -225,7 +225,7 @@ def _made_by_rank(function: Function, name: str) -> ast.expr | None:
     made = [arm for arm in arms if not _is_none(arm)]
     if len(made) != 1 or len(made) == len(arms):
         return None
-    from_itself = any(isinstance(n, ast.Name) and n.id == name for n in walk(made[0]))
+    from_itself = any(n.id == name for n in walk(made[0], ast.Name))
     return None if from_itself else made[0]
 
 

@@ -111,23 +111,20 @@ def _may_fill(function: Function, node: ast.expr, bound: ast.Assign) -> bool:
     """Whether something in between may put entries into an empty dict: a store, a method, whoever is handed it."""
     name = ast.unparse(node.value) if isinstance(node, ast.Subscript) else ""
     read: set[int] = set()
-    for part in own_nodes(function):
+    for part in own_nodes(function, ast.Subscript, ast.Attribute):
         match part:
             case ast.Subscript(value=ast.Name() as subject, ctx=ast.Load()):
                 read.add(id(subject))
             case ast.Attribute(value=ast.Name() as subject, attr=attr) if attr in _ONLY_READ:
                 read.add(id(subject))
     return any(
-        isinstance(part, ast.Name)
-        and part.id == name
-        and bound.lineno < part.lineno <= node.lineno
-        and id(part) not in read
-        for part in own_nodes(function)
+        part.id == name and bound.lineno < part.lineno <= node.lineno and id(part) not in read
+        for part in own_nodes(function, ast.Name)
     )
 
 
 def _returns(callee: Function) -> Iterator[ast.Return]:
-    return (node for node in own_nodes(callee) if isinstance(node, ast.Return))
+    return (node for node in own_nodes(callee, ast.Return))
 
 
 def _returned(callee: Function) -> Iterator[ast.expr | None]:
@@ -145,7 +142,6 @@ def _is_dict(value: ast.expr | None) -> bool:
 
 def _catches(attempt: ast.Try) -> bool:
     return any(
-        handler.type is None
-        or any(isinstance(part, ast.Name) and part.id in _CAUGHT for part in walk(handler.type))
+        handler.type is None or any(part.id in _CAUGHT for part in walk(handler.type, ast.Name))
         for handler in attempt.handlers
     )

@@ -92,16 +92,15 @@ def _called_methods(live: LiveProgram) -> frozenset[str]:
     return frozenset(
         node.func.attr
         for module in live.program.modules.values()
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        for node in walk(module.source.tree, ast.Call)
+        if isinstance(node.func, ast.Attribute)
         and dotted_name(node.func).partition(".")[0] not in module.imports
     )
 
 
 def _asks_for(function: Function, name: str) -> bool:
     """Whether a method looks at the attribute in another way than by using what it holds."""
-    used = {id(n.value) for n in walk(function.node) if isinstance(n, ast.Attribute)}
+    used = {id(n.value) for n in walk(function.node, ast.Attribute)}
     return any(
         (
             isinstance(node, ast.Attribute)
@@ -115,7 +114,7 @@ def _asks_for(function: Function, name: str) -> bool:
 
 
 def _is_asked(function: Function) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in _ASKS for n in walk(function.node))
+    return any(n.id in _ASKS for n in walk(function.node, ast.Name))
 
 
 def _by_rank(live: LiveProgram) -> dict[Class, dict[str, Attribute]]:
@@ -181,8 +180,6 @@ def _set_on_others(live: LiveProgram) -> frozenset[str]:
     return frozenset(
         node.attr
         for module in live.program.modules.values()
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and dotted_name(node) != f"self.{node.attr}"
+        for node in walk(module.source.tree, ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and dotted_name(node) != f"self.{node.attr}"
     )

@@ -81,7 +81,7 @@ def _made_of_itself(body: list[ast.stmt], name: str) -> Iterator[ast.Assign]:
     made = {name}
     for statement in body:
         if isinstance(statement, ast.Assign):
-            reads = {n.id for n in walk(statement.value) if isinstance(n, ast.Name)}
+            reads = {n.id for n in walk(statement.value, ast.Name)}
             for target in statement.targets:
                 for written in target_names(target) if made & reads else ():
                     made.add(written)
@@ -111,6 +111,5 @@ def _is_bound_again(use: CallSite, name: str, branch: ast.If) -> bool:
 
 def _binds(statement: ast.stmt, name: str) -> bool:
     return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in walk(statement)
+        node.id == name and isinstance(node.ctx, ast.Store) for node in walk(statement, ast.Name)
     )

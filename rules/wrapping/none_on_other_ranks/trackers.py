@@ -26,10 +26,9 @@ def runs_of_main(model: Model) -> Iterator[tuple[Function, ast.Attribute, ast.Ca
         site = opened.site
         if not opened.by_all or any(mentions_rank(g.node) for g in site.guards):
             continue
-        for node in own_nodes(site.function):
+        for node in own_nodes(site.function, ast.Attribute):
             if (
-                isinstance(node, ast.Attribute)
-                and node.attr in _OF_MAIN
+                node.attr in _OF_MAIN
                 and node.lineno > site.node.lineno
                 and _is_tracker(site.function, node.value)
                 and not _is_asked(site.function, node)
@@ -73,8 +72,8 @@ def _is_asked(function: Function, node: ast.Attribute) -> bool:
         if any(isinstance(s, ast.Try) and catches_attribute_error(s) for s in around):
             return True
     return any(
-        isinstance(n, ast.IfExp | ast.BoolOp) and any(i is node for i in walk(n)) and _tells(n)
-        for n in own_nodes(function)
+        any(i is node for i in walk(n)) and _tells(n)
+        for n in own_nodes(function, ast.IfExp, ast.BoolOp)
     )
 
 

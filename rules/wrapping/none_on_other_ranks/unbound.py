@@ -57,13 +57,9 @@ def _assigned(function: Function, name: str) -> list[ast.stmt]:
     distil-whisper training/run_distillation.py:865: one in each arm of what rank 0 alone asks.
     """
     bound = [
-        n
-        for n in own_nodes(function)
-        if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
+        n for n in own_nodes(function, ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)
     ]
-    shared = any(
-        isinstance(n, ast.Global | ast.Nonlocal) and name in n.names for n in own_nodes(function)
-    )
+    shared = any(name in n.names for n in own_nodes(function, ast.Global, ast.Nonlocal))
     found: list[ast.stmt] = [
         s
         for s, _ in statements(function.body)

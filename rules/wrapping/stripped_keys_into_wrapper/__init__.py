@@ -119,7 +119,7 @@ def _asks_for_keys(outer: ast.stmt) -> bool:
     if not isinstance(outer, ast.If):
         return True
     return not isinstance(outer.test, ast.BoolOp) and any(
-        isinstance(n, ast.Constant) and n.value in (_PREFIX, "module") for n in walk(outer.test)
+        n.value in (_PREFIX, "module") for n in walk(outer.test, ast.Constant)
     )
 
 

@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "get_peft_model" not in module.source.text or _OF_PEFT in module.source.text:
             continue
         for function in module.all_functions:
-            calls = [n for n in own_nodes(function) if isinstance(n, ast.Call)]
+            calls = list(own_nodes(function, ast.Call))
             for adapts in calls:
                 if model.resolve(module, adapts.func) in _ADAPTS:
                     yield from _wrapped(model, function, adapts, calls)
@@ -116,7 +116,7 @@ def _wrapped(
 
 def _holder(function: Function, call: ast.Call) -> str:
     """The variable that holds what a call gives; "" where it is none."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Assign):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
                 return name
@@ -125,19 +125,14 @@ def _holder(function: Function, call: ast.Call) -> str:
 
 def _changed(function: Function, name: str, adapts: ast.Call, wrap: ast.Call) -> bool:
     """Whether anything between two calls may change the parameters of the model."""
-    asked = {
-        id(node.value)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Attribute) and node.attr in _ASKS
-    }
+    asked = {id(node.value) for node in own_nodes(function, ast.Attribute) if node.attr in _ASKS}
     end = (adapts.end_lineno or adapts.lineno, adapts.end_col_offset or 0)
     return any(
-        isinstance(node, ast.Name)
-        and node.id == name
+        node.id == name
         and end < (node.lineno, node.col_offset) < (wrap.lineno, wrap.col_offset)
         and not isinstance(node.ctx, ast.Store)
         and id(node) not in asked
-        for node in own_nodes(function)
+        for node in own_nodes(function, ast.Name)
     )
 
 

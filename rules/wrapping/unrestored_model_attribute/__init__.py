@@ -130,11 +130,8 @@ def _mode_is_set_anew(model: Model) -> bool:
     return any(
         _STEP.match(function.name) is not None
         and any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "train"
-            and not node.args
-            for node in own_nodes(function)
+            isinstance(node.func, ast.Attribute) and node.func.attr == "train" and not node.args
+            for node in own_nodes(function, ast.Call)
         )
         for module in model.modules
         for function in module.all_functions

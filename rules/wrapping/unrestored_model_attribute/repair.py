@@ -117,10 +117,9 @@ class _Change:
         """Whether the restore depends on nothing but whether there was something to restore."""
         match self.setting.restore_statement:
             case ast.If(test=test, orelse=[]):
-                names = {n.id for n in walk(test) if isinstance(n, ast.Name)}
+                names = {n.id for n in walk(test, ast.Name)}
                 return self.setting.saved in names or any(
-                    isinstance(n, ast.Call) and getattr(n.func, "id", "") == "hasattr"
-                    for n in walk(test)
+                    getattr(n.func, "id", "") == "hasattr" for n in walk(test, ast.Call)
                 )
         return True
 
@@ -131,11 +130,8 @@ class _Change:
             id(n) for s in (setting.save_statement, setting.restore_statement) for n in walk(s)
         }
         used = any(
-            isinstance(n, ast.Name)
-            and n.id == setting.saved
-            and isinstance(n.ctx, ast.Load)
-            and id(n) not in inside
-            for n in walk(self.function.node)
+            n.id == setting.saved and isinstance(n.ctx, ast.Load) and id(n) not in inside
+            for n in walk(self.function.node, ast.Name)
         )
         match setting.save_statement:
             case ast.Assign(targets=[ast.Name()]) if not used:
@@ -183,7 +179,7 @@ class _Change:
         return name
 
     def _fresh(self, name: str) -> str:
-        taken = {n.id for n in walk(self.function.node) if isinstance(n, ast.Name)}
+        taken = {n.id for n in walk(self.function.node, ast.Name)}
         while name in taken:
             name += "_"
         return name
@@ -209,7 +205,7 @@ def _ends_in_else(statement: ast.If) -> bool:
 
 def _leaves(statement: ast.AST) -> bool:
     """Whether the statement may leave the block on a way that skipped the restore."""
-    return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in walk(statement))
+    return any(walk(statement, ast.Return, ast.Break, ast.Continue))
 
 
 def _generates(stretch: Stretch) -> bool:

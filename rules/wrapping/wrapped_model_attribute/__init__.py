@@ -411,9 +411,8 @@ def _unless_loaded_below(site: AttributeSite, receiver: str, fix: Fix | None) ->
     line = min(
         (
             node.lineno
-            for node in own_nodes(site.function)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
+            for node in own_nodes(site.function, ast.Call)
+            if isinstance(node.func, ast.Attribute)
             and node.func.attr == "load_state_dict"
             and ast.unparse(node.func.value) == receiver
             and node.lineno > site.node.lineno

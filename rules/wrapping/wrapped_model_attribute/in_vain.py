@@ -26,10 +26,9 @@ def asked_in_vain(site: AttributeSite) -> ast.If | None:
     text = ast.unparse(function.node)
     if f"{path}.module" in text or "unwrap" in text:
         return None
-    for statement in own_nodes(function):
+    for statement in own_nodes(function, ast.If):
         if (
-            isinstance(statement, ast.If)
-            and not statement.orelse
+            not statement.orelse
             and _asks(statement.test, path, site.attr)
             and any(part is site.node for each in statement.body for part in walk(each))
         ):

@@ -108,7 +108,7 @@ def _trained_after(
         backward = Backward(place)
         if not backward:
             continue
-        for node in walk(place.node):
+        for node in walk(place.node, ast.Assign, ast.Call):
             match node:
                 case ast.Assign(targets=targets) if (
                     node is not statement

@@ -84,14 +84,13 @@ def check(model: Model) -> Iterator[Finding]:
         if "GatheredParameters" not in module.source.text:
             continue
         for function in module.all_functions:
-            for node in own_nodes(function):
-                if isinstance(node, ast.With):
-                    for item in node.items:
-                        call = item.context_expr
-                        if isinstance(call, ast.Call) and _keeps_nothing(model, function, call):
-                            written = _written(model, function, node, call)
-                            if written is not None:
-                                yield _finding(function, call, written)
+            for node in own_nodes(function, ast.With):
+                for item in node.items:
+                    call = item.context_expr
+                    if isinstance(call, ast.Call) and _keeps_nothing(model, function, call):
+                        written = _written(model, function, node, call)
+                        if written is not None:
+                            yield _finding(function, call, written)
 
 
 def _in_pieces(module: Module, write: ast.AST, config: Configuration) -> Finding:
@@ -140,7 +139,7 @@ def _gathered(function: Function, given: ast.expr) -> tuple[set[str], set[str]]:
     named: set[str] = set()
     models: set[str] = set()
     for value in values:
-        for node in walk(value):
+        for node in walk(value, ast.List, ast.Tuple, ast.Call):
             match node:
                 case ast.List(elts=elements) | ast.Tuple(elts=elements):
                     named.update(ast.unparse(e) for e in elements)
@@ -151,8 +150,8 @@ def _gathered(function: Function, given: ast.expr) -> tuple[set[str], set[str]]:
     every = {f"{root}.parameters()" for root in models}
     named.update(
         ast.unparse(loop.target)
-        for loop in own_nodes(function)
-        if isinstance(loop, ast.For) and ast.unparse(loop.iter) in every
+        for loop in own_nodes(function, ast.For)
+        if ast.unparse(loop.iter) in every
     )
     return named, models
 

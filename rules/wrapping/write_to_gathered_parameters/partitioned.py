@@ -78,16 +78,14 @@ def _resizes_into_pieces(model: Model, module: Module) -> bool:
 
 def _resized_above(function: Function, write: ast.stmt) -> bool:
     return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "resize_token_embeddings"
-        and node.lineno < write.lineno
-        for node in own_nodes(function)
+        last_name(node.func) == "resize_token_embeddings" and node.lineno < write.lineno
+        for node in own_nodes(function, ast.Call)
     )
 
 
 def _writes(function: Function) -> Iterator[ast.stmt]:
     """The first write of a function to a slice of a model's embeddings."""
-    nodes = [n for n in own_nodes(function) if isinstance(n, ast.Assign)]
+    nodes = list(own_nodes(function, ast.Assign))
     for node in sorted(nodes, key=lambda n: n.lineno):
         for target in node.targets:
             if isinstance(target, ast.Subscript) and _is_weight(function, target.value):
@@ -101,9 +99,8 @@ def _is_weight(function: Function, node: ast.expr) -> bool:
         case ast.Name(id=name):
             values = [
                 other.value
-                for other in own_nodes(function)
-                if isinstance(other, ast.Assign)
-                and any(isinstance(t, ast.Name) and t.id == name for t in other.targets)
+                for other in own_nodes(function, ast.Assign)
+                if any(isinstance(t, ast.Name) and t.id == name for t in other.targets)
             ]
             return bool(values) and all(
                 not isinstance(value, ast.Name) and _is_weight(function, value) for value in values

@@ -27,7 +27,7 @@ def reads_all_parts(function: Function) -> bool:
     OpenPCDet 8caccce pcdet/utils/common_utils.py:225, `merge_results_dist()`; VideoMamba f3427e4
     videomamba/video_mm/dataset/utils.py:123, `sync_save_result()`.
     """
-    calls = [node for node in own_nodes(function) if isinstance(node, ast.Call)]
+    calls = list(own_nodes(function, ast.Call))
     if not any(_WAITS.search(last_name(call)) for call in calls):
         return False
     return any(
@@ -39,7 +39,7 @@ def reads_all_parts(function: Function) -> bool:
 
 def _loops(function: Function) -> Iterator[tuple[ast.expr, set[str], list[ast.AST]]]:
     """What a function goes through, the names of the elements, and what is done with each."""
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.For, ast.ListComp):
         match node:
             case ast.For(target=target, iter=iterable, body=body):
                 yield iterable, set(target_names(target)), list(body)
@@ -85,4 +85,4 @@ def _names(call: ast.AST, names: set[str], body: list[ast.AST]) -> bool:
 
 
 def _mentions(node: ast.expr, names: set[str]) -> bool:
-    return any(isinstance(part, ast.Name) and part.id in names for part in walk(node))
+    return any(part.id in names for part in walk(node, ast.Name))

@@ -282,7 +282,7 @@ class Flow:
         path = path_of(target)
         if path and isinstance(value, ast.Call):
             given = (*value.args, *(k.value for k in value.keywords))
-            names = {n.id for each in given for n in walk(each) if isinstance(n, ast.Name)}
+            names = {n.id for each in given for n in walk(each, ast.Name)}
             self.holders[path] = frozenset(names)
 
     def forget_parts(self, holder: str) -> None:
@@ -644,11 +644,8 @@ def _asked_what_it_is(test: ast.expr) -> frozenset[str]:
     """
     return frozenset(
         ast.unparse(node.args[0])
-        for node in walk(test)
-        if isinstance(node, ast.Call)
-        and last_name(node) == "isinstance"
-        and node.args
-        and isinstance(node.args[0], ast.Subscript)
+        for node in walk(test, ast.Call)
+        if last_name(node) == "isinstance" and node.args and isinstance(node.args[0], ast.Subscript)
     )
 
 

@@ -91,10 +91,7 @@ _ENDED: Final = frozenset({Part.SUM, Part.WHOLE, Part.PADDED, Part.UNKNOWN})
 
 def _synchronises(method: Function) -> bool:
     """Whether a method puts shares together, by the names that it calls."""
-    return any(
-        isinstance(n, ast.Call) and tables.SYNCHRONISES.search(last_name(n))
-        for n in own_nodes(method)
-    )
+    return any(tables.SYNCHRONISES.search(last_name(n)) for n in own_nodes(method, ast.Call))
 
 
 @dataclass(slots=True, eq=False)
@@ -343,8 +340,8 @@ class Shares:
         the class of a library that it derives from."""
         handed = [
             self.of(argument)
-            for node in own_nodes(init)
-            if isinstance(node, ast.Call) and last_name(node) == "__init__"
+            for node in own_nodes(init, ast.Call)
+            if last_name(node) == "__init__"
             for argument in (*node.args, *(k.value for k in node.keywords))
         ]
         for held in (*handed, *self._fields.get(cls, {}).values()):
@@ -369,8 +366,7 @@ class Shares:
             and (
                 any(
                     last_name(n) in tables.RANK_NAMES
-                    for n in walk(value)
-                    if isinstance(n, ast.Name | ast.Attribute | ast.Call)
+                    for n in walk(value, ast.Name, ast.Attribute, ast.Call)
                 )
                 or (group is not None and _is_rank(group.site, value))
             )
@@ -457,10 +453,8 @@ class Shares:
 def _is_conditional(function: Function, node: ast.AST) -> bool:
     """Whether a part of a function stands under a condition that may not hold where several ranks run."""
     return any(
-        isinstance(outer, ast.If | ast.IfExp)
-        and where_distributed(outer.test) is not True
-        and any(part is node for part in walk(outer))
-        for outer in own_nodes(function)
+        where_distributed(outer.test) is not True and any(part is node for part in walk(outer))
+        for outer in own_nodes(function, ast.If, ast.IfExp)
     )
 
 
@@ -638,10 +632,8 @@ def _conditions(live: LiveProgram) -> frozenset[str]:
         asked(node.test)
         for module in live.program.modules.values()
         if "Sampler(" in module.source.text
-        for node in walk(module.source.tree)
-        if isinstance(node, ast.If | ast.IfExp)
-        and _makes_sampler(node.body)
-        and not _makes_sampler(node.orelse)
+        for node in walk(module.source.tree, ast.If, ast.IfExp)
+        if _makes_sampler(node.body) and not _makes_sampler(node.orelse)
     ) - {""}
 
 
@@ -752,11 +744,10 @@ def _readers_elsewhere(
         for function in module.all_functions
         if function not in known
         and any(
-            isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Load)
+            isinstance(node.ctx, ast.Load)
             and node.attr in attrs
             and not (isinstance(node.value, ast.Name) and node.value.id == "self")
-            for node in own_nodes(function)
+            for node in own_nodes(function, ast.Attribute)
         )
     }
 
@@ -780,12 +771,11 @@ def _readers(
 
 def _reads(method: Function, attrs: Container[str]) -> bool:
     return any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Load)
+        isinstance(node.ctx, ast.Load)
         and node.attr in attrs
         and isinstance(node.value, ast.Name)
         and node.value.id == "self"
-        for node in own_nodes(method)
+        for node in own_nodes(method, ast.Attribute)
     )
 
 
@@ -799,8 +789,7 @@ def _names(functions: set[Function]) -> set[str]:
     return {
         f.name
         for f in functions
-        if f.name not in _COMMON
-        and any(isinstance(n, ast.Return) and n.value is not None for n in own_nodes(f))
+        if f.name not in _COMMON and any(n.value is not None for n in own_nodes(f, ast.Return))
     }
 
 
@@ -833,7 +822,7 @@ def _calls(function: Function, names: set[str]) -> bool:
 
 @remembered
 def _called(function: Function) -> frozenset[str]:
-    return frozenset(last_name(n) for n in own_nodes(function) if isinstance(n, ast.Call))
+    return frozenset(last_name(n) for n in own_nodes(function, ast.Call))
 
 
 def _is_loader(program: Program, cls: Class) -> bool:

@@ -159,8 +159,7 @@ def is_own_place(index: ast.expr) -> bool:
 def _names_rank(node: ast.expr) -> bool:
     return any(
         last_name(part) in tables.RANK_NAMES
-        for part in walk(node)
-        if isinstance(part, ast.Name | ast.Attribute | ast.Call)
+        for part in walk(node, ast.Name, ast.Attribute, ast.Call)
     )
 
 
@@ -174,7 +173,7 @@ def of_whole_sets(function: Function) -> frozenset[str]:
     used: dict[str, set[ast.Name]] = {}
     passed: set[ast.AST] = set()
     asks: set[str] = set()
-    for node in walk(function.node):
+    for node in walk(function.node, ast.Name, ast.Attribute, ast.If):
         match node:
             case ast.Name(id=name):
                 used.setdefault(name, set()).add(node)

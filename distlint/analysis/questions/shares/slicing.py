@@ -149,7 +149,7 @@ def _slicing_parameters(program: Program, cls: Class, depth: int) -> frozenset[s
 
 def _starts(method: Function) -> Iterator[str]:
     """The variables and attributes from which the start of a slice with a step is computed."""
-    for node in own_nodes(method):
+    for node in own_nodes(method, ast.Subscript, ast.Call):
         match node:
             case ast.Subscript(slice=ast.Slice(lower=ast.expr() as lower, step=ast.expr())):
                 yield from _sources(method, lower, _DEPTH)
@@ -179,8 +179,8 @@ def _handed_on(program: Program, method: Function, depth: int) -> Iterator[str]:
 
 def _offsets(method: Function, methods: list[Function]) -> Iterator[str]:
     """What is multiplied to give the start of a slice, here or where a method sets the attribute that holds it."""
-    for node in own_nodes(method):
-        if isinstance(node, ast.Slice) and node.lower is not None and node.step is None:
+    for node in own_nodes(method, ast.Slice):
+        if node.lower is not None and node.step is None:
             for name in _sources(method, node.lower, _DEPTH):
                 values = [v for each in methods for v in assignments(each).get(name, ())]
                 for value in (node.lower, *values):
@@ -199,6 +199,6 @@ def _sources(method: Function, node: ast.expr, depth: int) -> Iterator[str]:
 
 
 def _names(node: ast.expr) -> Iterator[str]:
-    for each in walk(node):
-        if isinstance(each, ast.Name | ast.Attribute) and (name := dotted_name(each)):
+    for each in walk(node, ast.Name, ast.Attribute):
+        if name := dotted_name(each):
             yield name
