@@ -70,13 +70,33 @@ def walk(node: ast.AST, /, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
     """
     if node.__class__ not in _WALKED_OFTEN:
         return (each for each in _below(node) if each.__class__ in kinds) if kinds else _below(node)
-    kept: dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]] | None = node.__dict__.get(_KEPT)
+    kept: Nodes | None = node.__dict__.get(_KEPT)
     if kept is None:
         kept = node.__dict__[_KEPT] = {(): tuple(_below(node))}
     found = kept.get(kinds)
     if found is None:
-        found = kept[kinds] = tuple([each for each in kept[()] if each.__class__ in kinds])
+        found = kept[kinds] = of_kinds(kept, kinds)
     return iter(found)
+
+
+_APART: Final = (ast.AST,)
+"""Kept, as a kind that no node has, where each kind has been put down by itself."""
+Nodes = dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]]
+"""The nodes that something holds, by the kinds asked for: all of them under (), each kind alone under itself."""
+
+
+def of_kinds(kept: Nodes, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
+    """The nodes of some kinds, in their order; at the first look each kind is put down by itself."""
+    nodes = kept[()]
+    if len(kinds) > 1:
+        return tuple([node for node in nodes if node.__class__ in kinds])
+    if _APART not in kept:
+        kept[_APART] = ()
+        apart: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in nodes:
+            apart.setdefault(node.__class__, []).append(node)
+        kept.update({(kind,): tuple(found) for kind, found in apart.items()})
+    return kept.get(kinds, ())
 
 
 def _below(node: ast.AST) -> Iterator[ast.AST]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -196,15 +196,19 @@ def _uses(program: Program, meant: Class | Function) -> tuple[tuple[Function, as
     )
 
 
-@remembered
-def _named(program: Program, name: str) -> tuple[tuple[Function, ast.expr], ...]:
+def _named(program: Program, name: str) -> Sequence[tuple[Function, ast.expr]]:
     """The places in functions that have a name, but to ask whether something is one."""
-    return tuple(
-        place
-        for module in program.modules.values()
-        if name in module.source.text
-        for place in _places(program, module).get(name, ())
-    )
+    return _naming(program).get(name, ())
+
+
+@remembered
+def _naming(program: Program) -> dict[str, list[tuple[Function, ast.expr]]]:
+    """The places in functions that have the name of a class or function of the program, by it."""
+    found: dict[str, list[tuple[Function, ast.expr]]] = {}
+    for module in program.modules.values():
+        for name, places in _places(program, module).items():
+            found.setdefault(name, []).extend(places)
+    return found
 
 
 @remembered

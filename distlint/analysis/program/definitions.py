@@ -154,12 +154,8 @@ def dotted_name(node: ast.AST) -> str:
     """`a.b.c` for a chain of attributes on a name, "" for anything else."""
     if node.__class__ is ast.Name:
         return node.id
-    attributes: list[str] = []
-    while isinstance(node, ast.Attribute):
-        attributes.append(node.attr)
+    path = ""
+    while node.__class__ is ast.Attribute:
+        path = f".{node.attr}{path}"
         node = node.value
-    if not attributes or not isinstance(node, ast.Name):
-        return ""
-    if len(attributes) == 1:
-        return f"{node.id}.{attributes[0]}"
-    return ".".join((node.id, *reversed(attributes)))
+    return f"{node.id}{path}" if path and node.__class__ is ast.Name else ""

@@ -44,13 +44,15 @@ def remembered(
 
     @wraps(function)
     def lookup(owner: Whose, /, *args: Others.args, **kwargs: Others.kwargs) -> Result:
-        table = owner.memory.get(function)
-        if table is None:
-            table = owner.memory[function] = {}
         key = _Named(args, tuple(kwargs.items())) if kwargs else args
-        if key not in table:
-            table[key] = function(owner, *args, **kwargs)
-        found: Result = table[key]
+        try:
+            found: Result = owner.memory[function][key]
+        except KeyError:
+            pass  # not inside: what the function raises would be told with this one
+        else:
+            return found
+        found = function(owner, *args, **kwargs)
+        owner.memory.setdefault(function, {})[key] = found
         return found
 
     return lookup

@@ -12,7 +12,7 @@ from distlint.analysis.program.memory import remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
 from distlint.knowledge.ranks import ARGUMENT_NAMES, ZERO_STAGES
-from distlint.nodes import LEAVES, A, B, C, D, children, parents_in, walk
+from distlint.nodes import LEAVES, A, B, C, D, children, of_kinds, parents_in, walk
 
 _RANK_WORDS: Final = (
     "rank",
@@ -63,7 +63,7 @@ def own_nodes(function: Function, /, *kinds: type[ast.AST]) -> tuple[ast.AST, ..
         known = function.memory[own_nodes] = {(): _below(function.body)}
     found: tuple[ast.AST, ...] | None = known.get(kinds)
     if found is None:
-        found = known[kinds] = tuple([each for each in known[()] if each.__class__ in kinds])
+        found = known[kinds] = of_kinds(known, kinds)
     return found
 
 

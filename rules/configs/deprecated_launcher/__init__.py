@@ -549,7 +549,7 @@ def _started_with(
     """
     asking = (
         each
-        for each in importers(model.program, module)
+        for each in sorted(importers(model.program, module), key=lambda each: each.path)
         if each is not module
         and "ArgumentParser(" not in each.source.text
         and not leaves_the_rest(each)
