@@ -1121,28 +1121,35 @@ def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:
     )
 
 
-def _run_in_thread(program: Program, site: CallSite) -> Function | None:
-    """The function of the file, or the method of the class, that a thread runs."""
-    match site.argument_node(1, "target"):
+def _run_in_thread(
+    program: Program, site: CallSite, target: ast.expr | None
+) -> Iterator[Function]:
+    """The functions of the file, or methods of the class, that a thread may run."""
+    found = None
+    match target:
         case ast.Attribute(value=ast.Name(id="self"), attr=name) if site.function.cls is not None:
-            return program.find_method(site.function.cls, name)
+            found = program.find_method(site.function.cls, name)
         case ast.Name(id=name):
-            return site.module.functions.get(name)
-    return None
+            found = site.module.functions.get(name)
+        case ast.IfExp(body=one, orelse=other):
+            yield from _run_in_thread(program, site, one)
+            yield from _run_in_thread(program, site, other)
+    if found is not None:
+        yield found
 
 
 def _threads_of_main(program: Program, groups: Collection[Together]) -> frozenset[Function]:
     """The functions that rank 0 alone runs in threads: what they ask of the rank says nothing of who comes.
 
     TurboDiffusion aaecff5 turbodiffusion/imaginaire/utils/checkpointer.py:88: `Thread(target=self._save_worker_local)`
-    under `if get_rank() == 0`.
+    under `if get_rank() == 0`; cosmos-rl 89f2e5b cosmos_rl/utils/wfm/checkpointer.py:440 chooses one of two methods.
     """
     started: dict[Function, set[RankClass]] = {}
     for summaries in groups:
         for rank, summary in summaries:
             for site in summary.calls:
-                given = _run_in_thread(program, site) if site.method == "Thread" else None
-                if given is not None:
+                target = site.argument_node(1, "target") if site.method == "Thread" else None
+                for given in _run_in_thread(program, site, target):
                     started.setdefault(given, set()).add(MAIN if maybe_guarded(site) else rank)
     return frozenset(function for function, ranks in started.items() if ranks == {MAIN})
 
