@@ -1153,9 +1153,7 @@ def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:
     )
 
 
-def _run_in_thread(
-    program: Program, site: CallSite, target: ast.expr | None
-) -> Iterator[Function]:
+def _run_in_thread(program: Program, site: CallSite, target: ast.expr | None) -> Iterator[Function]:
     """The functions of the file, or methods of the class, that a thread may run."""
     found = None
     match target:

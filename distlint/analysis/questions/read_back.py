@@ -35,44 +35,12 @@ _CODE: Final = ".py"
 
 
 def read_back(live: LiveProgram, found: FileCall) -> Place | None:
-    """The place where something in a run of the ranks reads the file that a call writes; None where nothing is seen.
-
-    Nor where all ranks meet between the two: what each of them writes is then whole.
-    """
+    """The place where something in a run of the ranks reads the file that a call writes; None where nothing is seen."""
     if found.path is None:
         return None
-    read = (place for place in _read_behind(live, found) if not _all_wrote(live, found, place))
-    return next(read, None)
-
-
-def _read_behind(live: LiveProgram, found: FileCall) -> Iterator[Place]:
-    assert found.path is not None
-    for each in _named(live, found.path, found):
-        yield from _read_as(live, found, *each)
-    yield from _read_by_callers(live, found)
-
-
-def _all_wrote(live: LiveProgram, found: FileCall, place: Place) -> bool:
-    """Whether all ranks meet behind a write and in front of a read in one function, and no loop comes back to the write."""
-    _, reads = place
-    return any(
-        any(node is reads for node in own_nodes(function))
-        and not _in_one_loop(function, writes, reads)
-        and _meets_between(live, function, writes, _line(reads))
-        for function, writes in ((found.function, found.site.node), *_callers(live, found.function))
-    )
-
-
-def _meets_between(live: LiveProgram, function: Function, writes: ast.AST, line: int) -> bool:
-    wrote = live.call_at(writes)
-    passed = {id(guard.node) for guard in wrote.site.guards} if wrote is not None else set()
-    return any(
-        _line(writes) < node.lineno < line
-        and (call := live.call_at(node)) is not None
-        and any(row.effect is Effect.COLLECTIVE for row in call.site.rows)
-        and passed.issuperset(id(guard.node) for guard in call.site.guards)
-        for node in own_nodes(function, ast.Call)
-    )
+    named = _named(live, found.path, found)
+    known_as = (place for each in named for place in _read_as(live, found, *each))
+    return next(known_as, None) or next(_read_by_callers(live, found), None)
 
 
 def only_resumes(live: LiveProgram, found: FileCall) -> bool:
@@ -81,7 +49,7 @@ def only_resumes(live: LiveProgram, found: FileCall) -> bool:
     No rank of a run then reads what another is writing: Parametric-Contrastive-Learning fe56535
     GPaCo/LT/paco_cifar.py:489.
     """
-    if found.path is None or next(_read_behind(live, found), None) is not None:
+    if found.path is None or read_back(live, found) is not None:
         return False
     for path, function, _ in _named(live, found.path, found):
         parts = parts_of(path, function)
@@ -334,13 +302,10 @@ def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
 
 def comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
     """Whether a function comes to one node after the other: it stands below, or in the same loop."""
-    return _line(reads) >= _line(writes) or _in_one_loop(function, writes, reads)
-
-
-def _in_one_loop(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
-    first, last = sorted((_line(writes), _line(reads)))
+    if _line(reads) >= _line(writes):
+        return True
     return any(
-        node.lineno <= first and last <= (node.end_lineno or node.lineno)
+        node.lineno <= _line(reads) and _line(writes) <= (node.end_lineno or node.lineno)
         for node in own_nodes(function, ast.For, ast.While)
     )
 

@@ -231,7 +231,9 @@ def _alike(part: ast.expr, holds: bool) -> tuple[str, bool]:
     """
     match part:
         case ast.Compare(
-            left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[ast.List() | ast.Tuple() as among]
+            left=left,
+            ops=[ast.In() | ast.NotIn() as op],
+            comparators=[ast.List() | ast.Tuple() as among],
         ) if sorted(map(ast.unparse, among.elts)) == ["-1", "0"]:
             return f"{ast.unparse(left)} == 0", holds is isinstance(op, ast.In)
         case ast.Compare(left=left, ops=[ast.NotEq() | ast.Gt()], comparators=[right]):
@@ -276,5 +278,7 @@ def _does_nothing_else(function: Function) -> bool:
 
     EasyCV 901ff18 easycv/utils/dist_utils.py:52, which its context manager `dist_zero_exec` calls.
     """
-    done = [node.value for node in own_nodes(function, ast.Expr) if isinstance(node.value, ast.Call)]
+    done = [
+        node.value for node in own_nodes(function, ast.Expr) if isinstance(node.value, ast.Call)
+    ]
     return bool(done) and all(last_name(call.func) in BARRIERS for call in done)
