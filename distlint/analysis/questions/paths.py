@@ -59,8 +59,7 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             if name in function.parameters and not values:
                 return (("parameter", id(function), name),)
             # EleutherAI/bergson 3c66bb5 examples/less/less.py:753: `warmup_path, …, train_index_path = build_paths(cfg)`.
-            whole = len(values) == 1 and name not in unpacked(function)
-            if whole and name not in function.parameters:
+            if len(values) == 1 and name not in {*function.parameters, *unpacked(function)}:
                 return _parts(values[0], function, depth - 1)
             return (("name", id(function), name),)
         case ast.BinOp(left=left, op=ast.Div(), right=right):
