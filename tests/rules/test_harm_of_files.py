@@ -462,3 +462,30 @@ run(["a"])
 @pytest.mark.parametrize(("read", "severity"), [("counts", "info"), ("written", "warning")])
 def test_two_parts_of_one_value_are_two_files(read: str, severity: str, tmp_path: Path) -> None:
     assert severities(tmp_path, "DL301", UNPACKED.format(read=read)) == [severity]
+
+
+LEFT = """
+import json
+import os
+import shutil
+
+import torch.distributed as dist
+
+
+def put(source, target, far):
+    if not far:
+        shutil.copyfile(source, target)
+        {ends}
+    send(source, target)
+
+
+dist.init_process_group("nccl")
+put("words.json", "out/words.json", False)
+"""
+
+
+@pytest.mark.parametrize(("ends", "severity"), [("return", "info"), ("pass", "warning")])
+def test_nothing_below_reads_what_is_written_on_an_arm_that_returns(
+    ends: str, severity: str, tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL301", LEFT.format(ends=ends)) == [severity]
