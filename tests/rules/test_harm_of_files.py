@@ -433,3 +433,59 @@ def test_a_log_in_which_one_rank_alone_writes_what_is_no_warning(
     level: str, severity: str, tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL301", LOGGED.format(level=level)) == [severity]
+
+
+UNPACKED = """
+import json
+from pathlib import Path
+
+import torch.distributed as dist
+
+
+def places(folder):
+    return Path(folder) / "words", Path(folder) / "counts"
+
+
+def run(words):
+    dist.init_process_group("nccl")
+    written, counts = places("out")
+    with open(written, "w") as file:
+        json.dump(words, file)
+    with open({read}) as file:
+        print(json.load(file))
+
+
+run(["a"])
+"""
+
+
+@pytest.mark.parametrize(("read", "severity"), [("counts", "info"), ("written", "warning")])
+def test_two_parts_of_one_value_are_two_files(read: str, severity: str, tmp_path: Path) -> None:
+    assert severities(tmp_path, "DL301", UNPACKED.format(read=read)) == [severity]
+
+
+LEFT = """
+import json
+import os
+import shutil
+
+import torch.distributed as dist
+
+
+def put(source, target, far):
+    if not far:
+        shutil.copyfile(source, target)
+        {ends}
+    send(source, target)
+
+
+dist.init_process_group("nccl")
+put("words.json", "out/words.json", False)
+"""
+
+
+@pytest.mark.parametrize(("ends", "severity"), [("return", "info"), ("pass", "warning")])
+def test_nothing_below_reads_what_is_written_on_an_arm_that_returns(
+    ends: str, severity: str, tmp_path: Path
+) -> None:
+    assert severities(tmp_path, "DL301", LEFT.format(ends=ends)) == [severity]

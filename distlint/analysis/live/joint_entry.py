@@ -192,7 +192,7 @@ def joint_entries(
     groups = {
         (f, family): summaries
         for f, all_ in live.items()
-        if f not in alone and not runs_alone(f) and not is_one_kernel(f.module)
+        if not (f in alone or runs_alone(f) or is_one_kernel(f.module) or _has_stand_in(program, f))
         for family, summaries in groups_of(all_)
     }
     found: dict[Group, JointEntry] = {}
@@ -242,6 +242,38 @@ def joint_entries(
         group: replace(why, below_start=True) if group in started and not why.is_start else why
         for group, why in found.items()
     }
+
+
+@remembered
+def _has_stand_in(program: Program, function: Function) -> bool:
+    """Whether a subclass has another method in place of one, and the program takes the subclass for several processes.
+
+    mmfewshot af4fad5 mmfewshot/classification/apis/train.py:123: `DistMetaTestEvalHook if distributed else
+    MetaTestEvalHook`, and `evaluate` of the former saves under `rank == 0`.
+    """
+    cls = function.cls
+    if cls is None or cls.name not in (taken := _taken_for_several(program)):
+        return False
+    return any(
+        other.name in taken[cls.name]
+        and (method := other.methods.get(function.name)) is not None
+        and not any(last_name(node.func) == function.name for node in own_nodes(method, ast.Call))
+        for other in program.subclasses(cls)
+    )
+
+
+@remembered
+def _taken_for_several(program: Program) -> dict[str, frozenset[str]]:
+    """What is named on the other arm of a choice by whether there are several processes, and what stands for it there."""
+    found: dict[str, frozenset[str]] = {}
+    for module in program.modules.values():
+        for node in walk(module.source.tree, ast.IfExp):
+            one, several = last_name(node.orelse), last_name(node.body)
+            if one and several and _FOR_SEVERAL.search(ast.unparse(node.test)):
+                if isinstance(node.test, ast.UnaryOp):
+                    one, several = several, one
+                found[one] = found.get(one, frozenset()) | {several}
+    return found
 
 
 def _launched(
@@ -1121,28 +1153,33 @@ def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:
     )
 
 
-def _run_in_thread(program: Program, site: CallSite) -> Function | None:
-    """The function of the file, or the method of the class, that a thread runs."""
-    match site.argument_node(1, "target"):
+def _run_in_thread(program: Program, site: CallSite, target: ast.expr | None) -> Iterator[Function]:
+    """The functions of the file, or methods of the class, that a thread may run."""
+    found = None
+    match target:
         case ast.Attribute(value=ast.Name(id="self"), attr=name) if site.function.cls is not None:
-            return program.find_method(site.function.cls, name)
+            found = program.find_method(site.function.cls, name)
         case ast.Name(id=name):
-            return site.module.functions.get(name)
-    return None
+            found = site.module.functions.get(name)
+        case ast.IfExp(body=one, orelse=other):
+            yield from _run_in_thread(program, site, one)
+            yield from _run_in_thread(program, site, other)
+    if found is not None:
+        yield found
 
 
 def _threads_of_main(program: Program, groups: Collection[Together]) -> frozenset[Function]:
     """The functions that rank 0 alone runs in threads: what they ask of the rank says nothing of who comes.
 
     TurboDiffusion aaecff5 turbodiffusion/imaginaire/utils/checkpointer.py:88: `Thread(target=self._save_worker_local)`
-    under `if get_rank() == 0`.
+    under `if get_rank() == 0`; cosmos-rl 89f2e5b cosmos_rl/utils/wfm/checkpointer.py:440 chooses one of two methods.
     """
     started: dict[Function, set[RankClass]] = {}
     for summaries in groups:
         for rank, summary in summaries:
             for site in summary.calls:
-                given = _run_in_thread(program, site) if site.method == "Thread" else None
-                if given is not None:
+                target = site.argument_node(1, "target") if site.method == "Thread" else None
+                for given in _run_in_thread(program, site, target):
                     started.setdefault(given, set()).add(MAIN if maybe_guarded(site) else rank)
     return frozenset(function for function, ranks in started.items() if ranks == {MAIN})
 

@@ -143,6 +143,18 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
 
 
 @remembered
+def unpacked(function: Function) -> frozenset[str]:
+    """The names of a function that are assigned one part of a value: of `a, b = x` both, of `a, b = x, y` none."""
+    return frozenset(
+        name
+        for node in own_nodes(function, ast.Assign)
+        for target, _ in _paired(node.targets, node.value)
+        if isinstance(target, ast.Tuple | ast.List)
+        for name in target_names(target)
+    )
+
+
+@remembered
 def cuts_by_parameters(function: Function) -> bool:
     """Whether a function gives back a part of what it gets, by the numbers that it gets: `items[rank::world]`."""
     return any(

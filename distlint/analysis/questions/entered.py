@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from distlint.analysis.interpreter.ir import CallSite
+from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.linked import imported
@@ -24,6 +24,8 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.nodes import walk
 
+_THERE: Final = frozenset({"exists", "isdir", "isfile", "ismount"})
+"""Questions of `os.path` to which nothing that is missing answers yes."""
 _SPAWNS: Final = frozenset({"spawn", "start_processes", "Process"})
 
 
@@ -35,8 +37,37 @@ def never_entered(program: Program, site: CallSite) -> bool:
     return (
         any(_excluded(program, site.function, g.node, g.taken) for g in site.guards)
         or _asked_above(site)
+        or _denies_the_test_above(site)
         or _is_of_one_process(site)
     )
+
+
+def _denies_the_test_above(site: CallSite) -> bool:
+    """Whether a test asks for what is not there, and stands first where another has found it.
+
+    EasyCV 901ff18 easycv/file/base.py:143: `if os.path.isdir(dst): if not os.path.exists(dst): os.makedirs(dst)`.
+    """
+    inside = [guard for guard in site.guards if not guard.exits]
+    for outer, inner in pairwise(inside):
+        missing = _asked_of_files(inner, False)
+        if missing and missing & _asked_of_files(outer, True):
+            above = statement_with_test(site.function, outer.node)
+            below = statement_with_test(site.function, inner.node)
+            if above is not None and (above.body if outer.taken else above.orelse)[:1] == [below]:
+                return True
+    return False
+
+
+def _asked_of_files(guard: Guard, there: bool) -> set[str]:
+    """The paths, as written, of which a condition says that they are there; or that nothing is there."""
+    return {
+        ast.unparse(part.args[0])
+        for part, holds in literals(guard.node, guard.taken)
+        if holds is there
+        and isinstance(part, ast.Call)
+        and len(part.args) == 1
+        and last_name(part.func) in (_THERE if there else ("exists", "lexists"))
+    }
 
 
 def _asked_above(site: CallSite) -> bool:

@@ -97,10 +97,30 @@ def _locks_the_file(site: CallSite) -> bool:
                 if _is_exclusive_lock(first):
                     return True
     return any(
-        _is_exclusive_lock(statement) and _stands_in(site, block[place + 1 :])
+        _is_exclusive_lock(statement)
+        and (_stands_in(site, block[place + 1 :]) or _is_opened_for(site, statement, block[:place]))
         for block in blocks(site.function.body)
         for place, statement in enumerate(block)
     )
+
+
+def _is_opened_for(site: CallSite, lock: ast.stmt, above: list[ast.stmt]) -> bool:
+    """Whether a call opens what a lock is taken on, and nothing is done with it before.
+
+    LAVENDER 139860e utils/misc.py:64: `fd = open(path, "w+")`, then `fcntl.lockf(fd, fcntl.LOCK_EX)`.
+    """
+    match site.statement:
+        case ast.Assign(targets=[target], value=opened) if (
+            opened is site.node and site.statement in above and (name := dotted_name(target))
+        ):
+            between = above[above.index(site.statement) + 1 :]
+            return _names(lock, name) and not any(_names(each, name) for each in between)
+    return False
+
+
+def _names(statement: ast.stmt, name: str) -> bool:
+    parts = walk(statement, ast.Name, ast.Attribute)
+    return any(dotted_name(part) == name for part in parts)
 
 
 def _is_exclusive_lock(statement: ast.stmt) -> bool:

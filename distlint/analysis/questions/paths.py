@@ -9,7 +9,7 @@ from typing import Final, TypeGuard
 
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes, unpacked
 from distlint.nodes import walk
 
 Parts = tuple[Hashable, ...]
@@ -58,7 +58,8 @@ def _parts(node: ast.expr, function: Function, depth: int) -> Parts:
             values = assignments(function).get(name, ())
             if name in function.parameters and not values:
                 return (("parameter", id(function), name),)
-            if len(values) == 1 and name not in function.parameters:
+            # EleutherAI/bergson 3c66bb5 examples/less/less.py:753: `warmup_path, …, train_index_path = build_paths(cfg)`.
+            if len(values) == 1 and name not in {*function.parameters, *unpacked(function)}:
                 return _parts(values[0], function, depth - 1)
             return (("name", id(function), name),)
         case ast.BinOp(left=left, op=ast.Div(), right=right):

@@ -301,12 +301,33 @@ def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
 
 
 def comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
-    """Whether a function comes to one node after the other: it stands below, or in the same loop."""
+    """Whether a function comes to one node after the other: it stands below, or in the same loop.
+
+    Not from an arm that ends in a `return`: EasyCV 901ff18 easycv/file/file_io.py:441, above `self._copy_oss(src, dst)`.
+    """
+    if any(
+        first <= _line(writes) <= last and not first <= _line(reads) <= last
+        for first, last in _returning(function)
+    ):
+        return False
     if _line(reads) >= _line(writes):
         return True
     return any(
         node.lineno <= _line(reads) and _line(writes) <= (node.end_lineno or node.lineno)
         for node in own_nodes(function, ast.For, ast.While)
+    )
+
+
+@remembered
+def _returning(function: Function) -> tuple[tuple[int, int], ...]:
+    """The first and last lines of the arms of conditions from which a function comes to nothing below."""
+    return tuple(
+        (arm[0].lineno, arm[-1].end_lineno or arm[-1].lineno)
+        for node in own_nodes(function, ast.If)
+        for arm in (node.body, node.orelse)
+        if arm
+        and isinstance(arm[-1], ast.Return)
+        and not any(any(walk(statement, ast.Break, ast.Continue)) for statement in arm)
     )
 
 

@@ -49,6 +49,7 @@ _SHOWS: Final = (
 )
 """What a person looks at while it runs; not what draws curves."""
 _WRITES: Final = frozenset({"dump", "save", "savez", "to_csv", "to_json", "savetxt", "writelines"})
+_PATH_FIRST: Final = frozenset({"savez", "savetxt"})
 _PHASE: Final = re.compile(
     r"(?<![a-z])(val|valid|validation|validate|eval|evaluate|evaluation|test|dev)(?![a-z])",
     re.IGNORECASE,
@@ -395,10 +396,23 @@ def writes(function: Function) -> Iterator[tuple[ast.Call, ast.expr]]:
             ):
                 yield node, text.args[0]
         if last_name(node) in _WRITES:
-            if node.args:
-                yield node, node.args[0]
-            if isinstance(node.func, ast.Attribute) and last_name(node).startswith("to_"):
-                yield node, node.func.value
+            yield from ((node, each) for each in _content(function, node))
+
+
+def _content(function: Function, call: ast.Call) -> list[ast.expr]:
+    """What a call writes into the file that it is told: its path is no part of that.
+
+    Mix-of-Show 51270fd mixofshow/utils/util.py:313: `image.save(path)`, in a folder named after an element of the data.
+    """
+    name = last_name(call)
+    if name.startswith("to_") and isinstance(call.func, ast.Attribute):
+        return [call.func.value]
+    owner = dotted_name(call.func).partition(".")[0]
+    if name in _PATH_FIRST or function.module.imports.get(owner) == "numpy":
+        return call.args[1:]
+    if name == "save" and len(call.args) == 1 and not call.keywords:
+        return []
+    return call.args[:1]
 
 
 def goes_to_own_file(live: LiveProgram, function: Function, call: ast.Call) -> bool:

@@ -224,8 +224,18 @@ def _names_barrier(module: Module) -> bool:
 
 
 def _alike(part: ast.expr, holds: bool) -> tuple[str, bool]:
-    """A condition as written and how it came out; `rank != 0` that holds is `rank == 0` that does not."""
+    """A condition as written and how it came out; `rank != 0` that holds is `rank == 0` that does not.
+
+    A process of rank -1 is alone and waits for nobody: CodeBERT c0de43d CodeExecutor/pretrain/run.py:355,
+    `args.local_rank not in [-1, 0]`, behind `args.local_rank += args.node_index * args.gpu_per_node`.
+    """
     match part:
+        case ast.Compare(
+            left=left,
+            ops=[ast.In() | ast.NotIn() as op],
+            comparators=[ast.List() | ast.Tuple() as among],
+        ) if sorted(map(ast.unparse, among.elts)) == ["-1", "0"]:
+            return f"{ast.unparse(left)} == 0", holds is isinstance(op, ast.In)
         case ast.Compare(left=left, ops=[ast.NotEq() | ast.Gt()], comparators=[right]):
             return f"{ast.unparse(left)} == {ast.unparse(right)}", not holds
     return ast.unparse(part), holds
@@ -257,4 +267,18 @@ def _waits(live: LiveProgram, function: Function) -> tuple[list[int], list[int]]
 
 
 def _is_wait(site: CallSite) -> bool:
-    return site.method in BARRIERS and (site.callee is None or facts.is_collective(site.rows))
+    if site.callee is None or facts.is_collective(site.rows):
+        return site.method in BARRIERS
+    return _does_nothing_else(site.callee)
+
+
+@remembered
+def _does_nothing_else(function: Function) -> bool:
+    """Whether all that a function of the project does is to wait: `if is_initialized(): torch.distributed.barrier()`.
+
+    EasyCV 901ff18 easycv/utils/dist_utils.py:52, which its context manager `dist_zero_exec` calls.
+    """
+    done = [
+        node.value for node in own_nodes(function, ast.Expr) if isinstance(node.value, ast.Call)
+    ]
+    return bool(done) and all(last_name(call.func) in BARRIERS for call in done)

@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from filelock import FileLock
+from mmcv.runner import Hook
 from six import PY2
 from torch.utils.data import Dataset, DistributedSampler
 from transformers import TrainerCallback
@@ -1288,3 +1289,120 @@ def score_anew(data, predictions, folder):
     if not os.path.isdir(folder):
         os.mkdir(folder)  # expect: DL305
     return data.score(predictions)
+
+
+def wait_if_any():
+    if dist.is_available() and dist.is_initialized():
+        dist.barrier()
+
+
+def own_number():
+    return int(os.environ.get("LOCAL_RANK", 0))
+
+
+@contextmanager
+def first_of_machine_enters(rank=own_number()):
+    # EasyCV 901ff18 easycv/utils/dist_utils.py:28: what waits is a function of the project
+    if rank not in [-1, 0]:
+        wait_if_any()
+    yield
+    if rank == 0:
+        wait_if_any()
+
+
+def tell():
+    print("entered")
+
+
+@contextmanager
+def nobody_waits(rank=own_number()):
+    if rank not in [-1, 0]:
+        tell()
+    yield
+    if rank == 0:
+        tell()
+
+
+def folder_in_turn(path):
+    dist.init_process_group("nccl")
+    with first_of_machine_enters():
+        if not os.path.exists(path):
+            os.makedirs(path)
+
+
+def folder_told_of(path):
+    dist.init_process_group("nccl")
+    with nobody_waits():
+        if not os.path.exists(path):
+            os.makedirs(path)  # expect: DL305
+
+
+def into_a_folder(source, path):
+    # EasyCV 901ff18 easycv/file/base.py:143
+    dist.barrier()
+    if os.path.isdir(path):
+        if not os.path.exists(path):
+            os.makedirs(path)
+        path = os.path.join(path, os.path.basename(source))
+    return path
+
+
+def into_an_emptied_folder(path):
+    dist.barrier()
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.exists(path):
+            os.makedirs(path)  # expect: DL305
+
+
+def into_another_folder(path, inner):
+    dist.barrier()
+    if os.path.isdir(path):
+        if not os.path.exists(inner):
+            os.makedirs(inner)  # expect: DL305
+
+
+class BestOfOne(Hook):
+    # mmfewshot af4fad5 mmfewshot/classification/core/evaluation/eval_hooks.py:143
+    def after_train_iter(self, runner):
+        self.judge(runner)
+        self.tidy(runner.scratch)
+
+    def judge(self, runner):
+        self.keep(runner.best)
+
+    def keep(self, path):
+        if os.path.isfile(path):
+            os.remove(path)
+
+    def tidy(self, path):
+        if os.path.isfile(path):
+            os.remove(path)  # expect: DL305
+
+
+class BestOfSeveral(BestOfOne):
+    def judge(self, runner):
+        if dist.get_rank() == 0:
+            self.keep(runner.best)
+
+
+class LastOfOne(Hook):
+    def after_train_iter(self, runner):
+        self.judge(runner)
+
+    def judge(self, runner):
+        if os.path.isfile(runner.best):
+            os.remove(runner.best)  # expect: DL305
+
+
+class LastOfSeveral(LastOfOne):
+    def judge(self, runner):
+        super().judge(runner)
+        dist.barrier()
+
+
+def hooks_of(runner, distributed):
+    kind = BestOfSeveral if distributed else BestOfOne
+    last = LastOfSeveral if distributed else LastOfOne
+    runner.register_hook(kind())
+    runner.register_hook(last())

@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import place_of, related, span_of
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.model import CallGroup, Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
     from distlint.launch.engines import Start
 
 CODE = "DL307"
@@ -209,9 +209,31 @@ def _readers(model: Model) -> frozenset[Module]:
     found = {module for module in model.modules if _STRIPPED.search(module.source.text)}
     for call in model.calls():
         site = call.site
-        if site.method == "load_state_dict" and site.receiver is not None and site.receiver.wraps:
+        if site.method == "load_state_dict" and (
+            (site.receiver is not None and site.receiver.wraps) or _is_fitted(model, site)
+        ):
             found.add(site.module)
     return frozenset(found)
+
+
+def _is_fitted(model: Model, site: CallSite) -> bool:
+    """Whether what is loaded comes out of a function of the program that knows of the prefix.
+
+    EgoVLPv2 550c059 EgoTaskQA/main_end2end.py:166: `state_dict_data_parallel_fix(saved, model.state_dict())`.
+    """
+    given = site.node.args[:1]
+    made = [
+        v
+        for a in given
+        if isinstance(a, ast.Name)
+        for v in assignments(site.function).get(a.id, ())
+    ]
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(callee := model.resolve(site.module, each.func), Function)
+        and _STRIPPED.search(guarding.source(callee.module.source.text, callee.node)) is not None
+        for each in (*given, *made)
+    )
 
 
 def _symmetric(model: Model, module: Module) -> bool:

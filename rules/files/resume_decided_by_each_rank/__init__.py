@@ -72,6 +72,7 @@ from distlint.rule import Status
 from .everywhere import (
     is_first_of_machine,
     is_folder_of_all,
+    is_of_each_rank,
     is_saved_by_all,
     is_sharded,
     meets_in_a_file,
@@ -139,6 +140,7 @@ def check(model: Model) -> Iterator[Finding]:
             or _of_another_mode(call.site, asked, saves)
             or is_folder_of_all(model, call.site, asked, argument, save)
             or is_saved_by_all(model, call.site)
+            or is_of_each_rank(call.site, argument)
             or on_one_machine(model, call.site.function)
             or meets_in_a_file(model, call.site.module)
         ):

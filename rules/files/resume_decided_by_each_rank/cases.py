@@ -789,3 +789,24 @@ def last_where_there_is_one(args, folder, state, model, optimizer):
         resume = paths[-1] if paths else None
     if resume:
         load_into(state, model, optimizer, resume)
+
+
+def file_of_each_rank(args, model, optimizer):
+    # cosmos-rl 89f2e5b cosmos_rl/utils/checkpoint.py:669
+    network = DistributedDataParallel(model)
+    path = os.path.join(args.out, f"state_rank_{dist.get_rank()}.pt")
+    if os.path.exists(path):
+        state = torch.load(path)
+        optimizer.load_state_dict(state["optimizer"])
+        return state["epoch"]
+    return network
+
+
+def file_of_an_epoch(args, model, optimizer):
+    network = DistributedDataParallel(model)
+    path = os.path.join(args.out, f"state_{args.epoch}.pt")
+    if os.path.exists(path):  # expect: DL309
+        state = torch.load(path)
+        optimizer.load_state_dict(state["optimizer"])
+        return state["epoch"]
+    return network

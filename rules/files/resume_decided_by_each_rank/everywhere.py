@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.filesystem import asked_paths
+from distlint.analysis.questions.filesystem import asked_paths, names_a_part
 from distlint.analysis.questions.paths import holds, parts_of
 from distlint.knowledge.schema import Effect
 
@@ -90,6 +90,14 @@ def is_saved_by_all(model: Model, load: CallSite) -> bool:
     together = linked(model.program, load.module)
     saves = [c for c in model.calls(".save_state", _SAVE_STATE) if c.site.module in together]
     return bool(saves) and all({MAIN, OTHER} <= set(call.classes) for call in saves)
+
+
+def is_of_each_rank(load: CallSite, path: ast.expr | None) -> bool:
+    """Whether what is loaded has the rank in its name: each rank has written its own, on its machine.
+
+    cosmos-rl 89f2e5b cosmos_rl/utils/checkpoint.py:669: `f"extra_info_rank_{self.global_rank}.pth"`.
+    """
+    return path is not None and names_a_part(path, load.function)
 
 
 def is_folder_of_all(

@@ -1,6 +1,7 @@
 """Cases of DL301: writes to one path by every rank, and writes that look like it."""
 
 import argparse
+import fcntl
 import importlib
 import json
 import logging
@@ -2067,3 +2068,70 @@ def written_by_ppo(config, model, batches, folder):
     if trainer.accelerator.is_main_process:
         trainer.save_pretrained(folder)  # expect: DL301
     trainer.accelerator.wait_for_everyone()
+
+
+def take(path):
+    # LAVENDER 139860e utils/misc.py:64
+    lock = open(path, "w+")
+    fcntl.lockf(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def count_up(path):
+    counts = open(path, "w+")  # expect: DL301
+    counts.write("1")
+    fcntl.lockf(counts, fcntl.LOCK_EX)
+    return counts
+
+
+def may_go_on(path):
+    told = open(path, "w+")  # expect: DL301
+    fcntl.lockf(told, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return told
+
+
+def one_after_the_other(path, folder):
+    dist.init_process_group("nccl")
+    lock = take(f"{folder}/lock")
+    words = path.read_text()
+    lock.close()
+    return words, count_up(f"{folder}/count"), may_go_on(f"{folder}/told")
+
+
+class WritesBeside:
+    # cosmos-rl 89f2e5b cosmos_rl/utils/wfm/checkpointer.py:440
+    def __init__(self, remote):
+        self.remote = remote
+
+    def save(self, model, path):
+        if dist.get_rank() == 0:
+            threading.Thread(
+                target=self.send if self.remote else self.write, args=(model.state_dict(), path)
+            ).start()
+
+    def send(self, state, path):
+        self.remote.put(state, path)
+
+    def write(self, state, path, rank=0):
+        torch.save(state, path)
+        if rank == 0:
+            print(path)
+
+
+class AllWriteBeside:
+    def __init__(self, remote):
+        self.remote = remote
+
+    def save(self, model, path):
+        dist.barrier()
+        threading.Thread(
+            target=self.send if self.remote else self.write, args=(model.state_dict(), path)
+        ).start()
+
+    def send(self, state, path):
+        self.remote.put(state, path)
+
+    def write(self, state, path, rank=0):
+        torch.save(state, path)  # expect: DL301
+        if rank == 0:
+            print(path)

@@ -1,7 +1,9 @@
 """What the ranks computed together, and one writes."""
 
 import json
+import os
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -348,3 +350,33 @@ def a_file_of_each_rank(model, data, folder):
     if rank == 0:
         with open(f"{folder}/{name}.json", "w") as file:
             json.dump(found, file)
+
+
+def pictures_in_a_folder(pipe, data, folder):
+    # Mix-of-Show 51270fd mixofshow/utils/util.py:313: the files of all ranks, put together by one
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        path = f"{folder}/{batch['name']}/{batch['id']}.png"
+        pipe(batch["prompt"]).save(path)
+    dist.barrier()
+    if dist.get_rank() == 0:
+        put_together(os.path.dirname(path))
+
+
+def put_together(folder):
+    pictures = [read_picture(f"{folder}/{name}") for name in sorted(os.listdir(folder))]
+    grid_of(pictures).save(os.path.join(os.path.dirname(folder), "all.png"))
+
+
+def numbers_under_a_path(model, data, path):
+    numbers = []
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        numbers.append(model(batch))
+    if dist.get_rank() == 0:
+        np.save(path, numbers)  # expect: DL611
+
+
+def settings_under_a_name_of_the_share(model, data, folder, settings):
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        path = f"{folder}/{batch['name']}.npy"
+    if dist.get_rank() == 0:
+        np.save(path, settings)
