@@ -34,6 +34,7 @@ from distlint.launch.kinds import (
     Kind,
     is_composed,
     is_for_one_gpu,
+    is_readme,
     kind_of,
     meets_here,
     names_classes,
@@ -150,6 +151,11 @@ class Script:
     """Whether it only tells people what to type: a README or another page of Markdown."""
     reported: bool = True
     """Whether what is found in it is asked for."""
+
+    @property
+    def followed(self) -> bool:
+        """Whether its commands are of this project: other pages than a README may tell of another."""
+        return not self.told or is_readme(self.path)
 
     @property
     def starts_ranks(self) -> bool:

@@ -78,7 +78,6 @@ from distlint.findings import Applicability, Finding, Fix, Place, Related, Sever
 from distlint.launch.absent import enters
 from distlint.launch.commands import Launch, Option, Plain
 from distlint.launch.counted import miscounted
-from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.unset import unset
 from distlint.rule import Status
@@ -203,13 +202,13 @@ def _parser_of(model: Model, module: Module) -> Parser | None:
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """The options in front of the program that the launcher does not have, and those whose variable nothing sets."""
     for script, launch in files.launches(told=True):
-        for option, meant in launch.refused() if _is_followed(script) else ():
+        for option, meant in launch.refused() if script.followed else ():
             happens = (
                 f"`{launch.launcher.value}` has no option `{option.written}`: it ends with `unrecognized arguments`, and "
                 "no rank starts"
             )
             yield _in_launch(happens, f"Write `{meant}`", option.place)
-        if (both := launch.contradicting()) is not None and _is_followed(script):
+        if (both := launch.contradicting()) is not None and script.followed:
             first, second = (each.written for each in both)
             happens = (
                 f"`{launch.launcher.value}` does not take `{second}` with `{first}`: it ends with a `ValueError`, and no rank "
@@ -232,10 +231,6 @@ def _in_launch(happens: str, advice: str, place: Place, *related: Related) -> Fi
     return Finding(CODE, NAME, SEVERITY, f"{happens}. {advice}.", place, related, fix)
 
 
-def _is_followed(script: Script) -> bool:
-    return not script.told or is_readme(script.path)
-
-
 def _is_of_it(model: Model, script: Script, launch: Launch | Plain) -> bool:
     """Whether a launch surely starts the script: another folder may have one of that name."""
     written = launch.script.text or "" if launch.script is not None else ""
@@ -254,7 +249,7 @@ def _tells_of_it(module: Module, script: Script, launch: Launch | Plain, parser:
     beside = posixpath.join(posixpath.dirname(script.path), written) == module.path
     known = sum(option.written in parser.options for option in launch.arguments.values())
     return (
-        _is_followed(script)
+        script.followed
         or (beside and "/" not in written)
         or (known >= _KNOWN and known * 2 > len(launch.arguments))
     )

@@ -68,6 +68,7 @@ from distlint.launch.absent import (
     missing_beside,
     missing_modules,
     missing_packages,
+    modules_for_files,
     written_at,
 )
 from distlint.launch.commands import Launch
@@ -77,7 +78,6 @@ from distlint.launch.handed_on import (
     missing_scripts,
     missing_tasks,
 )
-from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.launch.unset import launchers_unset
 from distlint.rule import Status
@@ -195,7 +195,7 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
             program is not None
             and program.sure
             and program.text in _INTERPRETERS
-            and _is_followed(script)
+            and script.followed
             and launch.launcher is not Launcher.DEEPSPEED
             and not _is_of_option(script, launch)
             and launch.options.keys().isdisjoint({"no_python", "run_path", "m", "module"})
@@ -210,11 +210,6 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
             )
 
 
-def _is_followed(script: Script) -> bool:
-    """Whether commands are of this project: other pages than a README may tell of another."""
-    return not script.told or is_readme(script.path)
-
-
 def _is_of_option(script: Script, launch: Launch) -> bool:
     """Whether another word in front may be the program, or the value of an option that is not known to be a flag."""
     return not launch.options_known and "<" not in script.command_at(launch.place.line)
@@ -222,7 +217,7 @@ def _is_of_option(script: Script, launch: Launch) -> bool:
 
 def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script, launch in files.launches(told=True):
-        if _is_followed(script):
+        if script.followed:
             for name, place in missing(files, script, launch):
                 runs = launch.script is not None and launch.script.place == place
                 meant = _elsewhere(files, name) if runs else ""
@@ -243,6 +238,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
                 yield _Missing(name, place, script.reported)
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
+        for name, place, meant in modules_for_files(files, script):
+            yield _Missing(name, place, script.reported and not script.told, meant=meant)
     for script, module, meant, place in missing_packages(files):
         yield _Missing(module, place, script.reported, _PACKAGE, meant)
 
