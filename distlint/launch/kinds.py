@@ -264,6 +264,11 @@ def leaves_the_rest(data: bytes) -> bool:
     return b"parse_known_args(" in data and _PARSES_ALL.search(data) is None
 
 
+def composes_in_code(data: bytes) -> bool:
+    """Whether a Python file may give hydra configurations that are no files, or other folders to look in."""
+    return b"hydra" in data and any(each in data for each in (b"ConfigStore", b"SearchPath"))
+
+
 def opened(data: bytes) -> tuple[str, ...]:
     """The settings whose values a Python file opens as files, under those very names: `OmegaConf.load(args.model)`."""
     if b"open(" not in data and b"fromfile" not in data and b"load(" not in data:

@@ -208,6 +208,9 @@ class LaunchFiles:
     composed: dict[str, str] = field(default_factory=dict)
     """The YAML files by path of which hydra may compose a configuration."""
 
+    composed_in_code: bool = False
+    """Whether a Python file may give hydra configurations that are no files. Only `check_launch` may ask."""
+
     opening_configs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The Python files that open what a setting names, each with the names of these. Only `check_launch` may ask."""
 

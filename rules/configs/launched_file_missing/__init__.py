@@ -72,6 +72,7 @@ from distlint.launch.absent import (
     written_at,
 )
 from distlint.launch.commands import Launch
+from distlint.launch.group_options import missing_options
 from distlint.launch.handed_on import (
     missing_configurations,
     missing_copies,
@@ -240,6 +241,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
                 yield _Missing(name, place, script.reported, _MODULE)
         for name, place, meant in modules_for_files(files, script):
             yield _Missing(name, place, script.reported and not script.told, meant=meant)
+    for chooser, name, place in missing_options(files):
+        yield _Missing(name, place, chooser is None or (chooser.reported and not chooser.told))
     for script, module, meant, place in missing_packages(files):
         yield _Missing(module, place, script.reported, _PACKAGE, meant)
 
