@@ -81,7 +81,7 @@ _WORDS: Final = {
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
         rb"|\bbash[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
         # ClimaX 6d5d354 docs/usage.md:31: `--trainer.strategy=ddp --trainer.devices=8`, which Lightning starts.
-        rb"|--trainer\.devices[= \t]"
+        rb"|--trainer\.devices[= \t]|\bsrun[ \t]+-"
     ),
     Kind.REQUIREMENTS: re.compile(
         rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",

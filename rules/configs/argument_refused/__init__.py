@@ -7,7 +7,7 @@ where a number is wanted, or none where one is; transformers' `HfArgumentParser`
 spawns its ranks, or is given several GPUs, is launched by plain `python`. So does a key (`model.width=8`) that the configuration
 of a script of hydra's does not have, where all of it is YAML of the project; and options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
-does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), and options
+does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), long options of Slurm with one dash (`srun -mem=0`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
 not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.
 
@@ -60,6 +60,7 @@ Not proven: no rank starts.
 ## References
 - CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
 - deepspeed 0.19.8, launcher/runner.py: `main`; accelerate 1.15.0, commands/launch.py: `_validate_launch_command`
+- Slurm 24.05, src/common/slurm_opt.c: `slurm_process_option`
 - hydra 1.3.2, _internal/config_loader_impl.py: `_apply_overrides_to_config`
 - transformers 5.23.0, hf_argparser.py: `_parse_dataclass_field`, `parse_args_into_dataclasses`
 - Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
@@ -78,6 +79,7 @@ from distlint.findings import Applicability, Finding, Fix, Place, Related, Sever
 from distlint.launch.absent import enters
 from distlint.launch.commands import Launch, Option, Plain
 from distlint.launch.counted import miscounted
+from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.unset import unset
 from distlint.rule import Status
@@ -219,6 +221,10 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         for name, near, place in unset(files, script):
             happens = f"every rank starts without this value: nothing sets `${name}`, and `{near}` is set and not used"
             yield _in_launch(happens, f"Write `${near}`", place)
+    for script in files.scripts:
+        for command, option, place in written_with_one_dash(script):
+            happens = f"`{command}` takes `{option}` for `{option[:2]}` with the value `{option[2:]}…`, and refuses it: no rank starts"
+            yield _in_launch(happens, f"Write `-{option}`", place)
     for name, number, place, counted in miscounted(files):
         happens = f"`{name}` exits where it is given {number} argument{'s' * (number != 1)}, and no rank starts"
         yield _in_launch(
