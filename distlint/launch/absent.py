@@ -67,6 +67,7 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
             or _is_in_another_folder(files, word, script)
             or elsewhere(files, script, launch, word)
             or (script.told and _is_below_its_folder(files, script, launch, word))
+            or _is_not_in_the_folder_of_all(files, script, word)
             or (word is launch.script and _is_not_beside_the_others(files, script, word))
         ):
             yield word.text or "", word.place
@@ -142,6 +143,22 @@ def _program_elsewhere(files: LaunchFiles, script: Script, launch: Launch, word:
             for text in _given(launch)
             if is_written_out(text) and not posixpath.isabs(text)
         )
+    )
+
+
+def _is_not_in_the_folder_of_all(files: LaunchFiles, script: Script, word: Word) -> bool:
+    """Whether a file is not there from the folder in which all that start a script do so, and others of its kind are.
+
+    EasyCV 901ff18 benchmarks/tools/dist_extract.sh:12: `tools/extract.py`, which is benchmarks/tools/extract.py.
+    """
+    name, folder = word.text or "", files.started_in(script)
+    return (
+        folder is not None
+        and not word.own
+        and is_written_out(name)
+        and not posixpath.isabs(name)
+        and not any(enters(script))
+        and files.lacks(posixpath.normpath(posixpath.join(folder, name)))
     )
 
 

@@ -364,6 +364,28 @@ class LaunchFiles:
         """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""
         return next((each for each in _meant(path, beside) if each in self._shell_scripts), "")
 
+    def started_in(self, script: Script) -> str | None:
+        """The folder from which all scripts and pages start a shell script, by the paths that they call it; None where it is not known.
+
+        EasyCV 901ff18 benchmarks/selfsup/README.md:16: `sh benchmarks/tools/dist_extract.sh`, from the top.
+        """
+        return self._started_in.get(script.path)
+
+    @cached_property
+    def _started_in(self) -> dict[str, str | None]:
+        """The shell scripts that others start, each with the folder in which that is."""
+        result: dict[str, str | None] = {}
+        for script in self.scripts:
+            for command in script.commands:
+                found = script_started(command)
+                text = posixpath.normpath(found[0].text or "") if found is not None else ""
+                same = [path for path in self._shell_scripts if f"/{path}".endswith(f"/{text}")]
+                for path in same if text else ():
+                    folder = path.removesuffix(text).rstrip("/")
+                    known = len(same) == 1 and result.get(path, folder) == folder
+                    result[path] = folder if known else None
+        return result
+
     @cached_property
     def _shell_scripts(self) -> dict[str, Script]:
         """The scripts that no page tells, by their paths."""
