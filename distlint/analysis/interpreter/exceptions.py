@@ -13,10 +13,12 @@ from distlint.analysis.interpreter.ir import (
 from distlint.analysis.interpreter.values import (
     Value,
 )
-from distlint.analysis.program.definitions import dotted_name
-from distlint.knowledge import failures
+from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.knowledge import conventions, failures
 from distlint.nodes import walk
 
+_TELLS: Final = frozenset({"print", "print_exc", "exception", "error", "warning", "warn", "info", "zero_grad", "empty_cache"})
+"""What a handler calls that lets a step go."""
 _BUILTIN: Final = frozenset(
     name
     for name, kind in vars(builtins).items()
@@ -81,7 +83,17 @@ def _is_idle(body: list[ast.stmt], arms: dict[ast.expr, bool]) -> bool:
 
 
 def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
-    """The handler of a `try` that recognises an out-of-memory error: by its class, or by the text of the error."""
+    """The handler of a `try` that takes an out-of-memory error: by its class, by the text of the error, or whatever a
+    backward raises, and goes on.
+
+    animate-anything dca2412 train.py:582: `except Exception as e: print(…); continue` around `accelerator.backward(loss)`.
+    """
+    passes = any(
+        last_name(call.func) in conventions.BACKWARD
+        for part in statement.body
+        if not isinstance(part, ast.For | ast.While)
+        for call in walk(part, ast.Call)
+    )
     for handler in statement.handlers:
         caught = handler.type
         names = {
@@ -93,6 +105,8 @@ def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
             return handler
         if caught is not None and not names & failures.MEMORY_CARRIERS:
             continue
+        if passes and _passes_over(handler):
+            return handler
         for node in walk(handler, ast.Constant, ast.Call):
             match node:
                 case ast.Constant(value=str(text)) if text in failures.OUT_OF_MEMORY_TEXTS:
@@ -102,6 +116,19 @@ def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
                 ) and any(w in dotted_name(function).lower() for w in failures.MEMORY_WORDS):
                     return handler
     return None
+
+
+def _passes_over(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler does no more than to tell of an error and go on: none is raised again, looked into, or ends the process."""
+    return all(
+        isinstance(part, ast.Pass | ast.Continue)
+        or (
+            isinstance(part, ast.Expr)
+            and isinstance(part.value, ast.Call)
+            and last_name(part.value.func) in _TELLS
+        )
+        for part in handler.body
+    )
 
 
 def _mentions(node: ast.expr, name: str | None) -> bool:

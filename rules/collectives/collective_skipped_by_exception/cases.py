@@ -116,6 +116,18 @@ def left_in_two_ways(url):
     return data
 
 
+def backward_passed_over(net, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        loss = model(batch).mean()
+        optimizer.zero_grad()
+        try:
+            loss.backward()
+            optimizer.step()
+        except Exception as error:  # expect: DL105
+            print("no step", error)
+
+
 def batch_skipped(model, loader, optimizer):
     model = DistributedDataParallel(model)
     for batch in loader:
@@ -253,6 +265,29 @@ def loads_itself_instead(args, engine, model):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def backward_looked_into(net, loader, optimizer, hook):
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        loss = model(batch).mean()
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            hook(error)
+            raise
+        optimizer.step()
+
+
+def backward_of_one_process(net, loader, optimizer):
+    for batch in loader:
+        loss = net(batch).mean()
+        try:
+            loss.backward()
+            optimizer.step()
+        except Exception as error:
+            print("no step", error)
+    dist.barrier()
 
 
 def fails_on_all(url):
