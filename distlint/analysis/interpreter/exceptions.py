@@ -19,6 +19,7 @@ from distlint.nodes import walk
 
 _TELLS: Final = frozenset({"print", "print_exc", "exception", "error", "warning", "warn", "info", "zero_grad", "empty_cache"})
 """What a handler calls that lets a step go."""
+_OF_THE_GROUP: Final = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
 _BUILTIN: Final = frozenset(
     name
     for name, kind in vars(builtins).items()
@@ -44,7 +45,8 @@ def follow_try(frame: Frame, statement: ast.Try) -> bool:
         with frame.filling(attempt.orelse):
             alive = frame.execute(statement.orelse)
     ends = [frame.variables] if alive else []
-    for handler in [] if _is_idle(statement.body, arms) else statement.handlers:
+    idle = _is_idle(statement.body, arms) or _asks_the_group(frame, statement.body)
+    for handler in [] if idle else statement.handlers:
         frame.variables = failed.copy()
         if handler.name:
             caught = Value(("exception", id(handler)), tags=frozenset({"exception"}))
@@ -80,6 +82,18 @@ def _is_idle(body: list[ast.stmt], arms: dict[ast.expr, bool]) -> bool:
             case _:
                 return False
     return True
+
+
+def _asks_the_group(frame: Frame, body: list[ast.stmt]) -> bool:
+    """Whether a block does no more than to give back what the group says: it fails where there is none, and one process.
+
+    PointContrast 47e8682 downstream/semseg/lib/distributed_utils.py:118: `try: return dist.get_world_size()`, and else 1.
+    """
+    match body:
+        case [ast.Return(value=ast.Call(func=func, args=[], keywords=[]))]:
+            name = frame.summaries.program.resolve_dotted(frame.module, dotted_name(func))
+            return name in _OF_THE_GROUP
+    return False
 
 
 def expects_out_of_memory(statement: ast.Try) -> ast.ExceptHandler | None:
