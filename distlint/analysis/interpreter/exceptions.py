@@ -8,12 +8,14 @@ from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
+    MayRaise,
     Try,
 )
 from distlint.analysis.interpreter.values import (
     Value,
 )
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.syntax import ends_process
 from distlint.knowledge import conventions, failures
 from distlint.nodes import walk
 
@@ -38,6 +40,9 @@ def follow_try(frame: Frame, statement: ast.Try) -> bool:
     attempt = Try(statement, [], [], [], [], expects_out_of_memory(statement))
     asked = len(frame.summary.rank_conditions)
     with frame.filling(attempt.body), frame.within(frame.scope.attempted(statement)):
+        unfinished = _given_up_with_success(frame, statement)
+        if unfinished is not None and not frame.scope.failure_reaches_all:
+            frame.steps.append(MayRaise(unfinished, "data"))
         alive = frame.execute(statement.body)
     arms = {guard.node: guard.taken for guard in frame.summary.rank_conditions[asked:]}
     failed = before.merge(frame.variables, id(statement))
@@ -82,6 +87,30 @@ def _is_idle(body: list[ast.stmt], arms: dict[ast.expr, bool]) -> bool:
             case _:
                 return False
     return True
+
+
+def _given_up_with_success(frame: Frame, statement: ast.Try) -> ast.Call | None:
+    """What is called for an element of a loop, where a handler of whatever it raises ends the process and says that all is well.
+
+    VideoLLaMA3 05cee23 evaluation/evaluate.py:119: `exit(0)`, and the launcher leaves the other ranks at `gather_object()`.
+    """
+    loop = frame.scope.loops[-1].statement if frame.scope.loops else None
+    if not isinstance(loop, ast.For) or not any(map(_ends_with_success, statement.handlers)):
+        return None
+    elements = {node.id for node in walk(loop.target, ast.Name)}
+    used = any(n.id in elements for part in statement.body for n in walk(part, ast.Name))
+    calls = (call for part in statement.body for call in walk(part, ast.Call))
+    return next(calls, None) if used else None
+
+
+def _ends_with_success(handler: ast.ExceptHandler) -> bool:
+    match handler:
+        case ast.ExceptHandler(
+            type=None | ast.Name(id="Exception" | "BaseException"),
+            body=[*_, ast.Expr(value=ast.Call(func=func, args=[] | [ast.Constant(value=0 | None)]))],
+        ):
+            return ends_process(func)
+    return False
 
 
 def _asks_the_group(frame: Frame, body: list[ast.stmt]) -> bool:

@@ -149,6 +149,17 @@ def backward_passed_over(net, loader, optimizer):
             print("no step", error)
 
 
+def given_up_with_success(model, loader, everything):
+    answers = []
+    for question in loader:
+        try:
+            answers.append(model.generate(question))  # expect: DL105
+        except Exception:
+            logger.exception("no answer")
+            exit(0)
+    dist.all_gather_object(everything, answers)
+
+
 def batch_skipped(model, loader, optimizer):
     model = DistributedDataParallel(model)
     for batch in loader:
@@ -292,6 +303,26 @@ def loads_itself_instead(args, engine, model):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def given_up_with_failure(model, loader, everything):
+    answers = []
+    for question in loader:
+        try:
+            answers.append(model.generate(question))
+        except Exception:
+            logger.exception("no answer")
+            exit(1)
+    dist.all_gather_object(everything, answers)
+
+
+def given_up_before_any_question(build, options, everything):
+    try:
+        model = build(options)
+    except Exception:
+        logger.exception("no model")
+        exit(0)
+    dist.all_gather_object(everything, model.answers)
 
 
 def backward_looked_into(net, loader, optimizer, hook):
