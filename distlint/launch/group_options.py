@@ -125,9 +125,13 @@ def _above(path: str) -> Iterator[str]:
 
 def _is_missing(files: LaunchFiles, paths: list[str]) -> bool:
     """Whether none of the places of an option has it, one holds others, and no other place of the project may be meant."""
-    return any(map(files.lacks, paths)) and not any(
-        files.has(each) or files.has(f"{each.removesuffix('.yaml')}.yml") for each in paths
-    ) and not files.has_name(posixpath.basename(paths[0]))
+    return (
+        any(map(files.lacks, paths))
+        and not any(
+            files.has(each) or files.has(f"{each.removesuffix('.yaml')}.yml") for each in paths
+        )
+        and not files.has_name(posixpath.basename(paths[0]))
+    )
 
 
 def _is_overridden(files: LaunchFiles, path: str, group: str) -> bool:

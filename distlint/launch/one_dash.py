@@ -14,15 +14,29 @@ from distlint.launch.shell import Word
 
 _COMMANDS: Final = frozenset({"srun", "sbatch", "salloc"})
 _REFUSED: Final = frozenset(
-    """
-    mem mem-per-cpu mem-per-gpu nodes ntasks ntasks-per-node time gpus gpus-per-node gpus-per-task gres cpus-per-task partition
-    """.split()
+    {
+        "cpus-per-task",
+        "gpus",
+        "gpus-per-node",
+        "gpus-per-task",
+        "gres",
+        "mem",
+        "mem-per-cpu",
+        "mem-per-gpu",
+        "nodes",
+        "ntasks",
+        "ntasks-per-node",
+        "partition",
+        "time",
+    }
 )
 """Those of which what is left behind the first letter is no value of the option that it stands for: `-mem=0` is `-m em=0`, a
 distribution that Slurm 24.05 does not know (src/common/slurm_opt.c). `-output=log` writes a file `utput=log`, and goes on."""
 _WRITTEN: Final = re.compile(r"-([a-z][a-z-]+)(?:=.*)?")
 _IN_COMMENT: Final = re.compile(r"^#SBATCH[ \t]+(-[a-z][a-z-]+)(?=[= \t])", re.MULTILINE)
-_PROGRAM: Final = re.compile(r"(?:.*/)?(?:python[\d.]*|bash|sh|torchrun|accelerate|deepspeed)|.*\.(?:py|sh|sbatch|slurm)|\./.*")
+_PROGRAM: Final = re.compile(
+    r"(?:.*/)?(?:python[\d.]*|bash|sh|torchrun|accelerate|deepspeed)|.*\.(?:py|sh|sbatch|slurm)|\./.*"
+)
 
 
 def written_with_one_dash(script: Script) -> Iterator[tuple[str, str, Place]]:
@@ -46,4 +60,6 @@ def written_with_one_dash(script: Script) -> Iterator[tuple[str, str, Place]]:
 
 def _starts(word: Word) -> bool:
     """Whether a word is the program, and what follows are its own options; one that is not known may be."""
-    return (word.text is None and not word.option) or _PROGRAM.fullmatch(word.text or "") is not None
+    return (word.text is None and not word.option) or _PROGRAM.fullmatch(
+        word.text or ""
+    ) is not None

@@ -19,7 +19,19 @@ from distlint.analysis.program.syntax import ends_process
 from distlint.knowledge import conventions, failures
 from distlint.nodes import walk
 
-_TELLS: Final = frozenset({"print", "print_exc", "exception", "error", "warning", "warn", "info", "zero_grad", "empty_cache"})
+_TELLS: Final = frozenset(
+    {
+        "print",
+        "print_exc",
+        "exception",
+        "error",
+        "warning",
+        "warn",
+        "info",
+        "zero_grad",
+        "empty_cache",
+    }
+)
 """What a handler calls that lets a step go."""
 _OF_THE_GROUP: Final = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
 _BUILTIN: Final = frozenset(
@@ -107,7 +119,10 @@ def _ends_with_success(handler: ast.ExceptHandler) -> bool:
     match handler:
         case ast.ExceptHandler(
             type=None | ast.Name(id="Exception" | "BaseException"),
-            body=[*_, ast.Expr(value=ast.Call(func=func, args=[] | [ast.Constant(value=0 | None)]))],
+            body=[
+                *_,
+                ast.Expr(value=ast.Call(func=func, args=[] | [ast.Constant(value=0 | None)])),
+            ],
         ):
             return ends_process(func)
     return False

@@ -222,9 +222,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             happens = f"every rank starts without this value: nothing sets `${name}`, and `{near}` is set and not used"
             yield _in_launch(happens, f"Write `${near}`", place)
     for script in files.scripts:
-        for command, option, place in written_with_one_dash(script):
-            happens = f"`{command}` takes `{option}` for `{option[:2]}` with the value `{option[2:]}…`, and refuses it: no rank starts"
-            yield _in_launch(happens, f"Write `-{option}`", place)
+        for command, written, place in written_with_one_dash(script):
+            happens = f"`{command}` takes `{written}` for `{written[:2]}` with the value `{written[2:]}…`, and refuses it: no rank starts"
+            yield _in_launch(happens, f"Write `-{written}`", place)
     for name, number, place, counted in miscounted(files):
         happens = f"`{name}` exits where it is given {number} argument{'s' * (number != 1)}, and no rank starts"
         yield _in_launch(

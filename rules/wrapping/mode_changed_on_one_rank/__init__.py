@@ -109,7 +109,9 @@ def _evaluated_parameters(function: Function) -> tuple[str, ...]:
         owner.id
         for statement in function.body
         for node in ([statement.value] if isinstance(statement, ast.Expr) else [])
-        if isinstance(node, ast.Call) and not node.args and last_name(node.func) == "eval"
+        if isinstance(node, ast.Call)
+        and not node.args
+        and last_name(node.func) == "eval"
         and isinstance(node.func, ast.Attribute)
         and isinstance(owner := node.func.value, ast.Name)
         and owner.id in function.parameters
@@ -161,9 +163,7 @@ def _trained(site: CallSite, changed: ast.expr) -> ast.Call | None:
     return None
 
 
-def _finding(
-    call: CallGroup, changed: ast.expr, guard: ast.expr, trained: ast.Call
-) -> Finding:
+def _finding(call: CallGroup, changed: ast.expr, guard: ast.expr, trained: ast.Call) -> Finding:
     site = call.site
     text = source_of(site.module, changed)
     advice = f"Call `{text}.train()` when it is done"
