@@ -403,7 +403,7 @@ def _is_module(files: LaunchFiles, script: Script, name: str) -> bool:
 
 
 def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
-    """Whether a launch cannot start as it stands: its program, or a file that it names, is not in the project.
+    """Whether a launch cannot start from any folder: its program, or a file that it names, is not in the project.
 
     UniControl 472c6cd annotator/uniformer/exp/upernet_global_small/run.sh: `tools/train.py` was not copied along.
     """
@@ -416,7 +416,7 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
         and (program.text or "").endswith(".py")
         and not any(enters(script))
         and is_nowhere(files, program.text or "", script)
-    ) or any(missing(files, script, launch))
+    ) or any(not files.called(name, script.path) for name, _ in missing(files, script, launch))
 
 
 def _folders_started(files: LaunchFiles, script: Script) -> Iterator[str]:
