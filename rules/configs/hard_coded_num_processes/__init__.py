@@ -3,7 +3,7 @@
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
 `CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
-of the launcher, the `distributed_type`. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
+of the launcher, the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
 and no number of processes, of which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
 has fewer. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
