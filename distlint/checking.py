@@ -738,6 +738,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     notes: list[str] = []
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
+    composes = any(e.facts.composes for e in found.entries if e.facts)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
     opening = {e.file.shown: e.facts.opens for e in found.entries if e.facts and e.facts.opens}
     scripts = Counter(os.path.basename(name) for name in found.names if name.endswith(".py"))
@@ -761,14 +762,19 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         told = (
             texts,
             frozenset(found.names),
-            *(any_rank, clips, several, wrapped, hyphen, pages, opening),
+            *(any_rank, clips, several, wrapped, hyphen, pages, opening, composes),
         )
         known = run.request.trees.launch if run.request.trees is not None else None
         if known is not None and known[0] == told:
             return known[1]
         files = read_files(texts, frozenset(found.names), any_rank, clips, several)
         files = replace(
-            files, loads_wrapped=wrapped, hyphen=hyphen, pages=pages, opening_configs=opening
+            files,
+            loads_wrapped=wrapped,
+            hyphen=hyphen,
+            pages=pages,
+            opening_configs=opening,
+            composed_in_code=composes,
         )
         if run.request.trees is not None:
             run.request.trees.launch = told, files
@@ -781,7 +787,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    lists = (found.names, any_rank, clips, hyphen, opening)
+    lists = (found.names, any_rank, clips, hyphen, opening, ["composes"] * composes)
     known = "\n\n".join("\n".join(sorted(each)) for each in lists)
     names = content_digest(known.encode("utf-8", "surrogateescape"))
     question = _Question(named, f"launch {sorted(reported)} {names}", find)

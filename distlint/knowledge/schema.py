@@ -103,7 +103,7 @@ class CallRow(NamedTuple):
     locked: bool = False
     """For downloads and writes: serialised by a file lock, so that several ranks may call it."""
     mentions: tuple[str, ...] = ()
-    """Words of which a file that calls it through `super()` has to hold one: what makes it a collective
+    """Words of which a file that calls it has to hold one: what makes it a collective
     is not seen in the call. Under a test of a version it is not taken to be one."""
 
 

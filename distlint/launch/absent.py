@@ -11,7 +11,7 @@ from typing import Final
 
 from distlint.columns import split_lines
 from distlint.findings import Place
-from distlint.launch.commands import Launch, launches
+from distlint.launch.commands import OF_PYTHON, Launch, launches, starts_ranks
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
 
@@ -51,6 +51,8 @@ MAKES: Final = frozenset(
 _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+){2,}")
+_MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_PYTHON: Final = re.compile(r"(?:.*/)?python[\d.]*")
 _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
 
 
@@ -65,6 +67,8 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
             or _is_in_another_folder(files, word, script)
             or elsewhere(files, script, launch, word)
             or (script.told and _is_below_its_folder(files, script, launch, word))
+            or _is_not_in_the_folder_of_all(files, script, word)
+            or (word is launch.script and _is_not_beside_the_others(files, script, word))
         ):
             yield word.text or "", word.place
 
@@ -139,6 +143,44 @@ def _program_elsewhere(files: LaunchFiles, script: Script, launch: Launch, word:
             for text in _given(launch)
             if is_written_out(text) and not posixpath.isabs(text)
         )
+    )
+
+
+def _is_not_in_the_folder_of_all(files: LaunchFiles, script: Script, word: Word) -> bool:
+    """Whether a file is not there from the folder in which all that start a script do so, and others of its kind are.
+
+    EasyCV 901ff18 benchmarks/tools/dist_extract.sh:12: `tools/extract.py`, which is benchmarks/tools/extract.py.
+    """
+    name, folder = word.text or "", files.started_in(script)
+    return (
+        folder is not None
+        and not word.own
+        and is_written_out(name)
+        and not posixpath.isabs(name)
+        and not any(enters(script))
+        and files.lacks(posixpath.normpath(posixpath.join(folder, name)))
+    )
+
+
+def _is_not_beside_the_others(files: LaunchFiles, script: Script, word: Word) -> bool:
+    """Whether a program named without a folder is nowhere in the project, and others that the same script starts so lie beside it.
+
+    LAVENDER 139860e README.md:117: `main_retmc_mlm_head.py`, among launches of `main_qamc_mlm_gen_ans_idx.py` and others that
+    are at the top. A page that has a link to such a file has people fetch it.
+    """
+    name, folder = posixpath.normpath(word.text or ""), posixpath.dirname(script.path)
+    if "/" in name or files.has_name(name):
+        return False
+    bare = {
+        posixpath.normpath(each.script.text)
+        for each in script.launches
+        if each.script is not None and each.script.text and each.script.text.endswith(".py")
+    }
+    there = {each for each in bare if posixpath.join(folder, each) in files.names}
+    return (
+        len(there) >= len(bare - there)
+        and is_nowhere(files, name, script)
+        and re.search(rf"://\S*/{re.escape(name)}\b", script.text) is None
     )
 
 
@@ -262,6 +304,44 @@ def missing_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
             yield texts[at], command.words[at].place
 
 
+def modules_for_files(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place, str]]:
+    """The modules of the project that several processes are to run as files: `mpirun -np 8 python package.train`, without `-m`.
+
+    makani 2dfc4c8 README.md:56: `mpirun -np 256 … python -u makani.train`.
+
+    Yields:
+        The module, where it stands, and what is meant.
+    """
+    if not script.followed:
+        return
+    run = [_run_by_python(command) for command in script.commands if starts_ranks(command)]
+    run += [launch.script for launch in script.launches if launch.options_known]
+    for word in run:
+        if word is not None and _is_module_for_file(files, script, word):
+            yield word.text or "", word.place, f"-m {word.text}"
+
+
+def _run_by_python(command: Command) -> Word | None:
+    """What Python runs as a file in a command: the first word behind it that is none of its options."""
+    words = iter(command.words)
+    if any(_PYTHON.fullmatch(word.text or "") for word in words):
+        return next((word for word in words if word.text not in OF_PYTHON), None)
+    return None
+
+
+def _is_module_for_file(files: LaunchFiles, script: Script, word: Word) -> bool:
+    """Whether a word names a module of the project by its dots, and no file."""
+    text = word.text or ""
+    path = f"{text.replace('.', '/')}.py"
+    return (
+        word.sure
+        and _MODULE.fullmatch(text) is not None
+        and not files.has_name(text)
+        and files.is_absent(text, script.path)
+        and any(f"/{each}".endswith(f"/{path}") for each in files.names)
+    )
+
+
 def missing_packages(files: LaunchFiles) -> Iterator[tuple[Script, str, str, Place]]:
     """The modules that scripts start below a package that nobody has, and other scripts below the project's own.
 
@@ -323,7 +403,7 @@ def _is_module(files: LaunchFiles, script: Script, name: str) -> bool:
 
 
 def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
-    """Whether a launch cannot start as it stands: its program, or a file that it names, is not in the project.
+    """Whether a launch cannot start from any folder: its program, or a file that it names, is not in the project.
 
     UniControl 472c6cd annotator/uniformer/exp/upernet_global_small/run.sh: `tools/train.py` was not copied along.
     """
@@ -336,7 +416,7 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
         and (program.text or "").endswith(".py")
         and not any(enters(script))
         and is_nowhere(files, program.text or "", script)
-    ) or any(missing(files, script, launch))
+    ) or any(not files.called(name, script.path) for name, _ in missing(files, script, launch))
 
 
 def _folders_started(files: LaunchFiles, script: Script) -> Iterator[str]:

@@ -165,7 +165,7 @@ def plain(command: Command) -> Plain | None:
     if not words or not re.fullmatch(r"(?:.*/)?python[\d.]*", words[0].text or ""):
         return None
     at = 1
-    while at < len(words) and words[at].text in _OF_PYTHON:
+    while at < len(words) and words[at].text in OF_PYTHON:
         at += 1
     if at == len(words) or not (words[at].text or "").endswith(".py"):
         return None
@@ -173,7 +173,7 @@ def plain(command: Command) -> Plain | None:
     return Plain(_from(words[0].place, words[at].place), words[at], arguments, complete, command)
 
 
-_OF_PYTHON = frozenset({"-u", "-O", "-B", "-s", "-E", "-I"})
+OF_PYTHON = frozenset({"-u", "-O", "-B", "-s", "-E", "-I"})
 
 
 def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) -> Iterator[Launch]:

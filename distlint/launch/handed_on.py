@@ -20,7 +20,6 @@ from distlint.launch.absent import (
     makes_files,
 )
 from distlint.launch.commands import Launch, script_started
-from distlint.launch.kinds import is_readme
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.shell import Word
 
@@ -80,7 +79,7 @@ def missing_tasks(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Pla
     MiniCPM 0fcc3d0 minicpm_sala/finetune/llama_factory/scripts/lora_finetune.sh:1: `llamafactory-cli train
     configs/minicpm_lora_sft.yaml`, which is configs/minicpm_sft_lora.yaml.
     """
-    if makes_files(script) or (script.told and not is_readme(script.path)):
+    if makes_files(script) or not script.followed:
         return
     for command in script.commands:
         names = [word.text for word in command.words[:2]]
@@ -146,7 +145,7 @@ def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple
     FAN ee1b7df segmentation/scripts/fan_large_hybrid_city.sh:7: `./tools/dist_train.sh local_configs/…160k 8`, which the
     script launches `train.py $CONFIG` with; mmcv opens a file of that very name.
     """
-    if makes_files(script) or (script.told and not is_readme(script.path)):
+    if makes_files(script) or not script.followed:
         return
     for launch in script.launches:
         for word in (

@@ -79,9 +79,9 @@ _WORDS: Final = {
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
         rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
-        rb"|\bbash[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
+        rb"|sh[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
         # ClimaX 6d5d354 docs/usage.md:31: `--trainer.strategy=ddp --trainer.devices=8`, which Lightning starts.
-        rb"|--trainer\.devices[= \t]"
+        rb"|--trainer\.devices[= \t]|\bsrun[ \t]+-"
     ),
     Kind.REQUIREMENTS: re.compile(
         rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
@@ -262,6 +262,11 @@ def leaves_the_rest(data: bytes) -> bool:
     DynamiCrafter c453369 main/trainer.py:37: `parser.parse_args([])` asks for the defaults.
     """
     return b"parse_known_args(" in data and _PARSES_ALL.search(data) is None
+
+
+def composes_in_code(data: bytes) -> bool:
+    """Whether a Python file may give hydra configurations that are no files, or other folders to look in."""
+    return b"hydra" in data and any(each in data for each in (b"ConfigStore", b"SearchPath"))
 
 
 def opened(data: bytes) -> tuple[str, ...]:

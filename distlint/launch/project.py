@@ -34,6 +34,7 @@ from distlint.launch.kinds import (
     Kind,
     is_composed,
     is_for_one_gpu,
+    is_readme,
     kind_of,
     meets_here,
     names_classes,
@@ -152,6 +153,11 @@ class Script:
     """Whether what is found in it is asked for."""
 
     @property
+    def followed(self) -> bool:
+        """Whether its commands are of this project: other pages than a README may tell of another."""
+        return not self.told or is_readme(self.path)
+
+    @property
     def starts_ranks(self) -> bool:
         """Whether it has launches, be they by MPI or Slurm."""
         return bool(self.launches) or any(map(starts_ranks, self.commands))
@@ -201,6 +207,9 @@ class LaunchFiles:
 
     composed: dict[str, str] = field(default_factory=dict)
     """The YAML files by path of which hydra may compose a configuration."""
+
+    composed_in_code: bool = False
+    """Whether a Python file may give hydra configurations that are no files. Only `check_launch` may ask."""
 
     opening_configs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The Python files that open what a setting names, each with the names of these. Only `check_launch` may ask."""
@@ -354,6 +363,28 @@ class LaunchFiles:
     def script_called(self, path: str, beside: str) -> str:
         """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""
         return next((each for each in _meant(path, beside) if each in self._shell_scripts), "")
+
+    def started_in(self, script: Script) -> str | None:
+        """The folder from which all scripts and pages start a shell script, by the paths that they call it; None where it is not known.
+
+        EasyCV 901ff18 benchmarks/selfsup/README.md:16: `sh benchmarks/tools/dist_extract.sh`, from the top.
+        """
+        return self._started_in.get(script.path)
+
+    @cached_property
+    def _started_in(self) -> dict[str, str | None]:
+        """The shell scripts that others start, each with the folder in which that is."""
+        result: dict[str, str | None] = {}
+        for script in self.scripts:
+            for command in script.commands:
+                found = script_started(command)
+                text = posixpath.normpath(found[0].text or "") if found is not None else ""
+                same = [path for path in self._shell_scripts if f"/{path}".endswith(f"/{text}")]
+                for path in same if text else ():
+                    folder = path.removesuffix(text).rstrip("/")
+                    known = len(same) == 1 and result.get(path, folder) == folder
+                    result[path] = folder if known else None
+        return result
 
     @cached_property
     def _shell_scripts(self) -> dict[str, Script]:

@@ -187,7 +187,7 @@ class _Script:
                     self._exported[name] = _joined(self._variables[name], self._place(child))
 
     def _assign(self, node: Node, around: _Around) -> str:
-        """Remember what a variable is set to; one that is set twice is not known, unless the second time adds to the first."""
+        """Remember what a variable is set to; one that may be set a second time, or not, is not known after that."""
         name_node, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = _text(name_node) if name_node is not None else ""
         before, place = self._variables.get(name), self._place(node)
@@ -199,7 +199,8 @@ class _Script:
                 words = [replace(w, sure=False) if w.place == own else w for w in words]
         else:
             words = self._held(value) if value is not None else [Word("", place)]
-            if before is not None and [w.text for w in before] != [w.text for w in words]:
+            texts = [[word.text for word in each] for each in (before or words, words)]
+            if around.maybe and texts[0] != texts[1]:
                 words = [Word(None, place)]
         if sum(len(w.text or "") + 1 for w in words) > _MAX_HELD:
             words = [Word(None, place)]

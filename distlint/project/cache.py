@@ -79,8 +79,8 @@ class FileFacts:
     `relevant` says whether a literal of the prefilter is in it, `marked` whether a suppression of
     distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version,
     `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model,
-    `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `opens` the settings
-    whose values it opens as files.
+    `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `composes` whether it may give
+    hydra configurations that are no files, `opens` the settings whose values it opens as files.
     """
 
     digest: str
@@ -91,6 +91,7 @@ class FileFacts:
     clips: bool = False
     loads_wrapped: bool = False
     hyphen: bool = False
+    composes: bool = False
     opens: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
@@ -133,7 +134,7 @@ class Cache:
                     (row[0], row[1], row[2], row[3]),
                     FileFacts(
                         row[4],
-                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64)),
+                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128)),
                         opens=tuple(row[6]),
                     ),
                 )
@@ -155,7 +156,8 @@ class Cache:
                 + 8 * fact.any_rank
                 + 16 * fact.clips
                 + 32 * fact.loads_wrapped
-                + 64 * fact.hyphen,
+                + 64 * fact.hyphen
+                + 128 * fact.composes,
                 fact.opens,
             ]
             for path, (stamp, fact) in facts.items()

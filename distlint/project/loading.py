@@ -11,6 +11,7 @@ from typing import Any
 
 from distlint.launch.kinds import (
     Kind,
+    composes_in_code,
     is_data,
     is_relevant,
     kind_of,
@@ -443,6 +444,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         clips=says_clipping(data),
         loads_wrapped=loads_wrapped(data),
         hyphen=takes_a_hyphen(data),
+        composes=composes_in_code(data),
         opens=opened(data),
     )
 

@@ -40,8 +40,8 @@ from distlint.analysis.program.definitions import Function
 from distlint.knowledge import conventions
 from distlint.nodes import children
 
-_LOCAL: Final = "kind:local_rank"
-"""The tag of what numbers the processes of a machine."""
+_LOCAL: Final = frozenset({"kind:local_rank", RANK_MODULO})
+"""The tags of what numbers the processes of a machine."""
 
 _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
@@ -115,8 +115,8 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
 def _binary(frame: Frame, node: ast.BinOp) -> Value:
     left, right = frame.evaluate(node.left), frame.evaluate(node.right)
     if isinstance(node.op, ast.Add) and (
-        (_LOCAL in right.tags and _before_this_machine(node.left))
-        or (_LOCAL in left.tags and _before_this_machine(node.right))
+        (not _LOCAL.isdisjoint(right.tags) and _before_this_machine(node.left))
+        or (not _LOCAL.isdisjoint(left.tags) and _before_this_machine(node.right))
     ):
         return frame.rank_value("rank", node, f"`{ast.unparse(node)}`")
     return binary(left, right, node.op)
@@ -125,7 +125,8 @@ def _binary(frame: Frame, node: ast.BinOp) -> Value:
 def _before_this_machine(node: ast.expr) -> bool:
     """Whether an expression counts the processes of the machines in front of this one: `node_rank * gpus_per_node`.
 
-    PyTorch-StudioGAN 947b35e src/loader.py:92: `cfgs.RUN.current_node * (gpus_per_node) + local_rank`.
+    PyTorch-StudioGAN 947b35e src/loader.py:92: `cfgs.RUN.current_node * (gpus_per_node) + local_rank`; CodeBERT c0de43d
+    CodeReviewer/code/run_finetune_msg.py:109, where `local_rank` is `dist.get_rank() % args.gpu_per_node`.
     """
     return (
         isinstance(node, ast.BinOp)

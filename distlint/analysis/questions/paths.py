@@ -332,6 +332,14 @@ def holds(outer: Parts, inner: Parts) -> bool:
 
 def may_be_named(path: ast.expr, function: Function, name: str) -> bool:
     """Whether a path may end in a name of a file: `f"checkpoint_{epoch}.pt"` never is `checkpoint.pt`."""
+    if isinstance(path, ast.Name) and path.id not in function.parameters:
+        values = assignments(function).get(path.id, ())
+        if len(values) > 1:
+            return any(_may_end_in(value, function, name) for value in values)
+    return _may_end_in(path, function, name)
+
+
+def _may_end_in(path: ast.expr, function: Function, name: str) -> bool:
     last = _pattern(path, function, _MAX_DEPTH).rpartition("/")[2]
     return re.fullmatch(last, name) is not None
 

@@ -4,7 +4,9 @@
 Reports a `try` in which something may fail on one rank alone (a download, an HTTP request, a file, a
 process), whose handler goes on, returns or performs other collectives, while ranks without the failure
 perform a collective inside the `try` or behind it. Where a handler expects an out-of-memory error, every
-collective in the `try` counts as such a thing, forward and backward of a wrapped model among them.
+collective in the `try` counts as such a thing, forward and backward of a wrapped model among them; so it is where a handler
+passes over whatever a backward raises, and goes on. A handler of whatever an element of a loop raises that ends the process
+with code 0 tells the launcher that all is well: the others are left alone.
 
 Reports also a `try` that stands in a branch on the rank, where the handler raises: only the ranks of the
 branch can fail, and the function sends the others to a collective behind it.

@@ -137,6 +137,29 @@ def left_in_two_ways(url):
     return data
 
 
+def backward_passed_over(net, loader, optimizer):
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        loss = model(batch).mean()
+        optimizer.zero_grad()
+        try:
+            loss.backward()
+            optimizer.step()
+        except Exception as error:  # expect: DL105
+            print("no step", error)
+
+
+def given_up_with_success(model, loader, everything):
+    answers = []
+    for question in loader:
+        try:
+            answers.append(model.generate(question))  # expect: DL105
+        except Exception:
+            logger.exception("no answer")
+            exit(0)
+    dist.all_gather_object(everything, answers)
+
+
 def batch_skipped(model, loader, optimizer):
     model = DistributedDataParallel(model)
     for batch in loader:
@@ -280,6 +303,49 @@ def loads_itself_instead(args, engine, model):
 
 
 # --- right ----------------------------------------------------------------------------------------
+
+
+def given_up_with_failure(model, loader, everything):
+    answers = []
+    for question in loader:
+        try:
+            answers.append(model.generate(question))
+        except Exception:
+            logger.exception("no answer")
+            exit(1)
+    dist.all_gather_object(everything, answers)
+
+
+def given_up_before_any_question(build, options, everything):
+    try:
+        model = build(options)
+    except Exception:
+        logger.exception("no model")
+        exit(0)
+    dist.all_gather_object(everything, model.answers)
+
+
+def backward_looked_into(net, loader, optimizer, hook):
+    model = DistributedDataParallel(net)
+    for batch in loader:
+        loss = model(batch).mean()
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            hook(error)
+            raise
+        optimizer.step()
+
+
+def backward_of_one_process(net, loader, optimizer):
+    for batch in loader:
+        loss = net(batch).mean()
+        try:
+            loss.backward()
+            optimizer.step()
+        except Exception as error:
+            print("no step", error)
+    dist.barrier()
 
 
 def fails_on_all(url):

@@ -124,6 +124,30 @@ def start(world_size, model, loader):
     mp.spawn(worker, nprocs=world_size, args=(world_size, model, loader))
 
 
+def left_by_the_first_at_the_last_step(args, model, loader):
+    # The rank of all machines is put together of the one of this machine and of those in front of it.
+    local_rank = dist.get_rank() % args.gpus_per_node
+    args.first = local_rank + args.node * args.gpus_per_node
+    model = DistributedDataParallel(model.cuda(local_rank))
+    for step, batch in enumerate(loader):
+        model(batch).mean().backward()  # expect: DL106
+        if args.first == 0 and step == args.last_step:
+            torch.save(model.module.state_dict(), "last.pt")
+            return
+
+
+def left_by_all_at_the_last_step(args, model, loader):
+    local_rank = dist.get_rank() % args.gpus_per_node
+    args.first = local_rank + args.node * args.gpus_per_node
+    model = DistributedDataParallel(model.cuda(local_rank))
+    for step, batch in enumerate(loader):
+        model(batch).mean().backward()
+        if step == args.last_step:
+            if args.first == 0:
+                torch.save(model.module.state_dict(), "last.pt")
+            return
+
+
 def compiled_and_sharded(model, batch, loader):
     model = torch.compile(FSDP(model))
     if dist.get_rank() == 0:

@@ -7,7 +7,7 @@ where a number is wanted, or none where one is; transformers' `HfArgumentParser`
 spawns its ranks, or is given several GPUs, is launched by plain `python`. So does a key (`model.width=8`) that the configuration
 of a script of hydra's does not have, where all of it is YAML of the project; and options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
-does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), and options
+does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), long options of Slurm with one dash (`srun -mem=0`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
 not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.
 
@@ -60,6 +60,7 @@ Not proven: no rank starts.
 ## References
 - CPython 3.13, Lib/argparse.py: `parse_args`, `_get_option_tuples` (beginnings of names)
 - deepspeed 0.19.8, launcher/runner.py: `main`; accelerate 1.15.0, commands/launch.py: `_validate_launch_command`
+- Slurm 24.05, src/common/slurm_opt.c: `slurm_process_option`
 - hydra 1.3.2, _internal/config_loader_impl.py: `_apply_overrides_to_config`
 - transformers 5.23.0, hf_argparser.py: `_parse_dataclass_field`, `parse_args_into_dataclasses`
 - Bagel 056b5fd scripts/eval/run_wise.sh:12, CausVid ca21150 README.md:100
@@ -78,7 +79,7 @@ from distlint.findings import Applicability, Finding, Fix, Place, Related, Sever
 from distlint.launch.absent import enters
 from distlint.launch.commands import Launch, Option, Plain
 from distlint.launch.counted import miscounted
-from distlint.launch.kinds import is_readme
+from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.unset import unset
 from distlint.rule import Status
@@ -203,13 +204,13 @@ def _parser_of(model: Model, module: Module) -> Parser | None:
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """The options in front of the program that the launcher does not have, and those whose variable nothing sets."""
     for script, launch in files.launches(told=True):
-        for option, meant in launch.refused() if _is_followed(script) else ():
+        for option, meant in launch.refused() if script.followed else ():
             happens = (
                 f"`{launch.launcher.value}` has no option `{option.written}`: it ends with `unrecognized arguments`, and "
                 "no rank starts"
             )
             yield _in_launch(happens, f"Write `{meant}`", option.place)
-        if (both := launch.contradicting()) is not None and _is_followed(script):
+        if (both := launch.contradicting()) is not None and script.followed:
             first, second = (each.written for each in both)
             happens = (
                 f"`{launch.launcher.value}` does not take `{second}` with `{first}`: it ends with a `ValueError`, and no rank "
@@ -220,6 +221,10 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         for name, near, place in unset(files, script):
             happens = f"every rank starts without this value: nothing sets `${name}`, and `{near}` is set and not used"
             yield _in_launch(happens, f"Write `${near}`", place)
+    for script in files.scripts:
+        for command, written, place in written_with_one_dash(script):
+            happens = f"`{command}` takes `{written}` for `{written[:2]}` with the value `{written[2:]}…`, and refuses it: no rank starts"
+            yield _in_launch(happens, f"Write `-{written}`", place)
     for name, number, place, counted in miscounted(files):
         happens = f"`{name}` exits where it is given {number} argument{'s' * (number != 1)}, and no rank starts"
         yield _in_launch(
@@ -230,10 +235,6 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 def _in_launch(happens: str, advice: str, place: Place, *related: Related) -> Finding:
     fix = Fix(Applicability.DISPLAY, advice)
     return Finding(CODE, NAME, SEVERITY, f"{happens}. {advice}.", place, related, fix)
-
-
-def _is_followed(script: Script) -> bool:
-    return not script.told or is_readme(script.path)
 
 
 def _is_of_it(model: Model, script: Script, launch: Launch | Plain) -> bool:
@@ -254,7 +255,7 @@ def _tells_of_it(module: Module, script: Script, launch: Launch | Plain, parser:
     beside = posixpath.join(posixpath.dirname(script.path), written) == module.path
     known = sum(option.written in parser.options for option in launch.arguments.values())
     return (
-        _is_followed(script)
+        script.followed
         or (beside and "/" not in written)
         or (known >= _KNOWN and known * 2 > len(launch.arguments))
     )

@@ -11,7 +11,6 @@ from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import imported_below
 from distlint.launch.composed import Composed, compose, refused, started
-from distlint.launch.kinds import is_readme
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -37,7 +36,7 @@ def overridden(model: Model, module: Module) -> Iterator[tuple[ast.expr, str, Pl
 
 def _refused(model: Model, module: Module, config: Composed) -> Iterator[tuple[str, Place]]:
     for script in model.launch.scripts:
-        for command in script.commands if not script.told or is_readme(script.path) else ():
+        for command in script.commands if script.followed else ():
             start = started(command)
             if start is None or not start.program.sure:
                 continue

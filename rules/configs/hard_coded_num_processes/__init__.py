@@ -3,7 +3,7 @@
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
 `CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
-of the launcher, the `distributed_type`. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
+of the launcher, the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
 and no number of processes, of which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
 has fewer. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
@@ -48,7 +48,7 @@ Not proven: needs GPUs, or a scheduler.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from distlint.findings import Finding, Place, Related, Severity
@@ -85,6 +85,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield from _launch(files, script, launch)
     for script, launch in files.launches(told=True):
         yield from _one_by_default(script, launch)
+        if script.told:
+            yield from _on_its_line(files, script, launch)
     for script in files.scripts:
         yield from _of_lightning(script)
 
@@ -105,17 +107,34 @@ def _configuration(configuration: Configuration) -> Iterator[Finding]:
             yield _finding(text, configuration.place(("num_processes",)), (at, "the GPUs"))
 
 
+def _on_its_line(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Finding]:
+    """A launch of a page that names too few GPUs on its own line: what stands elsewhere there is told of other commands.
+
+    LAVENDER 139860e README.md:212: `CUDA_VISIBLE_DEVICES='0,1,2,3,5,6,7' … --nproc_per_node=8`.
+    """
+    visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None and visible.place.line == launch.place.line:
+        yield from _beyond(files, script, launch, _visible(launch))
+
+
 def _launch(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Finding]:
-    counted = _processes(files, script, launch)
-    if counted is not None:
-        each, where = counted
-        for gpus, saw, place in _gpus(script, launch):
-            if gpus < each:
-                yield _finding(_too_few(each, gpus, saw), where, (place, "the GPUs"))
-                break
+    yield from _beyond(files, script, launch, (*_visible(launch), *_of_slurm(script)))
     yield from _machines(script, launch)
     yield from _launchers(script, launch)
     yield from _overridden(files, script, launch)
+
+
+def _beyond(
+    files: LaunchFiles, script: Script, launch: Launch, given: Iterable[tuple[int, str, Place]]
+) -> Iterator[Finding]:
+    """More processes than there are GPUs, by the first of what is said of these."""
+    counted = _processes(files, script, launch)
+    if counted is not None:
+        each, where = counted
+        for gpus, saw, place in given:
+            if gpus < each:
+                yield _finding(_too_few(each, gpus, saw), where, (place, "the GPUs"))
+                break
 
 
 def _processes(files: LaunchFiles, script: Script, launch: Launch) -> tuple[int, Place] | None:
@@ -145,8 +164,8 @@ def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuratio
     return files.named(option.value, script.path, Format.ACCELERATE)
 
 
-def _gpus(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:
-    """How many GPUs of a machine the launch is given, in which words, and where."""
+def _visible(launch: Launch) -> Iterator[tuple[int, str, Place]]:
+    """How many GPUs of a machine the launch is shown, in which words, and where."""
     visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
     # SLAM-LLM a68e78f examples/slam_aac/scripts/pretrain.sh:79: `if [[ $CUDA_VISIBLE_DEVICES != *","* ]]` starts one
     # process, and whoever gets to the launch in its `else` has named several GPUs.
@@ -155,7 +174,6 @@ def _gpus(script: Script, launch: Launch) -> Iterator[tuple[int, str, Place]]:
         count = _devices(visible.text)
         if count is not None:
             yield count, "`CUDA_VISIBLE_DEVICES` names", visible.place
-    yield from _of_slurm(script)
 
 
 def _of_slurm(script: Script) -> Iterator[tuple[int, str, Place]]:

@@ -11,7 +11,9 @@ further down, seen from where the program is; configurations that a script hands
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
-YAML of `llamafactory-cli train`; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
+YAML of `llamafactory-cli train`; programs without a folder that no file of the project is called, where the others of the same
+script lie beside it; what is not there from the folder in which all that start a script do so; modules that Python is to run as
+files (`mpirun -np 8 python package.train`); options of hydra's groups that launches or lists of defaults choose; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
 as where a comment between its lines ends the command, or where a program's own options stand in its place; programs behind a variable that only another script sets to the launcher; and configurations of accelerate that name such a JSON of DeepSpeed.
 
@@ -40,8 +42,8 @@ torchrun --nproc_per_node=8 main/sd/train.py
 Shown only: which file is meant, a person has to say.
 
 ## Known limits
-Names without a folder say nothing: scripts are started in all places; but a shell script whose name no file of the project
-has. A module in a package may be installed. Silent where a script fetches or copies files,
+Names without a folder say nothing: scripts are started in all places; but those that no file of the project has. Of hydra's
+groups, silent where code registers configurations. A module in a package may be installed. Silent where a script fetches or copies files,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
 that the file may be in, and on a page any that has a file of that name below it. Launches that miss the same file are one finding.
 
@@ -68,16 +70,17 @@ from distlint.launch.absent import (
     missing_beside,
     missing_modules,
     missing_packages,
+    modules_for_files,
     written_at,
 )
 from distlint.launch.commands import Launch
+from distlint.launch.group_options import missing_options
 from distlint.launch.handed_on import (
     missing_configurations,
     missing_copies,
     missing_scripts,
     missing_tasks,
 )
-from distlint.launch.kinds import is_readme
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.launch.unset import launchers_unset
 from distlint.rule import Status
@@ -195,7 +198,7 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
             program is not None
             and program.sure
             and program.text in _INTERPRETERS
-            and _is_followed(script)
+            and script.followed
             and launch.launcher is not Launcher.DEEPSPEED
             and not _is_of_option(script, launch)
             and launch.options.keys().isdisjoint({"no_python", "run_path", "m", "module"})
@@ -210,11 +213,6 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
             )
 
 
-def _is_followed(script: Script) -> bool:
-    """Whether commands are of this project: other pages than a README may tell of another."""
-    return not script.told or is_readme(script.path)
-
-
 def _is_of_option(script: Script, launch: Launch) -> bool:
     """Whether another word in front may be the program, or the value of an option that is not known to be a flag."""
     return not launch.options_known and "<" not in script.command_at(launch.place.line)
@@ -222,7 +220,7 @@ def _is_of_option(script: Script, launch: Launch) -> bool:
 
 def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
     for script, launch in files.launches(told=True):
-        if _is_followed(script):
+        if script.followed:
             for name, place in missing(files, script, launch):
                 runs = launch.script is not None and launch.script.place == place
                 meant = _elsewhere(files, name) if runs else ""
@@ -243,6 +241,10 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
                 yield _Missing(name, place, script.reported)
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
+        for name, place, meant in modules_for_files(files, script):
+            yield _Missing(name, place, script.reported and not script.told, meant=meant)
+    for chooser, name, place in missing_options(files):
+        yield _Missing(name, place, chooser is None or (chooser.reported and not chooser.told))
     for script, module, meant, place in missing_packages(files):
         yield _Missing(module, place, script.reported, _PACKAGE, meant)
 

@@ -54,7 +54,7 @@ from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
 from distlint.analysis.live.modes import never_both
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Function, last_name
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
@@ -196,7 +196,31 @@ def _of_program(
     if not own:
         return next((save for save in saves if save.module in together), None)
     own = [save for save in own if not never_both(load, save)]
-    return next((save for save in own if name and _written(save) == name), own[0] if own else None)
+    named = [save for save in own if name and _written(save) == name]
+    if named and path is not None:
+        folder = parts_of(path, load.function)[-2:-1]
+        named = [save for save in named if _may_lie_in(model, save, folder)]
+        return named[0] if named else None
+    return own[0] if own else None
+
+
+def _may_lie_in(model: Model, save: CallSite, folder: Parts) -> bool:
+    """Whether a file is written to a folder of a name, which callers may hand on; of what has no name nothing is known.
+
+    CodeBERT c0de43d CodeReviewer/code/run_finetune_msg.py:153 looks into "checkpoints-last", and `save_model` is handed
+    "checkpoints-last-" with a number behind it.
+    """
+    path = save.argument_node(1, "f") or save.argument_node(1, "filename")
+    match folder, parts_of(path, save.function)[-2:-1] if path is not None else ():
+        case (str() as wanted,), (str() as written,):
+            return wanted == written
+        case (str() as wanted,), (("parameter", int(), str() as name),):
+            calls = calls_of(model.program, save.function)
+            given = [(caller, argument_of(call, save.function, name)) for caller, call in calls]
+            return not given or any(
+                each is None or may_be_named(each, caller, wanted) for caller, each in given
+            )
+    return True
 
 
 def _of_another_mode(load: CallSite, asked: ast.expr, saves: list[CallSite]) -> bool:

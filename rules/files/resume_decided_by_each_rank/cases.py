@@ -20,6 +20,38 @@ def save(model, optimizer, epoch, path):
         torch.save(state, path)
 
 
+def save_in(model, optimizer, folder):
+    if dist.get_rank() == 0:
+        torch.save(optimizer.state_dict(), os.path.join(folder, "adam.pt"))
+
+
+def train_in(args, model, optimizer, steps):
+    model = DistributedDataParallel(model)
+    if os.path.exists(f"{args.out}/final/adam.pt"):  # nothing is written there
+        optimizer.load_state_dict(torch.load(f"{args.out}/final/adam.pt"))
+    for step in range(steps):
+        folder = os.path.join(args.out, "at-" + str(step))
+        if step == steps - 1:
+            folder = os.path.join(args.out, "final" + "-" + str(step))
+        save_in(model, optimizer, folder)
+
+
+def save_below(model, optimizer, folder):
+    if dist.get_rank() == 0:
+        torch.save(optimizer.state_dict(), os.path.join(folder, "sgd.pt"))
+
+
+def train_below(args, model, optimizer, steps):
+    model = DistributedDataParallel(model)
+    if os.path.exists(f"{args.out}/final/sgd.pt"):  # expect: DL309
+        optimizer.load_state_dict(torch.load(f"{args.out}/final/sgd.pt"))
+    for step in range(steps):
+        folder = os.path.join(args.out, "at-" + str(step))
+        if step == steps - 1:
+            folder = os.path.join(args.out, "final")
+        save_below(model, optimizer, folder)
+
+
 def behind_the_wrap(args, model, optimizer):
     dist.barrier()
     model = DistributedDataParallel(model)

@@ -36,7 +36,7 @@ for batch in loader:
 Unsafe: the rank trains with dropout again.
 
 ## Known limits
-Only where `eval()` and `backward()` stand in one loop of one function.
+Only where `eval()`, or the call of a function that begins with it, and `backward()` stand in one loop of one function.
 
 ## References
 - torch 2.13.0 torch/nn/modules/module.py: `eval` sets `training` of the module and all in it, for good
@@ -50,7 +50,9 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.environment import blocks
-from distlint.analysis.program.syntax import assignments, mentions_rank
+from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.training import Backward, sent_backward
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -60,6 +62,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL209"
 NAME = "mode-changed-on-one-rank"
@@ -70,17 +73,57 @@ LITERALS = ()
 
 def check(model: Model) -> Iterator[Finding]:
     """Each model that one rank leaves in evaluation mode."""
-    for call in model.calls(".eval"):
+    for call in model.calls():
         site = call.site
-        guard = next((g for g in site.guards if mentions_rank(g.node)), None)
-        if guard is None or call.by_all or site.node.args or site.callee is not None:
+        changed = _changed(site)
+        guard = next((g for g in site.guards if mentions_rank(g.node)), None) if changed else None
+        if changed is None or guard is None or call.by_all or _ends_there(site):
             continue
         loop = _training_loop(site)
         if loop is None or _goes_back(model, loop):
             continue
-        trained = _trained(site)
+        trained = _trained(site, changed)
         if trained is not None:
-            yield _finding(call, guard.node, trained)
+            yield _finding(call, changed, guard.node, trained)
+
+
+def _changed(site: CallSite) -> ast.expr | None:
+    """The model that a call puts into evaluation mode, itself or in a function of the program that it is handed to.
+
+    CodeBERT c0de43d CodeReviewer/code/run_finetune_msg.py:260: `eval_bleu_epoch(args, valid_dataloader, model, tokenizer)`.
+    """
+    if site.callee is not None:
+        names = _evaluated_parameters(site.callee)
+        given = [argument_of(site.node, site.callee, name) for name in names]
+        return next((each for each in given if each is not None), None)
+    match site.node:
+        case ast.Call(func=ast.Attribute(attr="eval", value=owner), args=[]):
+            return owner
+    return None
+
+
+@remembered
+def _evaluated_parameters(function: Function) -> tuple[str, ...]:
+    """The parameters that a function puts into evaluation mode, whatever is asked."""
+    return tuple(
+        owner.id
+        for statement in function.body
+        for node in ([statement.value] if isinstance(statement, ast.Expr) else [])
+        if isinstance(node, ast.Call)
+        and not node.args
+        and last_name(node.func) == "eval"
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(owner := node.func.value, ast.Name)
+        and owner.id in function.parameters
+    )
+
+
+def _ends_there(site: CallSite) -> bool:
+    """Whether the rank leaves the function behind a call: it trains no more."""
+    return any(
+        site.statement in body and isinstance(body[-1], ast.Return | ast.Raise)
+        for body in blocks(site.function.body)
+    )
 
 
 def _training_loop(site: CallSite) -> ast.stmt | None:
@@ -102,28 +145,27 @@ def _goes_back(model: Model, loop: ast.stmt) -> bool:
     return False
 
 
-def _trained(site: CallSite) -> ast.Call | None:
-    """The call of the same model whose result goes backward."""
-    if not isinstance(site.node.func, ast.Attribute):
-        return None
-    names = {ast.unparse(site.node.func.value)}
-    for value in assignments(site.function).get(next(iter(names)), []):
+def _trained(site: CallSite, changed: ast.expr) -> ast.Call | None:
+    """The call of the same model whose result goes backward, or of a function of the program that is handed it."""
+    names = {ast.unparse(changed)}
+    values = assignments(site.function).get(next(iter(names)), [])
+    for value in (changed, *values):
         if isinstance(value, ast.Attribute):
             names.add(ast.unparse(value.value))  # `inner = model.module`
         elif isinstance(value, ast.Call) and "unwrap" in last_name(value.func):
             names.update(ast.unparse(argument) for argument in value.args)
     names |= {name.removesuffix(".module") for name in names}
     backward = Backward(site.function)
-    for node in walk(site.function.node, ast.Call):
-        if ast.unparse(node.func) in names and backward.reaches(node):
+    for node in own_nodes(site.function, ast.Call):
+        used = [node.func, *(node.args if isinstance(node.func, ast.Name) else ())]
+        if any(ast.unparse(each) in names for each in used) and backward.reaches(node):
             return node
     return None
 
 
-def _finding(call: CallGroup, guard: ast.expr, trained: ast.Call) -> Finding:
+def _finding(call: CallGroup, changed: ast.expr, guard: ast.expr, trained: ast.Call) -> Finding:
     site = call.site
-    assert isinstance(site.node.func, ast.Attribute)
-    text = source_of(site.module, site.node.func.value)
+    text = source_of(site.module, changed)
     advice = f"Call `{text}.train()` when it is done"
     last = _last_beside(site)
     edits = (Insert(span_of(last), f"{text}.train()", after=True),) if last is not None else ()

@@ -34,7 +34,62 @@ def through_the_model_inside(model, loader, optimizer, sample):
                 sample(inner)
 
 
+def scores(model, batches):
+    model.eval()
+    with torch.no_grad():
+        return [model(batch) for batch in batches]
+
+
+def in_a_function_of_its_own(model, loader, held_out, optimizer):
+    model = DDP(model)
+    for epoch in range(3):
+        model.train()
+        for batch in loader:
+            model(batch).mean().backward()
+            optimizer.step()
+            if dist.get_rank() == 0 and epoch % 2 == 0:
+                found = scores(model.module, held_out)  # expect: DL209
+                print(found)
+
+
 # Correct
+
+
+def in_a_function_at_the_end(model, loader, held_out, optimizer, last):
+    model = DDP(model)
+    for step, batch in enumerate(loader):
+        model(batch).mean().backward()
+        optimizer.step()
+        if dist.get_rank() == 0 and step == last:
+            print(scores(model.module, held_out))
+            return
+
+
+def in_a_function_between_rounds(model, loader, held_out, optimizer):
+    model = DDP(model)
+    for _ in range(3):
+        model.train()
+        for batch in loader:
+            model(batch).mean().backward()
+            optimizer.step()
+        if dist.get_rank() == 0:
+            print(scores(model.module, held_out))
+
+
+def scores_and_goes_back(model, batches):
+    model.eval()
+    found = [model(batch) for batch in batches]
+    model.train()
+    return found
+
+
+def in_a_function_that_goes_back(model, loader, held_out, optimizer):
+    model = DDP(model)
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            print(scores_and_goes_back(model.module, held_out))
 
 
 def goes_back(model, loader, optimizer, sample):

@@ -56,6 +56,30 @@ def not_assigned(accelerator: Accelerator, make, batches):
     table.finish()  # expect: DL208
 
 
+def number_of_ranks():
+    try:
+        return dist.get_world_size()
+    except AssertionError:
+        return 1
+
+
+def not_assigned_where_there_are_several(make, batches, report):
+    several = number_of_ranks() > 1
+    if not several or dist.get_rank() == 0:
+        writer = make("logs")
+    total = sum(batches)
+    report(writer, total)  # expect: DL208
+
+
+def not_assigned_nor_read_where_there_are_several(make, batches, report):
+    several = number_of_ranks() > 1
+    if not several or dist.get_rank() == 0:
+        writer = make("logs")
+    total = sum(batches)
+    if not several or dist.get_rank() == 0:
+        report(writer, total)
+
+
 def not_assigned_with_a_setting(make, path):
     rank = dist.get_rank()
     if rank == 0 and path is not None:
