@@ -1260,3 +1260,46 @@ def first_leaves_where_it_is_told(kind, path):
     if dist.get_rank() == 0:
         dist.barrier()  # expect: DL101
     return model
+
+
+def found_by_main(path, keys):
+    # cosmos-rl 89f2e5b cosmos_rl/utils/util.py:671: what `break` takes along is known behind the loop
+    size = None
+    if dist.get_rank() == 0:
+        for key in keys:
+            if key in path:
+                size = len(key)
+                break
+        if size is None:
+            raise ValueError(path)
+    box = [size]
+    dist.broadcast_object_list(box, src=0)
+    return box[0]
+
+
+def passed_over_by_main(path, keys):
+    size = None
+    if dist.get_rank() == 0:
+        for key in keys:
+            if key in path:
+                size = len(key)
+                continue
+            print(key)
+        if size is None:
+            raise ValueError(path)
+    box = [size]
+    dist.broadcast_object_list(box, src=0)
+    return box[0]
+
+
+def never_found_by_main(path, keys):
+    size = None
+    if dist.get_rank() == 0:
+        for key in keys:
+            if key in path:
+                break
+        if size is None:
+            raise ValueError(path)
+    box = [size]
+    dist.broadcast_object_list(box, src=0)  # expect: DL101
+    return box[0]
