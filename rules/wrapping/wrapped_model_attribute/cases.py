@@ -2352,9 +2352,8 @@ class Wordy(nn.Module):
         return self.layer(batch)
 
 
-def asked_by_mmcv(cfg, distributed):
+def asked_by_mmcv(model, cfg, distributed):
     # mmfewshot af4fad5 mmfewshot/detection/apis/test.py:172
-    model = Whole()
     if distributed:
         model = MMDistributedDataParallel(model)
     else:
@@ -2366,8 +2365,8 @@ def asked_by_mmcv(cfg, distributed):
     return names
 
 
-def asked_by_mmcv_and_read_from_the_wrapper():
-    model = MMDistributedDataParallel(Whole())
+def asked_by_mmcv_and_read_from_the_wrapper(model):
+    model = MMDistributedDataParallel(model)
     if is_module_wrapper(model):
         return model.vocabulary  # expect: DL201
     return model.depth
