@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import literals, own_nodes, storage_of
+from distlint.analysis.program.syntax import literals, own_nodes, paired, storage_of
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import COMPARISONS, walk
@@ -83,11 +83,11 @@ def views(program: Program, function: Function) -> dict[str, list[str]]:
     methods = {method for cls in classes for method in cls.methods.values()}
     for each in methods | {function}:
         for node in own_nodes(each, ast.Assign):
-            for target in node.targets:
+            for target, value in paired(node.targets, node.value):
                 name = path_of(target)
                 if name and (each is function or name.startswith("self.")):
-                    of = path_of(storage_of(node.value))
-                    given.setdefault(name, set()).add(of if of != path_of(node.value) else "")
+                    of = path_of(storage_of(value))
+                    given.setdefault(name, set()).add(of if of != path_of(value) else "")
     found: dict[str, list[str]] = {}
     for name, owners in given.items():
         if len(owners) == 1 and (owner := next(iter(owners))):
