@@ -180,6 +180,13 @@ def is_own_place(index: ast.expr) -> bool:
     return last_name(index) in tables.RANK_NAMES
 
 
+def is_position(index: ast.expr) -> bool:
+    """Whether an index is a computed number: `offset + number`, and no text that is put together."""
+    return isinstance(index, ast.BinOp) and not any(
+        isinstance(part.value, str) for part in walk(index, ast.Constant)
+    )
+
+
 def _names_rank(node: ast.expr) -> bool:
     return any(
         last_name(part) in tables.RANK_NAMES
