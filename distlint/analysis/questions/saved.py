@@ -21,7 +21,9 @@ HOST_STATE: Final = re.compile(
 )
 """Names of what has no tensors on a GPU in its state: numbers, settings, orders of samples."""
 _ON_HOST: Final = frozenset({"cpu", "numpy", "tolist", "item", "from_numpy"})
-_RENAMES: Final = frozenset({"os.rename", "os.replace", "shutil.move", "shutil.copy", "shutil.copyfile"})
+_RENAMES: Final = frozenset(
+    {"os.rename", "os.replace", "shutil.move", "shutil.copy", "shutil.copyfile"}
+)
 _DEPTH: Final = 3
 _MAX_NAMES: Final = 8
 """Variables that stand for each other on the way to a path."""
@@ -110,9 +112,7 @@ def _renamings(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr
                             yield function, old, new
 
 
-def _on_host(
-    live: LiveProgram, function: Function, what: ast.expr, depth: int = _DEPTH
-) -> bool:
+def _on_host(live: LiveProgram, function: Function, what: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether what is saved lies in the host's memory, or is none of tensors."""
     match what:
         case ast.Constant():

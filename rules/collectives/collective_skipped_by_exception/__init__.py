@@ -251,7 +251,7 @@ def _is_ended_by_torchrun(model: Model, module: Module) -> bool:
     return bool(starts) and all(
         launch is not None
         and launch.launcher is Launcher.TORCHRUN
-        and ("nnodes" not in launch.options or launch.number("nnodes") == (1, 1))
+        and ("nnodes" not in launch.options or (launch.number("nnodes") or (0,))[0] == 1)
         for launch in starts
     )
 

@@ -151,7 +151,9 @@ def _fails_above(function: Function, node: ast.Call) -> bool:
         place = next((n for n, each in enumerate(block) if node in evaluated_here(each)), None)
         if place is not None:
             return any(
-                isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in bound
+                isinstance(part, ast.Name)
+                and isinstance(part.ctx, ast.Load)
+                and part.id not in bound
                 for above in block[:place]
                 if isinstance(above, ast.Expr | ast.Assign)
                 for part in evaluated_here(above)
