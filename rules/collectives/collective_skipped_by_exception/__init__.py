@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.traces.divergence import Divergence
+    from distlint.launch.commands import Launch
 
 CODE = "DL105"
 NAME = "collective-skipped-by-exception"
@@ -244,15 +245,16 @@ def _is_ended_by_torchrun(model: Model, module: Module) -> bool:
     cosmos-rl 89f2e5b tests/benchmark/launch_rollout_bench.sh:75.
     """
     starts = [
-        launch
-        for path in started_by(model, module)
-        for launch in [each for _, each in model.launch.starting(path)] or [None]
+        [launch for _, launch in model.launch.starting(path)] for path in started_by(model, module)
     ]
     return bool(starts) and all(
-        launch is not None
-        and launch.launcher is Launcher.TORCHRUN
-        and ("nnodes" not in launch.options or (launch.number("nnodes") or (0,))[0] == 1)
-        for launch in starts
+        bool(each) and all(map(_is_of_one_machine, each)) for each in starts
+    )
+
+
+def _is_of_one_machine(launch: Launch) -> bool:
+    return launch.launcher is Launcher.TORCHRUN and (
+        "nnodes" not in launch.options or (launch.number("nnodes") or (0,))[0] == 1
     )
 
 

@@ -147,7 +147,9 @@ def _fails_above(function: Function, node: ast.Call) -> bool:
     UniHCP 37b93cd core/data/test_datasets/images/reid_dataset.py:66.
     """
     bound = _bound(function.module)
-    for block in blocks(function.body) if bound is not None else ():
+    if bound is None:
+        return False
+    for block in blocks(function.body):
         place = next((n for n, each in enumerate(block) if node in evaluated_here(each)), None)
         if place is not None:
             return any(
