@@ -693,6 +693,12 @@ WRAPS: dict[str, Wrap] = {
     )
 }
 
+WRAPPER_TESTS: dict[str, str] = {
+    "mmcv.parallel.is_module_wrapper": "mmcv 1.7.2 mmcv/parallel/utils.py",
+    "mmengine.model.is_model_wrapper": "mmengine 0.10.7 mmengine/model/wrappers/utils.py:7",
+}
+"""Calls that answer whether their first argument is a model in a wrapper, with their source."""
+
 MODEL_ATTRIBUTES: dict[str, str] = {
     # transformers 5.23.0 trainer.py:1773 binds model_wrapped to what prepare() returned. self.model
     # stays bare under DDP and DeepSpeed; under FSDP it is the wrapped one too (1778), and FSDP1

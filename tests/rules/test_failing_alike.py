@@ -76,3 +76,42 @@ def test_who_ends_its_process_beside_a_model_goes_on_nowhere(
     """scepter 9f5b439 scepter/modules/utils/config.py:464: what waits is a collective of sharded models alone."""
     script = LEAVING.format(waits=waits)
     assert list(severities_in("DL105", tmp_path, {"script.py": script}, capsys)) == [severity]
+
+
+RAISING = """
+import torch.distributed as dist
+
+
+def main(path):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        try:
+            settings = open(path).read()
+        except OSError as failed:
+            raise RuntimeError(path) from failed
+    else:
+        settings = None
+    box = [settings]
+    dist.broadcast_object_list(box, src=0)
+    return box
+
+
+if __name__ == "__main__":
+    main("options.yaml")
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "severity"),
+    [
+        ("--nproc_per_node 4", "info"),
+        ("--nnodes 1 --nproc_per_node 4", "info"),
+        ("--nnodes 2 --nproc_per_node 4", "warning"),
+    ],
+)
+def test_torchrun_of_one_machine_ends_the_others(
+    options: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # cosmos-rl 89f2e5b tests/benchmark/launch_rollout_bench.sh:75
+    files = {"script.py": RAISING, "run.sh": f"torchrun {options} script.py\n"}
+    assert list(severities_in("DL105", tmp_path, files, capsys)) == [severity]

@@ -367,6 +367,10 @@ def _known_of(value: Value) -> Signature | None:
     if value.variance is Variance.RANK_LOCAL:
         kind = value.origin.kind if value.origin is not None else ""
         return ("local", kind, tuple(sorted(value.tags & _LASTING)))
+    if value.type == "generator" and value.receiver is not None:
+        # SwinBERT 03116f1 src/utils/tsv_file_ops.py:34: `tsv_writer(rows)` runs what it is handed, each time another one.
+        run = value.receiver.const
+        return ("generator", run.function.qualname, id(run.function))
     if value.type is not None:
         return ("type", value.type)
     if value.items and any(item.wraps for item in value.items):

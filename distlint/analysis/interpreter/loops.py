@@ -149,7 +149,7 @@ def _over_generator(
     open_ = OpenLoop(statement, None, assigned)
 
     def turn() -> None:
-        with frame.filling([]) as body, frame.within(frame.scope.inside(OpenLoop(statement))):
+        with frame.filling([]) as body, frame.within(frame.scope.inside(open_)):
             assign(frame, statement.target, Value(("element", id(statement))))
             frame.execute(statement.body)
         inside.body = body
@@ -179,7 +179,10 @@ def _follow_turns(frame: Frame, open_: OpenLoop, turn: Callable[[], None]) -> No
     recorded = frame.summary.mark()
     for _ in range(_MAX_PASSES):
         frame.variables = head.copy()
+        open_.ended.clear()
+        open_.cut_short.clear()
         turn()
+        _meet(frame, open_.cut_short, ("continue", id(statement)))
         after = head.merge(frame.variables, id(statement))
         news = {
             name: value
@@ -192,9 +195,19 @@ def _follow_turns(frame: Frame, open_: OpenLoop, turn: Callable[[], None]) -> No
             head.refine(name, value)
         frame.summary.forget_since(recorded)
     frame.variables = head.merge(frame.variables, id(statement))
+    _meet(frame, open_.ended, ("break", id(statement)))
     for enclosing in frame.scope.loops:
         if enclosing.loop is not None and open_.loop is not None:
             enclosing.loop.volatile.add(open_.loop.key)
+
+
+def _meet(frame: Frame, left: list[Variables], place: Hashable) -> None:
+    """Where a turn ends, or the loop: what the variables hold who came there by a jump, too.
+
+    cosmos-rl 89f2e5b cosmos_rl/utils/util.py:671: `vocab_size, _ = …`, then `break`, and below the loop `if vocab_size is None: raise`.
+    """
+    for number, variables in enumerate(left):
+        frame.variables = frame.variables.merge(variables, (place, number))
 
 
 def _coming_round(

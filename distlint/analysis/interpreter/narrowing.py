@@ -11,15 +11,17 @@ from distlint.analysis.interpreter.values import (
     Variance,
     constant,
 )
-from distlint.analysis.program.definitions import Class, dotted_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.syntax import literals
 from distlint.knowledge import facts
 from distlint.knowledge.ranks import ARGUMENT_NAMES
+from distlint.knowledge.wrappers import WRAPPER_TESTS
 from distlint.nodes import walk
 
 _DATA_CLASSES: Final = frozenset(
     {"dict", "str", "list", "tuple", "set", "int", "float", "bytes", "Path", "pathlib.Path"}
 )
+_WRAPPER_TESTS: Final = frozenset(name.rpartition(".")[2] for name in WRAPPER_TESTS)
 
 
 def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
@@ -45,6 +47,15 @@ def narrow(frame: Frame, test: ast.expr, taken: bool) -> None:
         case ast.Call(func=ast.Name(id="hasattr"), args=[subject, ast.Constant(value="module")]):
             path = dotted_name(subject)
             if path and not taken:
+                _bare(frame, path)
+        case ast.Call(func=func, args=[subject, *_]) if (
+            not taken
+            and last_name(func) in _WRAPPER_TESTS
+            and frame.evaluate(func).target in WRAPPER_TESTS
+        ):
+            # mmfewshot af4fad5 mmfewshot/detection/apis/test.py:172
+            path = dotted_name(subject)
+            if path:
                 _bare(frame, path)
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
             path = dotted_name(subject)

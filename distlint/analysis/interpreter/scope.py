@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from distlint.analysis.interpreter.ir import Guard, Loop
 from distlint.analysis.interpreter.values import Value, Variance
+from distlint.analysis.interpreter.variables import Variables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,6 +21,10 @@ class OpenLoop:
     statement: ast.stmt
     loop: Loop | None = None
     assigned: frozenset[str] = frozenset()
+    ended: list[Variables] = field(default_factory=list)
+    """What the variables held at each `break` of the turn that is followed."""
+    cut_short: list[Variables] = field(default_factory=list)
+    """And at each `continue`."""
 
 
 class Scope(NamedTuple):

@@ -411,11 +411,15 @@ def _is_system_exit(frame: Frame, node: ast.expr, raised: Value) -> bool:
 
 
 def _break(frame: Frame, statement: ast.Break) -> bool:
+    if frame.scope.loops:
+        frame.scope.loops[-1].ended.append(frame.variables.copy())
     frame.leave(JumpKind.BREAK, statement)
     return False
 
 
 def _continue(frame: Frame, statement: ast.Continue) -> bool:
+    if frame.scope.loops:
+        frame.scope.loops[-1].cut_short.append(frame.variables.copy())
     frame.leave(JumpKind.CONTINUE, statement)
     return False
 

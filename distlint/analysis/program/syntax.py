@@ -125,7 +125,7 @@ def assignments(function: Function) -> dict[str, list[ast.expr]]:
             continue
         match node:
             case ast.Assign(targets=targets, value=value):
-                for target, given in _paired(targets, value):
+                for target, given in paired(targets, value):
                     for name in target_names(target):
                         assigned.setdefault(name, []).append(given)
             case (
@@ -188,7 +188,7 @@ def decided(module: Module) -> dict[int, ast.If | ast.IfExp | ast.Assert]:
     return {id(node.test): node for node in walk(module.source.tree, ast.If, ast.IfExp, ast.Assert)}
 
 
-def _paired(targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+def paired(targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Targets with what they get: of tuples of one length element by element."""
     for target in targets:
         match target, value:

@@ -34,6 +34,7 @@ _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank",
 _SIZES: Final = re.compile(r"(?:get_)?(?:world|my|mpi|dist)_?size|num_processes", re.IGNORECASE)
 """Names of the number of processes."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
+HERE: Final = re.compile(r"tcp://(?:localhost|127\.0\.0\.1)(?![\w.])")
 _COUNTS_MACHINES: Final = frozenset({"num_nodes", "n_nodes", "nnodes", "num_machines"})
 _NUMBERS_MACHINE: Final = frozenset({"node_rank", "machine_rank", "node_id"})
 _MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
@@ -420,8 +421,21 @@ def _makes_group(module: Module) -> bool:
 
 def _all_meet_here(live: LiveProgram) -> bool:
     """Whether a program calls `init_process_group`, and wherever it does the processes meet on this machine."""
-    making = {function for m in live.program.modules.values() for function, _ in groups_made(m)}
-    return bool(making) and all(map(_meets_here, making))
+    made = [each for module in live.program.modules.values() for each in groups_made(module)]
+    return bool(made) and all(_asked_here(call) or _meets_here(by) for by, call in made)
+
+
+def _asked_here(call: ast.Call) -> bool:
+    """Whether a process group is made at an address of this machine that is written out in the call, but for the port.
+
+    Openpilot-Deepdive 6e02f9d main.py:57: `init_method="tcp://localhost:%s" % os.environ["PORT"]`, with SLURM's rank.
+    """
+    given = [k.value for k in call.keywords if k.arg == "init_method"] or call.args[1:2]
+    return any(
+        isinstance(part.value, str) and HERE.match(part.value) is not None
+        for address in given
+        for part in walk(address, ast.Constant)
+    )
 
 
 @remembered

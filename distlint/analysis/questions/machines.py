@@ -12,7 +12,7 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
 from distlint.analysis.program.syntax import own_nodes, spawned_index
-from distlint.analysis.questions.launched import meets_at_localhost, roots
+from distlint.analysis.questions.launched import HERE, meets_at_localhost, roots
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -23,7 +23,6 @@ _STARTS: Final = "init_process_group"
 _ONE_MACHINE: Final = re.compile(
     r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
 )
-_HERE: Final = re.compile(r"tcp://(?:localhost|127\.0\.0\.1)(?![\w.])")
 _SPAWNS: Final = re.compile(r"\bspawn\(|\bstart_processes\(")
 _STARTERS: Final = frozenset({"spawn", "start_processes"})
 _MACHINES: Final = re.compile(
@@ -118,7 +117,7 @@ def defaults_to_this_machine(program: Program, module: Module, option: str) -> b
 
 def is_of_this_machine(address: str) -> bool:
     """Whether an address is that at which a machine meets itself."""
-    return _HERE.match(address) is not None
+    return HERE.match(address) is not None
 
 
 def _spawns_at_home(function: Function) -> bool:

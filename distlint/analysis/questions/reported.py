@@ -308,20 +308,22 @@ def _is_of_the_batch(loop: ast.AST, number: ast.expr) -> bool:
 def _round_of_batches(
     known: Shares, function: Function, call: ast.Call
 ) -> ast.For | ast.AsyncFor | None:
-    """The loop around a call that goes over batches and trains nothing."""
+    """The innermost loop over batches around a call, where it trains nothing.
+
+    makani 2dfc4c8 makani/utils/training/deterministic_trainer.py:706: the bar shows each step of a forecast of the batch.
+    """
     around = [
         n
         for n in own_nodes(function, ast.For, ast.AsyncFor)
         if any(part is call for part in walk(n))
+        and any(
+            known.of(part).kind is Kind.LOADER
+            for part in walk(n.iter)
+            if isinstance(part, ast.expr)
+        )
     ]
-    if not around:
-        return None
-    loop = max(around, key=lambda each: each.lineno)
-    if goes_backward(loop) or not any(
-        known.of(part).kind is Kind.LOADER for part in walk(loop.iter) if isinstance(part, ast.expr)
-    ):
-        return None
-    return loop
+    loop = max(around, key=lambda each: each.lineno, default=None)
+    return None if loop is None or goes_backward(loop) else loop
 
 
 def _now_and_then(loop: ast.AST, call: ast.Call) -> bool:

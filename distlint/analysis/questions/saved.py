@@ -8,20 +8,22 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
 
 HOST_STATE: Final = re.compile(
     r"scaler|sched|sampler|loader|rng|random|args|config|dataset|cache|token|index|metric", re.I
 )
 """Names of what has no tensors on a GPU in its state: numbers, settings, orders of samples."""
 _ON_HOST: Final = frozenset({"cpu", "numpy", "tolist", "item", "from_numpy"})
+_RENAMES: Final = frozenset(
+    {"os.rename", "os.replace", "shutil.move", "shutil.copy", "shutil.copyfile"}
+)
 _DEPTH: Final = 3
 _MAX_NAMES: Final = 8
 """Variables that stand for each other on the way to a path."""
@@ -35,9 +37,29 @@ def saved_on_host(live: LiveProgram) -> frozenset[str]:
     """
     saved: dict[str, bool] = {}
     for function, what, where in _saves(live):
-        name = file_name(function, where)
-        saved[name] = saved.get(name, True) and (_on_host(function, what) or _converts(function))
-    return frozenset(name for name, on_host in saved.items() if name and on_host)
+        on_host = _on_host(live, function, what) or _converts(function)
+        for name in file_names(function, where):
+            saved[name] = saved.get(name, True) and on_host
+    for function, old, new in _renamings(live):
+        on_host = all(saved.get(name, False) for name in file_names(function, old) or ("",))
+        for name in file_names(function, new):
+            saved[name] = saved.get(name, True) and on_host
+    return frozenset(name for name, on_host in saved.items() if on_host)
+
+
+def file_names(function: Function, path: ast.expr | None) -> frozenset[str]:
+    """The names that a file may have: that of its path, or each that the methods of an object write into an attribute;
+    none where one of these is not written out.
+
+    SwinBERT 03116f1 src/utils/load_save.py:322: `self.save_path`, of two that `__init__` chooses from.
+    """
+    given = [(function, path)]
+    if isinstance(path, ast.Attribute) and function.cls is not None:
+        methods = function.cls.methods.values()
+        written = dotted_name(path)
+        given = [(each, value) for each in methods for value in assignments(each).get(written, ())]
+    names = frozenset(file_name(each, value) for each, value in given)
+    return frozenset() if "" in names else names
 
 
 def file_name(function: Function, path: ast.expr | None, depth: int = _MAX_NAMES) -> str:
@@ -77,27 +99,46 @@ def _saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
                         yield function, what, where
 
 
-def _on_host(function: Function, what: ast.expr, depth: int = _DEPTH) -> bool:
+def _renamings(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
+    """The old and the new path of files that the program gives another name."""
+    for module in live.program.modules.values():
+        if "torch.save" in module.source.text:
+            for function in (module.body, *module.all_functions):
+                for node in own_nodes(function, ast.Call):
+                    match node:
+                        case ast.Call(func=called, args=[old, new, *_]) if (
+                            live.resolve(module, called) in _RENAMES
+                        ):
+                            yield function, old, new
+
+
+def _on_host(live: LiveProgram, function: Function, what: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether what is saved lies in the host's memory, or is none of tensors."""
     match what:
         case ast.Constant():
             return True
+        case ast.Attribute():
+            return _counts(function, what)
         case ast.Call(func=ast.Attribute(attr="state_dict", value=owner)):
             # Open-Sora opensora/utils/ckpt.py: `torch.save(sampler.state_dict(step), …)`, integers
-            return HOST_STATE.search(last_name(owner)) is not None or _moved(function, owner, what)
+            return (
+                HOST_STATE.search(last_name(owner)) is not None
+                or live.resolve(function.module, owner) == "apex.amp"
+                or _moved(function, owner, what)
+            )
         case ast.Call(func=func):
-            return last_name(func) in _ON_HOST
+            return last_name(func) in _ON_HOST or _takes_to_host(live, function, func)
         case ast.IfExp(body=one, orelse=other):
-            return all(_on_host(function, part, depth) for part in (one, other))
+            return all(_on_host(live, function, part, depth) for part in (one, other))
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
-            return all(_on_host(function, part, depth) for part in parts)
+            return all(_on_host(live, function, part, depth) for part in parts)
         case ast.DictComp(value=part):
-            return _on_host(function, part, depth)
+            return _on_host(live, function, part, depth)
         case ast.ListComp(elt=part):
-            return _on_host(function, part, depth) or _makes_samples(function)
+            return _on_host(live, function, part, depth) or _makes_samples(function)
         case ast.Name(id=name) if depth:
             values = assignments(function).get(name, [])
-            found = [value for value in values if _on_host(function, value, depth - 1)]
+            found = [value for value in values if _on_host(live, function, value, depth - 1)]
             made_of_itself = any(
                 isinstance(part, ast.Name) and part.id == name
                 for value in found
@@ -105,6 +146,28 @@ def _on_host(function: Function, what: ast.expr, depth: int = _DEPTH) -> bool:
             )
             return bool(found) and (len(found) == len(values) or made_of_itself)
     return False
+
+
+def _counts(function: Function, attribute: ast.Attribute) -> bool:
+    """Whether an attribute is a number that the methods of an object count up: `self.step += 1`."""
+    methods = function.cls.methods.values() if function.cls is not None else ()
+    return any(
+        isinstance(node.value, ast.Constant) and dotted_name(node.target) == dotted_name(attribute)
+        for method in methods
+        for node in own_nodes(method, ast.AugAssign)
+    )
+
+
+def _takes_to_host(live: LiveProgram, function: Function, called: ast.expr) -> bool:
+    """Whether a function of the program moves each tensor of what it gets to the host, and none to another device.
+
+    SwinBERT 03116f1 src/utils/load_save.py:199: `_to_cpu(state)`, which calls itself for each element.
+    """
+    helper = live.resolve(function.module, called)
+    if not isinstance(helper, Function):
+        return False
+    calls = [last_name(node.func) for node in own_nodes(helper, ast.Call)]
+    return "cpu" in calls and helper.name in calls and not {"cuda", "to"} & set(calls)
 
 
 def _moved(function: Function, owner: ast.expr, state: ast.expr) -> bool:

@@ -1269,3 +1269,75 @@ def first_leaves_where_it_is_told(kind, path):
     if dist.get_rank() == 0:
         dist.barrier()  # expect: DL101
     return model
+
+
+def found_by_main(path, keys):
+    # cosmos-rl 89f2e5b cosmos_rl/utils/util.py:671: what `break` takes along is known behind the loop
+    size = None
+    if dist.get_rank() == 0:
+        for key in keys:
+            if key in path:
+                size = len(key)
+                break
+        if size is None:
+            raise ValueError(path)
+    box = [size]
+    dist.broadcast_object_list(box, src=0)
+    return box[0]
+
+
+def passed_over_by_main(path, keys):
+    size = None
+    if dist.get_rank() == 0:
+        for key in keys:
+            if key in path:
+                size = len(key)
+                continue
+            print(key)
+        if size is None:
+            raise ValueError(path)
+    box = [size]
+    dist.broadcast_object_list(box, src=0)
+    return box[0]
+
+
+def never_found_by_main(path, keys):
+    size = None
+    if dist.get_rank() == 0:
+        for key in keys:
+            if key in path:
+                break
+        if size is None:
+            raise ValueError(path)
+    box = [size]
+    dist.broadcast_object_list(box, src=0)  # expect: DL101
+    return box[0]
+
+
+def write_rows(rows, file):
+    for row in rows:
+        file.write(row)
+
+
+def rows_of_all(loader):
+    for batch in loader:
+        dist.all_reduce(batch)
+        yield str(batch)
+
+
+def rows_of_file(path):
+    dist.get_rank()
+    for line in open(path):
+        yield line
+
+
+def one_writer_of_two_generators(loader, path, file):
+    # SwinBERT 03116f1 src/tasks/run_caption_VidSwinBert.py:447
+    write_rows(rows_of_all(loader), file)
+    if dist.get_rank() == 0:
+        write_rows(rows_of_file(path), file)
+
+
+def one_writer_of_one_generator(loader, file):
+    if dist.get_rank() == 0:
+        write_rows(rows_of_all(loader), file)  # expect: DL101

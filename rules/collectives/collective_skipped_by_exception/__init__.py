@@ -77,6 +77,7 @@ from distlint.analysis.model import place_of, related
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import attempts_around, ends_process
 from distlint.analysis.questions.ending import handlers_end_the_job
+from distlint.analysis.questions.launched import started_by
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.traces.witness import (
     event_text,
@@ -87,6 +88,7 @@ from distlint.analysis.traces.witness import (
     witness,
 )
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.failures import LOOKS_AT_FOLDERS
 from distlint.repairs.agreeing import agreed
 from distlint.rule import Status
@@ -98,7 +100,9 @@ from .repeating import fails_again, is_installed_or_raised
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.traces.divergence import Divergence
+    from distlint.launch.commands import Launch
 
 CODE = "DL105"
 NAME = "collective-skipped-by-exception"
@@ -137,7 +141,7 @@ def check(model: Model) -> Iterator[Finding]:
         event = divergence.event
         place = where(event.module, event.node, divergence.module)
         if divergence.guards:
-            yield _raised_alone(divergence, node)
+            yield _raised_alone(model, divergence, node)
             continue
         ends = handlers_end_the_job(model, divergence.function, node, model.launch.under_slurm)
         fix = _fix(model, divergence)
@@ -237,7 +241,26 @@ def _fix(model: Model, divergence: Divergence) -> Fix:
     return Fix(Applicability.UNSAFE, text, edits)
 
 
-def _raised_alone(divergence: Divergence, node: ast.AST) -> Finding:
+def _is_ended_by_torchrun(model: Model, module: Module) -> bool:
+    """Whether all that starts a file is `torchrun` on one machine, which ends the other ranks as soon as one has raised.
+
+    cosmos-rl 89f2e5b tests/benchmark/launch_rollout_bench.sh:75.
+    """
+    starts = [
+        [launch for _, launch in model.launch.starting(path)] for path in started_by(model, module)
+    ]
+    return bool(starts) and all(
+        bool(each) and all(map(_is_of_one_machine, each)) for each in starts
+    )
+
+
+def _is_of_one_machine(launch: Launch) -> bool:
+    return launch.launcher is Launcher.TORCHRUN and (
+        "nnodes" not in launch.options or (launch.number("nnodes") or (0,))[0] == 1
+    )
+
+
+def _raised_alone(model: Model, divergence: Divergence, node: ast.AST) -> Finding:
     """The finding for a failure that a handler raises on, where other ranks cannot fail and wait."""
     event, home = divergence.event, divergence.module
     absent, waiters = side(divergence.absent), side(divergence.waiters)
@@ -248,7 +271,7 @@ def _raised_alone(divergence: Divergence, node: ast.AST) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
+        Severity.INFO if _is_ended_by_torchrun(model, divergence.module) else SEVERITY,
         f"where `{text_of(node)}` fails, {absent.name} {absent.verb('raises', 'raise')}, and "
         f"{waiters.name} {waiters.verb('waits', 'wait')} in `{event_text(event)}` "
         f"({where(event.module, event.node, home)}) until the launcher or the timeout ends the job. "

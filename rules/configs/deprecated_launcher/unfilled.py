@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.linked import imported_below
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.nodes import last_name, walk
 
@@ -76,13 +76,15 @@ def _is_of_several(launch: Launch) -> bool:
 
 
 def _held(function: Function) -> frozenset[str]:
-    """The names under which a function holds the option: `local_rank = opt.local_rank`."""
+    """The names under which a function holds the option: `local_rank = opt.local_rank`; not what the group has numbered.
+
+    ares 306e35f detection/run.py:71: `local_rank = dist.get_rank()`, wherever there are several GPUs.
+    """
     return frozenset(
-        node.targets[0].id
-        for node in own_nodes(function, ast.Assign)
-        if len(node.targets) == 1
-        and isinstance(node.targets[0], ast.Name)
-        and _is_option(node.value)
+        name
+        for name, values in assignments(function).items()
+        if any(map(_is_option, values))
+        and not any(last_name(v) == "get_rank" for v in values if isinstance(v, ast.Call))
     )
 
 

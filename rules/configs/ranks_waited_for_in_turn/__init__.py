@@ -34,7 +34,7 @@ Shown only: what is called with which arguments changes, and who starts the scri
 
 ## Known limits
 Both loops are to stand in one function. Silent in a file that names `terminate`, `kill`, `poll`, `is_alive`, `sentinel` or
-`exitcode`, and where a wait has a timeout: it may look after the processes. Arguments of `Popen` count in a script that
+`exitcode`, where the function makes an object of a class that does, and where a wait has a timeout: it may look after the processes. Arguments of `Popen` count in a script that
 hands its own on (`sys.argv`, `training_script`): else nothing shows that what it starts are ranks of one group.
 
 ## References
@@ -49,7 +49,7 @@ import re
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.definitions import Function, Module, dotted_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import last_name, walk
@@ -59,7 +59,7 @@ CODE = "DL816"
 NAME = "ranks-waited-for-in-turn"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
-LITERALS = (b"subprocess.Popen(",)
+LITERALS = (b"subprocess.Popen(", b"os.kill(")
 NEEDS_RANKS = False
 
 _WAITS = {"Popen": "wait", "Process": "join"}
@@ -78,6 +78,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         for function in module.all_functions:
             started = _started(model, function)
+            if started and _has_looked_after(model, function):
+                continue
             for node in own_nodes(function) if started else ():
                 found = _waited(node)
                 start = started.get(found[0]) if found is not None else None
@@ -121,6 +123,18 @@ def _started(model: Model, function: Function) -> dict[str, ast.Call]:
                         ) if given in starts or (isinstance(given, ast.Name) and given.id in named):
                             found[name] = starts[0]
     return found
+
+
+def _has_looked_after(model: Model, function: Function) -> bool:
+    """Whether a function makes an object of the program that ends processes, or hears of their signals.
+
+    PointContrast 47e8682 pretrain/pointcontrast/lib/multiprocessing.py:39: `ErrorHandler(error_queue)` of another file.
+    """
+    made = (model.resolve(function.module, node.func) for node in own_nodes(function, ast.Call))
+    return any(
+        isinstance(each, Class) and _LOOKS_AFTER.search(ast.unparse(each.node)) is not None
+        for each in made
+    )
 
 
 def _waited(node: ast.AST) -> tuple[str, str] | None:

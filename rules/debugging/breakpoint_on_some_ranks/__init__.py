@@ -50,6 +50,7 @@ on `torch.distributed.breakpoint()`.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -57,6 +58,8 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.environment import blocks, evaluated_here
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, ends_process, literals, own_nodes
 from distlint.analysis.questions.awaited import awaited
 from distlint.analysis.questions.filesystem import refuses
@@ -74,7 +77,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.summaries import CallGroup
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL701"
 NAME = "breakpoint-on-some-ranks"
@@ -105,6 +108,9 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if _is_for_a_signal(call):
             continue
+        if _fails_above(site.function, site.node):
+            told.add(id(site.node))
+            continue
         told.add(id(site.node))
         if any(_asks_own_table(site, guard) for guard in site.guards):
             yield _left_in(site.function, site.node, rare=True)
@@ -121,6 +127,8 @@ def check(model: Model) -> Iterator[Finding]:
             told.discard(id(site.node))
     for function, node, _, around in possible(model, BREAKPOINTS):
         rare = for_errors(function, around, node)
+        if _fails_above(function, node):
+            continue
         if id(node) not in told and (rare or function.name in _OF_DATA):
             yield _left_in(function, node, rare=rare)
 
@@ -131,6 +139,53 @@ def _asks_for_debugging(guard: Guard) -> bool:
         holds and "debug" in ast.unparse(part).lower()
         for part, holds in literals(guard.node, guard.taken)
     )
+
+
+def _fails_above(function: Function, node: ast.Call) -> bool:
+    """Whether a statement of the same block above reads a name that the file gives nothing: nobody comes to the breakpoint.
+
+    UniHCP 37b93cd core/data/test_datasets/images/reid_dataset.py:66.
+    """
+    bound = _bound(function.module)
+    if bound is None:
+        return False
+    for block in blocks(function.body):
+        place = next((n for n, each in enumerate(block) if node in evaluated_here(each)), None)
+        if place is not None:
+            return any(
+                isinstance(part, ast.Name)
+                and isinstance(part.ctx, ast.Load)
+                and part.id not in bound
+                for above in block[:place]
+                if isinstance(above, ast.Expr | ast.Assign)
+                for part in evaluated_here(above)
+            )
+    return False
+
+
+@remembered
+def _bound(module: Module) -> frozenset[str] | None:
+    """The names that a file gives a value anywhere, and those of Python; None where it imports what it does not name."""
+    found = set(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__package__"}
+    for node in walk(module.source.tree):
+        match node:
+            case ast.alias(name="*"):
+                return None
+            case ast.alias(name=name, asname=asname):
+                found.add(asname or name.partition(".")[0])
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+                found.add(name)
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                found.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                found.add(name)
+            case ast.Global(names=names):
+                found.update(names)
+    return frozenset(found)
 
 
 def _left_in(function: Function, node: ast.Call, *, rare: bool) -> Finding:

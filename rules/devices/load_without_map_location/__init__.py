@@ -57,7 +57,7 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.launched import one_gpu_each, without_launcher
 from distlint.analysis.questions.paths import parts_of
-from distlint.analysis.questions.saved import HOST_STATE, file_name, saved_on_host
+from distlint.analysis.questions.saved import HOST_STATE, file_name, file_names, saved_on_host
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
@@ -124,8 +124,7 @@ def check(model: Model) -> Iterator[Finding]:
             or _own_file(site)
             or without_launcher(site.guards, site.function)
             or not _is_checkpoint(site)
-            or file_name(site.function, site.node.args[0] if site.node.args else None)
-            in model.answer(saved_on_host)
+            or _is_saved_on_host(model, site)
             or _no_cuda(site)
             or _is_published(site)
             or _reads_samples(site)
@@ -151,6 +150,12 @@ def check(model: Model) -> Iterator[Finding]:
             (related(reason.module, reason.node, reason.text),),
             _fix(site) if part is None else Fix(Applicability.DISPLAY, advice),
         )
+
+
+def _is_saved_on_host(model: Model, site: CallSite) -> bool:
+    """Whether the program itself writes the file, whichever of its names it has, from the host's memory."""
+    names = file_names(site.function, site.node.args[0] if site.node.args else None)
+    return bool(names) and names <= model.answer(saved_on_host)
 
 
 def _no_cuda(site: CallSite) -> bool:

@@ -325,3 +325,60 @@ def of_another_start(args, net):
     args.restored = os.path.join(args.folder, args.started, "best.pth")
     if os.path.exists(args.restored):
         net.load_state_dict(torch.load(args.restored, map_location="cpu"))  # expect: DL505
+
+
+def to_host(state):
+    if isinstance(state, torch.Tensor):
+        return state.cpu()
+    if isinstance(state, dict):
+        return {name: to_host(each) for name, each in state.items()}
+    return state
+
+
+class RestoresFromHost:
+    # SwinBERT 03116f1 src/utils/load_save.py:322: the file, and its older copy, are written from the host's memory
+    def __init__(self, args, net):
+        self.path, self.net, self.step = f"{args.folder}/restored.pt", net, 0
+        self.older_path = f"{args.folder}/restored_older.pt"
+
+    def count(self):
+        self.step += 1
+
+    def save(self):
+        checkpoint = {"step": self.step}
+        checkpoint["weights"] = to_host(self.net.state_dict())
+        if os.path.exists(self.path):
+            os.rename(self.path, self.older_path)
+        torch.save(checkpoint, self.path)
+
+    def restore(self):
+        dist.barrier()
+        try:
+            checkpoint = torch.load(self.path)
+        except OSError:
+            checkpoint = torch.load(self.older_path)
+        self.net.load_state_dict(checkpoint["weights"])
+
+
+class RestoresFromDevice:
+    def __init__(self, args, net):
+        self.path, self.net, self.step = f"{args.folder}/resumed.pt", net, 0
+        self.older_path = f"{args.folder}/resumed_older.pt"
+
+    def count(self):
+        self.step += 1
+
+    def save(self):
+        checkpoint = {"step": self.step}
+        checkpoint["weights"] = self.net.state_dict()
+        if os.path.exists(self.path):
+            os.rename(self.path, self.older_path)
+        torch.save(checkpoint, self.path)
+
+    def restore(self):
+        dist.barrier()
+        try:
+            checkpoint = torch.load(self.path, map_location="cpu")  # expect: DL505
+        except OSError:
+            checkpoint = torch.load(self.older_path, map_location="cpu")  # expect: DL505
+        self.net.load_state_dict(checkpoint["weights"])

@@ -295,12 +295,32 @@ def _from_scheduler(model: Model, site: CallSite, rank: str, size: str) -> Itera
 
 
 def _has_default(model: Model, attr: str) -> bool:
-    """Whether some parser has an option of the name, or a class a field, whose default the world size keeps.
+    """Whether some parser has an option of the name, or a class or configuration a field, whose default the world size keeps.
 
-    esvit 2d6becd utils.py:448 has none: there every process ends with AttributeError.
+    esvit 2d6becd utils.py:448 has none: there every process ends with AttributeError. ST-LLM ae45258
+    stllm/common/dist_utils.py:106 has a variable of the name in another function, which is none.
     """
     option = re.compile(rf"--{attr.replace('_', '[-_]')}\b|\b{attr}\s*(?::\s*int\s*)?=\s*\d")
-    return any(option.search(each.source.text) for each in model.program.modules.values())
+    for module in model.program.modules.values():
+        if not option.search(module.source.text):
+            continue
+        variables = {
+            (node.lineno, node.col_offset)
+            for function in module.all_functions
+            if not function.is_module_body
+            for node in own_nodes(function, ast.Name)
+            if node.id == attr and isinstance(node.ctx, ast.Store)
+        }
+        found = option.finditer(module.source.text)
+        if any(_place_in(module.source.text, each.start()) not in variables for each in found):
+            return True
+    return False
+
+
+def _place_in(text: str, at: int) -> tuple[int, int]:
+    """The line, from 1, and the column in bytes of a place in a text."""
+    above = text.rfind("\n", 0, at) + 1
+    return text.count("\n", 0, at) + 1, len(text[above:at].encode())
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:

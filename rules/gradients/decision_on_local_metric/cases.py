@@ -2013,3 +2013,51 @@ def asks_a_loader_for_its_batches(model, data, labels, scheduler):
         model(batch)
     accuracy = by_batch(model(data), labels, loader)
     scheduler.step(accuracy)  # expect: DL601
+
+
+class Totals:
+    """Two numbers in one tensor, which is reduced: makani 2dfc4c8 makani/utils/metric.py:609."""
+
+    def __init__(self, group):
+        self.group = group
+        self.both = torch.zeros(2)
+        self.loss = self.both[0].view(-1)
+        self.steps = self.both[1].view(-1)
+
+    def evaluate(self, model, data, scheduler):
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        self.both.fill_(0)
+        for batch in loader:
+            self.loss += model(batch)
+            self.steps += 1
+        dist.all_reduce(self.both, group=self.group)
+        self.loss /= self.steps
+        scheduler.step(self.loss.item())
+
+
+class TotalsApart:
+    """The first number is no view any more when the tensor is reduced."""
+
+    def __init__(self, group):
+        self.group = group
+        self.both = torch.zeros(2)
+        self.loss = self.both[0].view(-1)
+
+    def evaluate(self, model, data, scheduler):
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        self.loss = torch.zeros(1)
+        for batch in loader:
+            self.loss += model(batch)
+        dist.all_reduce(self.both, group=self.group)
+        scheduler.step(self.loss.item())  # expect: DL601
+
+
+def total_in_a_tensor(model, data, scheduler):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    both = torch.zeros(2)
+    loss, steps = both[0], both[1]
+    for batch in loader:
+        loss += model(batch)
+        steps += 1
+    dist.all_reduce(both)
+    scheduler.step((loss / steps).item())

@@ -127,7 +127,9 @@ def _watched(model: Model, cls: Class) -> frozenset[str]:
         handed
         | beside.names
         | frozenset(
-            name for name, owner in model.answer(_watchers) if owner is None or owner in kin
+            name
+            for name, owners in model.answer(_watchers)
+            if not owners or not owners.isdisjoint(kin)
         )
     )
 
@@ -137,23 +139,37 @@ def _beside(model: Model, cls: Class) -> Watched:
     return watched_beside(model.launch, [cls, *model.program.subclasses(cls)])
 
 
-def _watchers(live: LiveProgram) -> tuple[tuple[str, Class | None], ...]:
-    """The names that the program has watched, each with the LightningModule that says so, if one does.
+def _watchers(live: LiveProgram) -> tuple[tuple[str, frozenset[Class]], ...]:
+    """The names that the program has watched, each with the LightningModule that says so, or those that the function makes
+    which says so; none where it is not known for which.
 
-    Not those of tests: nni 767ed7f test/ut/sdk/test_serializer.py:288 only looks how a stopper is written down.
+    Not those of tests: nni 767ed7f test/ut/sdk/test_serializer.py:288 only looks how a stopper is written down. In
+    lightning-bolts 2c4602a src/pl_bolts/models/self_supervised/swav/swav_module.py:487 is one of another script's model.
     """
-    found: list[tuple[str, Class | None]] = []
+    found: list[tuple[str, frozenset[Class]]] = []
     for module in live.program.modules.values():
         if "monitor" not in module.source.text or is_of_tests(module):
             continue
-        owners = {
-            node: cls
-            for cls in module.all_classes
-            if any(base.endswith(MODULES) for base in live.program.mro(cls)[1])
-            for node in walk(cls.node)
-        }
-        found += ((name, owners.get(node)) for node, name in _watched_in(module))
+        owners: dict[ast.AST, frozenset[Class]] = {}
+        for function in module.all_functions:
+            made = frozenset(
+                cls
+                for call in own_nodes(function, ast.Call)
+                if isinstance(cls := live.resolve(module, call.func), Class)
+                and _is_module(live, cls)
+            )
+            if made and not function.is_module_body:
+                owners |= dict.fromkeys(own_nodes(function, ast.keyword, ast.Dict), made)
+        for cls in module.all_classes:
+            if _is_module(live, cls):
+                owners |= dict.fromkeys(walk(cls.node), frozenset({cls}))
+        nothing = frozenset[Class]()
+        found += ((name, owners.get(node, nothing)) for node, name in _watched_in(module))
     return tuple(found)
+
+
+def _is_module(live: LiveProgram, cls: Class) -> bool:
+    return any(base.endswith(MODULES) for base in live.program.mro(cls)[1])
 
 
 def _watched_in(module: Module) -> Iterator[tuple[ast.AST, str]]:

@@ -295,11 +295,15 @@ def _begins(node: ast.AST, total: ast.expr) -> bool:
 
 
 def _is_let_go(loop: ast.AST, name: str, backward: ast.Call, node: ast.AST) -> bool:
-    """Whether the variable holds something without a graph by the time it is added."""
+    """Whether the variable holds something without a graph by the time it is added.
+
+    habitat-lab 0fb6f43 habitat-baselines/habitat_baselines/il/trainers/pacman_trainer.py:286: `(first, second) =
+    metrics.get_stats()`, behind `(first + second).backward()`.
+    """
     for other in walk(loop):
         if not isinstance(other, ast.Assign) or other is node:
             continue
-        written = any(isinstance(t, ast.Name) and t.id == name for t in other.targets)
+        written = any(name in target_names(target) for target in other.targets)
         if written and backward.lineno <= other.lineno <= node.lineno:  # type: ignore[attr-defined]
             return True
     return False

@@ -273,3 +273,30 @@ def let_go_in_each_precision(model, optimizer, loader, scaler, half):
         loss = loss.detach() / len(batch)
         total += loss
     return total
+
+
+def numbers_of_a_meter(model, loader, meter, optimizer):
+    # habitat-lab 0fb6f43 habitat-baselines/habitat_baselines/il/trainers/pacman_trainer.py:288
+    total_plan, total_move = 0.0, 0.0
+    for batch in loader:
+        plan, move = model(batch)
+        meter.update([plan.item(), move.item()])
+        (plan + move).backward()
+        optimizer.step()
+        plan, move = meter.means()
+        total_plan += plan
+        total_move += move
+    return total_plan, total_move
+
+
+def numbers_of_a_meter_beside(model, loader, meter, optimizer):
+    total_plan = 0.0
+    for batch in loader:
+        plan, move = model(batch)
+        meter.update([plan.item(), move.item()])
+        (plan + move).backward()
+        optimizer.step()
+        mean_plan, mean_move = meter.means()
+        print(mean_plan, mean_move)
+        total_plan += plan.detach()  # expect: DL607
+    return total_plan

@@ -77,8 +77,10 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if under_main_alone(model, function, node):
                 continue  # no other rank has a part in it: align-anything 3f9decc saferlhf.py:496
-            said.add(id(node))
             gathered = "gather" in last_name(held.ended)  # type: ignore[arg-type]
+            if gathered and held.learned:
+                continue  # with what was gathered it is computed from something that has a gradient
+            said.add(id(node))
             text = ast.unparse(loss)
             what = (
                 f"`{text}` was gathered from the ranks and has no gradient"

@@ -263,3 +263,37 @@ class Tokens:
                 loss.backward()
             optimizer.step()
         return DataLoader(data, sampler=DistributedSampler(data))
+
+
+def parts_of_the_own_batch_again(model, data, optimizer, size):
+    # magiCARP 777a578 carp/pytorch/model/architectures/carp.py:93: each part is encoded again, in the place of its copy
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        parts = batch.split(size)
+        with torch.no_grad():
+            own = torch.cat([model(part) for part in parts])
+        pieces = [torch.empty_like(own) for _ in range(dist.get_world_size())]
+        dist.all_gather(pieces, own)
+        encoded = torch.cat(pieces)
+        first = dist.get_rank() * len(parts)
+        for number, part in enumerate(parts):
+            copies = list(encoded.clone().split(size))
+            copies[first + number] = model(part)
+            loss = (torch.cat(copies) @ encoded.T).logsumexp(-1).mean()
+            loss.backward()
+        optimizer.step()
+
+
+def parts_of_the_own_batch_beside(model, data, optimizer, size):
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        parts = batch.split(size)
+        own = torch.cat([model(part) for part in parts])
+        pieces = [torch.empty_like(own) for _ in range(dist.get_world_size())]
+        dist.all_gather(pieces, own)
+        encoded = torch.cat(pieces)
+        first = dist.get_rank() * len(parts)
+        for number, part in enumerate(parts):
+            copies = list(encoded.clone().split(size))
+            print(first + number, model(part))
+            loss = (torch.cat(copies) @ encoded.T).logsumexp(-1).mean()
+            loss.backward()  # expect: DL619
+        optimizer.step()

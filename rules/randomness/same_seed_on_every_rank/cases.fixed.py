@@ -1324,3 +1324,42 @@ def keeps_some(args, loader, optimizer):
     for batch in loader:
         model(batch).sum().backward()
         optimizer.step()
+
+
+class Pages(torch.utils.data.Dataset):
+    # nougat 5a92920 nougat/utils/dataset.py:249
+    def __init__(self, pages):
+        self.pages = pages
+
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        page = self.pages[index]
+        if page is None:
+            return self[random.randint(0, 999)]
+        return page
+
+
+class DrawnPages(Pages):
+    def __getitem__(self, index):
+        return self.pages[random.randint(0, 999)]
+
+
+def on_pages_that_are_there(args, pages, net, optimizer):
+    torch.manual_seed(args.seed)
+    random.seed(args.seed)
+    model = DDP(net)
+    for batch in torch.utils.data.DataLoader(Pages(pages), batch_size=8):
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+def on_pages_that_are_drawn(args, pages, net, optimizer):
+    torch.manual_seed(args.seed)  # expect: DL401
+    random.seed(args.seed)
+    model = DDP(net)
+    decorrelate(args.seed)
+    for batch in torch.utils.data.DataLoader(DrawnPages(pages), batch_size=8):
+        model(batch).sum().backward()
+        optimizer.step()

@@ -80,15 +80,21 @@ def _where_none_was_read(function: Function, node: ast.AST) -> Iterator[list[ast
             ),
             body=body,
             orelse=orelse,
-        ) if any(
-            isinstance(_made(value), ast.Call) for value in assignments(function).get(name, ())
-        ):
+        ) if any(_is_read(function, value) for value in assignments(function).get(name, ())):
             yield body if isinstance(op, ast.Is) else orelse
 
 
-def _made(value: ast.expr) -> ast.expr:
-    """What makes a value, or a tuple that it is a part of."""
-    return value.value if isinstance(value, ast.Subscript | ast.Starred) else value
+def _is_read(function: Function, value: ast.expr) -> bool:
+    """Whether a call makes a value, or a tuple that it is a part of, or another data set gives it for an index.
+
+    nougat 5a92920 nougat/utils/dataset.py:246: `sample = self.dataset[idx]`.
+    """
+    match value:
+        case ast.Subscript(slice=ast.Name(id=name)) if name in function.parameters:
+            return True
+        case ast.Subscript(value=made) | ast.Starred(value=made):
+            return isinstance(made, ast.Call)
+    return isinstance(value, ast.Call)
 
 
 def keeps_in_step(function: Function, draw: ast.Call) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.inherited import objects_of, run_together
+from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, makes_own_class, own_nodes
 from distlint.analysis.questions.built import classes_of
@@ -192,10 +193,30 @@ def reached(model: Model, function: Function, cls: Class | None = None) -> list[
     others = _of_relatives(model, function) - set(beside)
     for current in work:
         for called in _called(model, current, first=current is function):
-            if called not in found and called not in others:
+            if (
+                called not in found
+                and called not in others
+                and not _is_of_another_script(model, function, called)
+            ):
                 found.add(called)
                 work.append(called)
     return work
+
+
+def _is_of_another_script(model: Model, function: Function, method: Function) -> bool:
+    """Whether a method stands in for that of a base in objects which a function without parameters can have from nowhere:
+    its file does not import the class.
+
+    lightning-bolts 2c4602a src/pl_bolts/models/rl/dqn_model.py:435: `DQN(…)` builds its networks; those of NoisyDQN draw.
+    """
+    cls = method.cls
+    return (
+        cls is not None
+        and function.cls is None
+        and not function.parameters
+        and cls.module not in imported_below(model.program, function.module)
+        and any(method.name in base.methods for base in model.program.mro(cls)[0][1:])
+    )
 
 
 def _called(model: Model, function: Function, *, first: bool) -> Iterator[Function]:

@@ -30,7 +30,8 @@ Shown only: where the function gets the rank from is for a person to say.
 ## Known limits
 Silent where the seed comes from a call, as `torch.initial_seed()`, from a parameter whose callers are not in the
 program, or from anything that is named after the rank, and where the loader is made for one process, by a test for
-`distributed`. One finding for a seed, however many loaders are given it.
+`distributed`. One finding for a function, at the first seed of it, however many loaders are given it. Silent on
+seeds of CUDA's generators, which no worker draws from.
 
 ## References
 - torch 2.13.0 torch/utils/data/_utils/worker.py: `_worker_loop` seeds each worker, then calls `worker_init_fn`
@@ -84,7 +85,7 @@ class _Start:
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Each seed of a worker that is the same on all ranks, once for all loaders that are given it."""
+    """Each function that seeds workers alike on all ranks, once for all loaders that are given it."""
     seen: set[ast.Call] = set()
     for module in model.modules:
         if "worker_init_fn" not in module.source.text or not model.is_distributed(module):
@@ -141,21 +142,39 @@ def _seeded_alike(
     if node is None or isinstance(node, ast.Module) or len(node.args.args) != 1:
         return
     start = _Start(function or around, node.args.args[0].arg, function is not None)
-    for call in walk(node, ast.Call):
-        if call not in seen and model.resolve(start.function.module, call.func) in SEEDINGS:
-            seed = call.args[0] if call.args else next((k.value for k in call.keywords), None)
-            if seed is not None and _is_alike(model, start, seed, frozenset()):
-                seen.add(call)
-                yield Finding(
-                    CODE,
-                    NAME,
-                    SEVERITY,
-                    "The workers of all ranks draw the same random numbers. Add the rank, times the number "
-                    "of workers, to the seed.",
-                    place_of(start.function.module, call),
-                    (related(module, loader, "each rank has such workers"),),
-                    Fix(Applicability.DISPLAY, "Add the rank to the seed"),
-                )
+    alike = [
+        call
+        for call in walk(node, ast.Call)
+        if _is_drawn_from(model.resolve(start.function.module, call.func))
+        and (seed := call.args[0] if call.args else next((k.value for k in call.keywords), None))
+        is not None
+        and _is_alike(model, start, seed, frozenset())
+    ]
+    if alike and alike[0] not in seen:
+        seen.add(alike[0])
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            "The workers of all ranks draw the same random numbers. Add the rank, times the number "
+            "of workers, to the seed.",
+            place_of(start.function.module, alike[0]),
+            (
+                related(module, loader, "each rank has such workers"),
+                *(related(start.function.module, each, "and here") for each in alike[1:]),
+            ),
+            Fix(Applicability.DISPLAY, "Add the rank to the seed"),
+        )
+
+
+def _is_drawn_from(seeding: object) -> bool:
+    """Whether a call seeds a generator that a worker draws from: a worker computes nothing on a GPU.
+
+    SwinBERT 03116f1 src/datasets/vl_dataloader.py:127: `torch.cuda.manual_seed(seed)`, in a worker.
+    """
+    return (
+        isinstance(seeding, str) and seeding in SEEDINGS and SEEDINGS[seeding].streams != ("cuda",)
+    )
 
 
 def _function(model: Model, module: Module, around: Function, given: ast.expr) -> Function | None:

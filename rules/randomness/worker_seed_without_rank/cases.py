@@ -132,3 +132,23 @@ def for_several_processes(data, options):
         return DataLoader(data)
     else:
         return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=with_ranks)
+
+
+def on_no_gpu(worker_id):
+    # SwinBERT 03116f1 src/datasets/vl_dataloader.py:127
+    torch.cuda.manual_seed(worker_id)
+    torch.cuda.manual_seed_all(worker_id)
+
+
+def workers_compute_on_no_gpu(data):
+    return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=on_no_gpu)
+
+
+def of_each_kind(worker_id):
+    np.random.seed(worker_id)  # expect: DL406
+    torch.manual_seed(worker_id)
+    torch.cuda.manual_seed(worker_id)
+
+
+def once_for_a_function(data):
+    return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=of_each_kind)

@@ -91,10 +91,10 @@ NEEDS_RANKS = False
 _SHOWN = 5
 """So many other reads of a model are shown beside the first: the rest are counted."""
 _SHOW_LAUNCH = frozenset({"world_size", "initialized"})
-_WHERE_THERE_IS_ONE = frozenset({"averaged", "strategy"})
+_WHERE_THERE_IS_ONE = frozenset({"averaged", "fabric", "strategy"})
 """Layers that are read for what they are. A copy beside the model: where there is no average, there is nothing of that
 name (pytorch-lightning 2.6.6, callbacks/weight_averaging.py, sets it up for `fit` alone). What Lightning's strategy puts
-on, one process too (strategies/ddp.py:185)."""
+on, one process too (strategies/ddp.py:185), as Fabric's `setup()` does (lightning_fabric/fabric.py:229)."""
 
 
 def check(model: Model) -> Iterator[Finding]:

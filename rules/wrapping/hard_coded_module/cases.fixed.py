@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from distlint.runtime import unwrap
+from lightning.fabric import Fabric
 from ocpmodels.common.data_parallel import OneDeviceDataParallel
 from peft import PeftModel
 from torch import nn
@@ -502,3 +503,25 @@ def on_gpus_at_times(args, net, loader):
         if args.fast:
             batch = batch.cuda()
         unwrap(net).encoder(batch)  # expect: DL204
+
+
+class SetUp:
+    # HLLM 2deed17 code/REC/trainer/trainer.py:407: what Fabric sets up has a `module` on one process too
+    def __init__(self, net):
+        self.net = net
+        self.fabric = Fabric()
+
+    def evaluate(self, batch, fresh):
+        if fresh:
+            self.net = self.fabric.setup(self.net)
+        return self.net.module.predict(batch)
+
+
+class WrappedByItself:
+    def __init__(self, net):
+        self.net = net
+
+    def evaluate(self, batch):
+        if dist.get_world_size() > 1:
+            self.net = DDP(self.net)
+        return unwrap(self.net).predict(batch)  # expect: DL204

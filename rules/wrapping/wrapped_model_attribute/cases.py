@@ -12,7 +12,7 @@ from accelerate.utils import DummyOptim, FullyShardedDataParallelPlugin
 from diffusers import StableDiffusionPipeline
 from ema_pytorch import EMA
 from munch import Munch
-from mmcv.parallel import MMDataParallel, MMDistributedDataParallel
+from mmcv.parallel import MMDataParallel, MMDistributedDataParallel, is_module_wrapper
 from torch import nn
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -2350,3 +2350,23 @@ class Wordy(nn.Module):
 
     def forward(self, batch):
         return self.layer(batch)
+
+
+def asked_by_mmcv(model, cfg, distributed):
+    # mmfewshot af4fad5 mmfewshot/detection/apis/test.py:172
+    if distributed:
+        model = MMDistributedDataParallel(model)
+    else:
+        model = MMDataParallel(model, device_ids=cfg.gpu_ids)
+    if is_module_wrapper(model):
+        names = model.module.vocabulary
+    else:
+        names = model.vocabulary
+    return names
+
+
+def asked_by_mmcv_and_read_from_the_wrapper(model):
+    model = MMDistributedDataParallel(model)
+    if is_module_wrapper(model):
+        return model.vocabulary  # expect: DL201
+    return model.depth

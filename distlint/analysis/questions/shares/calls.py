@@ -11,7 +11,7 @@ from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import storage_of
 from distlint.analysis.questions.alone import under_main_alone
-from distlint.analysis.questions.shares.reading import element_of, path_of
+from distlint.analysis.questions.shares.reading import element_of, path_of, views
 from distlint.analysis.questions.shares.values import (
     ALIKE,
     EMPTY_METRIC,
@@ -226,6 +226,7 @@ def _ended(
     filled = _argument(node, ending, ending.fills)
     if filled is not None:
         _fill(flow, filled, result)
+        _fill_views(flow, filled)
     return ALIKE
 
 
@@ -270,7 +271,15 @@ def _of_collective(flow: Following, node: ast.Call, args: list[Held]) -> Held:
     for argument, held in zip(node.args, args, strict=True):
         if held.part is not Part.ALIKE:
             _fill(flow, argument, UNKNOWN)
+        _fill_views(flow, argument)
     return UNKNOWN
+
+
+def _fill_views(flow: Following, argument: ast.expr) -> None:
+    """Nothing is known any more of the views of a tensor that a collective has filled."""
+    path = path_of(storage_of(argument))
+    for view in views(flow.shares.live.program, flow.function).get(path, ()):
+        flow.put(view, UNKNOWN)
 
 
 def _prepared(flow: Following, node: ast.Call, args: list[Held]) -> Held:

@@ -13,6 +13,7 @@ from distlint.analysis.questions.shares.reading import (
     field_name,
     holds,
     is_own_place,
+    is_position,
     key_text,
     keys_of,
     path_of,
@@ -397,8 +398,11 @@ class Flow:
                 self.variables[path] = before.but(
                     part=made.part, source=made.source, ended=made.ended, fields=fields
                 )
-            case index if before.part in (Part.WHOLE, Part.PADDED) and is_own_place(index):
-                # Its own tensor, which has a gradient, in the place of the copy that was gathered.
+            case index if before.part in (Part.WHOLE, Part.PADDED) and (
+                is_own_place(index) or (value.learned and is_position(index))
+            ):
+                # Its own tensor, which has a gradient, in the place of the copy that was gathered: also that of one part
+                # of its batch, magiCARP 777a578 carp/pytorch/model/architectures/carp.py:93.
                 if path:
                     self.put(path, Held(before.part, before.source, before.kind, learned=True))
             case ast.Name(id=key) if path and self.keys.get(key) == path:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import literals
+from distlint.analysis.program.syntax import literals, own_nodes, paired, storage_of
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import COMPARISONS, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.program import Program
 
 
 def element_of(value: Held) -> Held:
@@ -69,6 +70,29 @@ def path_of(node: ast.expr) -> str:
             path = path_of(owner)
             return path and f"{path}[{key!r}]"
     return ""
+
+
+@remembered
+def views(program: Program, function: Function) -> dict[str, list[str]]:
+    """The variables and attributes that only ever are views of a tensor, by the name of the tensor, as a function sees them.
+
+    makani 2dfc4c8 makani/utils/metric.py:609: `self.valid_loss = self.valid_buffer[0].view(-1)`, and the buffer is reduced.
+    """
+    given: dict[str, set[str]] = {}
+    classes = program.mro(function.cls)[0] if function.cls is not None else ()
+    methods = {method for cls in classes for method in cls.methods.values()}
+    for each in methods | {function}:
+        for node in own_nodes(each, ast.Assign):
+            for target, value in paired(node.targets, node.value):
+                name = path_of(target)
+                if name and (each is function or name.startswith("self.")):
+                    of = path_of(storage_of(value))
+                    given.setdefault(name, set()).add(of if of != path_of(value) else "")
+    found: dict[str, list[str]] = {}
+    for name, owners in given.items():
+        if len(owners) == 1 and (owner := next(iter(owners))):
+            found.setdefault(owner, []).append(name)
+    return found
 
 
 def field_name(key: object) -> str:
@@ -154,6 +178,13 @@ def is_own_place(index: ast.expr) -> bool:
     if isinstance(index, ast.Slice):
         return takes_share(index)
     return last_name(index) in tables.RANK_NAMES
+
+
+def is_position(index: ast.expr) -> bool:
+    """Whether an index is a computed number: `offset + number`, and no text that is put together."""
+    return isinstance(index, ast.BinOp) and not any(
+        isinstance(part.value, str) for part in walk(index, ast.Constant)
+    )
 
 
 def _names_rank(node: ast.expr) -> bool:
