@@ -33,7 +33,9 @@ class _Factors:
 
     def add(self, function: Function, node: ast.expr, *, above: bool, depth: int = _DEPTH) -> None:
         match node:
-            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.FloorDiv() as op, right=right):
+            case ast.BinOp(
+                left=left, op=ast.Mult() | ast.Div() | ast.FloorDiv() as op, right=right
+            ):
                 self.add(function, left, above=above, depth=depth)
                 self.add(function, right, above=above == isinstance(op, ast.Mult), depth=depth)
             case ast.Call(args=[argument]) if last_name(node.func) in _ROUNDS:
