@@ -49,7 +49,7 @@ class _Factors:
 def divided_again(model: Model, function: Function) -> Iterator[tuple[ast.expr, Length]]:
     """The whole numbers of a function in which the length of one process's batches is divided by the processes.
 
-    animate-anything 86e1f8d train.py:526: `math.ceil(max_train_steps / len(train_dataloader) / accelerator.num_processes)`
+    animate-anything dca2412 train.py:526: `math.ceil(max_train_steps / len(train_dataloader) / accelerator.num_processes)`
     epochs, behind `prepare`. A mean, `total / len(loader) / accelerator.num_processes`, is no whole number.
     """
     made = accelerators(function)

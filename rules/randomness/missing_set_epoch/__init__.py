@@ -96,6 +96,7 @@ LITERALS = (b"DistributedSampler", b"set_epoch", b"GraphDataLoader")
 _SAMPLER = "torch.utils.data.DistributedSampler"
 _MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader")
 """Words of files in which samplers are made."""
+_ITERATES_BASE = "super().__iter__()"
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
 _EPOCH = re.compile(r"\bself\._?epoch\b(?! *=[^=])")
@@ -294,9 +295,11 @@ def _shuffle_of(
     inherits = _SAMPLER in outside
     if not (inherits or any("set_epoch" in cls.methods for cls in own)):
         return None
+    if iterate is not None and _draws_anew(iterate):
+        return None
     if iterate is None or init is None:
         return (randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3) if inherits else None
-    if inherits and _hands_on(iterate):
+    if inherits and _ITERATES_BASE in ast.unparse(iterate.node):
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not _shuffles_by_epoch(model, meaning, iterate):
         return None
@@ -304,13 +307,13 @@ def _shuffle_of(
     return name, init.parameters.index(name) - 1 if name else None
 
 
-def _hands_on(iterate: Function) -> bool:
-    """Whether a sampler gives the order of its base, and not samples that another one draws anew in each pass.
+def _draws_anew(iterate: Function) -> bool:
+    """Whether a sampler orders samples that another one draws anew in each pass.
 
     Painter cfec845 Painter/data/sampler.py: `self.dataset = DatasetFromSampler(self.sampler)`, then `super().__iter__()`.
     """
     text = ast.unparse(iterate.node)
-    return "super().__iter__()" in text and "self.dataset =" not in text
+    return _ITERATES_BASE in text and "self.dataset =" in text
 
 
 def _shuffles_by_epoch(model: Model, sampler: Class, iterate: Function) -> bool:
