@@ -947,26 +947,40 @@ def asks_for_first_gpu(test: ast.expr) -> bool:
 
 
 def _left_at_default(guard: Guard, function: Function) -> bool:
-    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
+    """Whether what sounds like a test of the rank asks a parameter that lets all ranks in, by its default.
 
     contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
+    bergson 3c66bb5 examples/less/download_less.py:6: `def download_less(rank=0)`, and `if rank != 0: return`.
     """
-    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
-    asked = [part for part in parts if mentions_rank(part)]
+    parts = [p for p in literals(guard.node, guard.taken) if mentions_rank(p[0])]
     return (
-        bool(asked)
+        bool(parts)
         and "rank" not in guard.value.tags
-        and all(
-            isinstance(part, ast.Name)
-            and part.id not in assignments(function)
-            and isinstance(default := default_of(function, part.id), ast.Constant)
-            and default.value is True
-            and not _holds_name(guard.value.key, part.id)
-            for part in asked
-        )
-        and not any(
-            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
-        )
+        and all(_is_so_by_default(guard, function, part, holds) for part, holds in parts)
+    )
+
+
+def _is_so_by_default(guard: Guard, function: Function, part: ast.expr, holds: bool) -> bool:
+    """Whether a part of a condition is what it has to be, where a parameter is left as it is."""
+    match part:
+        case ast.Name(id=name):
+            wanted: object = True if holds else None
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Eq() | ast.NotEq() as op],
+            comparators=[ast.Constant(value=int(wanted))],
+        ) if isinstance(op, ast.Eq) == holds:
+            pass
+        case _:
+            return False
+    default = default_of(function, name)
+    return (
+        name not in assignments(function)
+        and isinstance(default, ast.Constant)
+        and default.value is not None
+        and default.value == wanted
+        and type(default.value) is type(wanted)
+        and not _holds_name(guard.value.key, name)
     )
 
 
