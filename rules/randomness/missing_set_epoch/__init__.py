@@ -4,10 +4,11 @@
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
 `set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `for i in range(args.epochs)`,
 `while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader,
-also behind a bar that is kept under a name (`epochs = trange(number)`), and under any name that a call hands a loader to. A
+also behind a bar that is kept under a name (`epochs = trange(number)`), and under any name that a call hands a loader to, or
+where each turn of a `for` over a range hands its number and a loader that was made above to what trains from all of it. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
 class has no such method, on what is called a data set, criterion, optimizer or the like, on a sampler for evaluation or in
-a function that evaluates, by their names, where the loop trains, and on a sampler that the same
+a function that evaluates, by their names, where the loop trains, in a class whose objects no run of the loop makes, and on a sampler that the same
 turn of the loop replaces before anything draws from it. Also one of two samplers of the same steps that is left out where the
 other one is told. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, a `try` that begins a loader anew at its end (of a run that makes the sampler: also where others tell theirs),

@@ -58,12 +58,17 @@ class Listed:
 def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
     """The listings by which the data sets of a file number their samples, where ranks divide these."""
     seen: set[int] = set()
+    as_they_come = any(word in module.source.text for word in _AS_THEY_COME)
     for cls in module.all_classes:
-        of_data = is_data_set(model, cls)
+        if not as_they_come and "__getitem__" not in cls.methods and not is_data_set(model, cls):
+            continue
+        kept = indexed(cls)
+        of_data = bool(kept) and is_data_set(model, cls)
+        if not kept or not (of_data or as_they_come):
+            continue
         counts = None if of_data else model.program.find_method(cls, "__len__")
         if not of_data and counts is None:
             continue
-        kept = indexed(cls)
         if counts is not None:
             kept = {path for path in kept if _counts(counts, path)}
         if not kept or not is_divided(model, module):
@@ -145,9 +150,12 @@ def _unsorted(model: Model, function: Function, node: ast.AST, depth: int) -> Fo
 
 
 def _meant(model: Model, function: Function, func: ast.expr) -> object:
-    """What a call calls; a method of its own object as well."""
+    """What a call calls; where results may come in any order, a method of its own object as well."""
     match func:
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) if function.cls is not None:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if (
+            function.cls is not None
+            and any(word in function.module.source.text for word in _AS_THEY_COME)
+        ):
             return model.program.find_method(function.cls, name)
     return model.resolve(function.module, func)
 
