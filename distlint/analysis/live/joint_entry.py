@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -898,14 +898,15 @@ def ranked(site: CallSite) -> bool:
     )
 
 
-def maybe_guarded(site: CallSite) -> bool:
+def maybe_guarded(site: CallSite, left: Set[str] = frozenset()) -> bool:
     """Whether a condition in force may be one of the rank that the analysis could not follow.
 
-    By its words, or because it is a position in a subgroup: then one rank or many may get through.
+    By its words, or because it is a position in a subgroup: then one rank or many may get through. `left` are the
+    parameters of the function that nobody gives.
     """
     if any(
         may_be_about_rank(guard)
-        and not _left_at_default(guard, site.function)
+        and not _left_at_default(guard, site.function, left)
         and not _is_asserted(guard, site.function)
         for guard in site.guards
     ):
@@ -946,21 +947,24 @@ def asks_for_first_gpu(test: ast.expr) -> bool:
     )
 
 
-def _left_at_default(guard: Guard, function: Function) -> bool:
+def _left_at_default(guard: Guard, function: Function, left: Set[str]) -> bool:
     """Whether what sounds like a test of the rank asks a parameter that lets all ranks in, by its default.
 
     contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
-    bergson 3c66bb5 examples/less/download_less.py:6: `def download_less(rank=0)`, and `if rank != 0: return`.
+    bergson 3c66bb5 examples/less/download_less.py:6: `def download_less(rank=0)`, and `if rank != 0: return`; who
+    passes 0 itself is a run of one process (eg3d eg3d/train.py:104).
     """
     parts = [p for p in literals(guard.node, guard.taken) if mentions_rank(p[0])]
     return (
         bool(parts)
         and "rank" not in guard.value.tags
-        and all(_is_so_by_default(guard, function, part, holds) for part, holds in parts)
+        and all(_is_so_by_default(guard, function, *part, left) for part in parts)
     )
 
 
-def _is_so_by_default(guard: Guard, function: Function, part: ast.expr, holds: bool) -> bool:
+def _is_so_by_default(
+    guard: Guard, function: Function, part: ast.expr, holds: bool, left: Set[str]
+) -> bool:
     """Whether a part of a condition is what it has to be, where a parameter is left as it is."""
     match part:
         case ast.Name(id=name):
@@ -969,7 +973,7 @@ def _is_so_by_default(guard: Guard, function: Function, part: ast.expr, holds: b
             left=ast.Name(id=name),
             ops=[ast.Eq() | ast.NotEq() as op],
             comparators=[ast.Constant(value=int(wanted))],
-        ) if isinstance(op, ast.Eq) == holds:
+        ) if name in left and isinstance(op, ast.Eq) == holds:
             pass
         case _:
             return False
