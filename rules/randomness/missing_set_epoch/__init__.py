@@ -8,7 +8,7 @@ also behind a bar that is kept under a name (`epochs = trange(number)`), and und
 where each turn of a `for` over a range hands its number and a loader that was made above to what trains from all of it. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
 class has no such method, on what is called a data set, criterion, optimizer or the like, on a sampler for evaluation or in
-a function that evaluates, by their names, where the loop trains, in a class whose objects no run of the loop makes, and on a sampler that the same
+a function that evaluates, by their names, where the loop trains, in a class of which nothing that runs makes an object, and on a sampler that the same
 turn of the loop replaces before anything draws from it. Also one of two samplers of the same steps that is left out where the
 other one is told. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, a `try` that begins a loader anew at its end (of a run that makes the sampler: also where others tell theirs),

@@ -437,7 +437,8 @@ class Loops:
             return True
         reached = self._reached(function, walk(loop), surely=False)
         if any(
-            (setter in reached or self._is_hook(setter)) and not self._made_apart(setter, function)
+            (setter in reached or self._is_hook(setter))
+            and not self._is_never_made(setter, function)
             for setter in self._sets
         ):
             return True
@@ -476,21 +477,36 @@ class Loops:
         unseen = unseen or not self._callers.get(setter)
         return outside and not setter.is_module_body and unseen
 
-    def _made_apart(self, setter: Function, function: Function) -> bool:
-        """Whether what tells the epoch when it is gone through is of a class that only runs of others make, or none.
+    def _is_never_made(self, setter: Function, function: Function) -> bool:
+        """Whether what tells the epoch when it is gone through is of a class of which nothing that runs with a loop makes an object.
 
         LAVENDER 139860e utils/data_sampler.py:214: the one function that makes an `IterationBasedBatchSampler` is called by
-        no script.
+        one that nobody names.
         """
         cls = setter.cls
         if cls is None or setter.name not in _ITERATES or cls.node.decorator_list:
             return False
-        above = self._above(function)
-        for each in (cls, *self.model.program.subclasses(cls)):
-            named = namings(self.model.program, each.name)
-            if named.others or not all(above.isdisjoint(self._above(f)) for f, _ in named.calls):
-                return False
-        return True
+        named = [
+            namings(self.model.program, each.name)
+            for each in (cls, *self.model.program.subclasses(cls))
+        ]
+        return not any(each.others for each in named) and all(
+            self._never_runs(user, self._above(function))
+            for each in named
+            for user, _ in each.calls
+        )
+
+    def _never_runs(self, function: Function, runs: set[Function]) -> bool:
+        """Whether all that leads to a function are functions of files that nothing names, beside what is known to run."""
+        first = [each for each in self._above(function) if not self._callers.get(each)]
+        return bool(first) and all(
+            each not in runs
+            and each.cls is None
+            and not each.is_module_body
+            and not each.decorators
+            and namings(self.model.program, each.name) == ((), False)
+            for each in first
+        )
 
     def _told(self, function: Function, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         """The calls among nodes that tell some sampler the epoch, without those of one that is always None."""
