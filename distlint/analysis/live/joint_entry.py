@@ -952,7 +952,7 @@ def _left_at_default(guard: Guard, function: Function, left: Set[str]) -> bool:
 
     contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
     bergson 3c66bb5 examples/less/download_less.py:6: `def download_less(rank=0)`, and `if rank != 0: return`; who
-    passes 0 itself is a run of one process (eg3d eg3d/train.py:104).
+    passes 0 itself is a run of one process (eg3d 7cf1fd1 eg3d/train.py:101).
     """
     parts = [p for p in literals(guard.node, guard.taken) if mentions_rank(p[0])]
     return (

@@ -1,4 +1,4 @@
-"""A runner whose property makes the loader, and what tells its sampler when it ends (ST-LLM stllm/runners/runner_base.py:526)."""
+"""A runner whose property makes the loader, and what tells its sampler when it ends (ST-LLM ae45258 stllm/runners/runner_base.py:526)."""
 
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
