@@ -60,7 +60,7 @@ _IMPORTS_BY_NAME: Final = re.compile(
 )
 """Calls that get a class by a name that is only known at run time."""
 
-_TRACKS: Final = re.compile(r"\bwandb\.init\(|\bmlflow\.start_run\(|\bSummaryWriter\(")
+_TRACKS: Final = re.compile(r"wandb\.init\(|mlflow\.start_run\(|SummaryWriter\(")
 """Calls that open a run of an experiment tracker."""
 
 _GENERATES: Final = re.compile(r"\.generate\(")

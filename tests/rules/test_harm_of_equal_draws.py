@@ -34,6 +34,13 @@ class Veil:
 
 
 class DenoisingLoss:
+    def __init__(self, words=()):
+        self.words = words
+        self.begin()
+
+    def begin(self):
+        {start}
+
     def __call__(self, net, batch):
         {loss}
 
@@ -52,6 +59,10 @@ QUIET = "return net(batch).mean()"
 NOISY = "return net(batch + torch.randn_like(batch)).mean()"
 
 
+BEGUN = "self.table = [torch.randn(word.shape[1]) for word in self.words]"
+
+
+@pytest.mark.parametrize("start", ["self.table = []", BEGUN])
 @pytest.mark.parametrize(
     ("draw", "loss", "severity", "shown"),
     [
@@ -62,6 +73,7 @@ NOISY = "return net(batch + torch.randn_like(batch)).mean()"
     ],
 )
 def test_the_worst_draw_is_shown(
+    start: str,
     draw: str,
     loss: str,
     severity: str,
@@ -69,7 +81,8 @@ def test_the_worst_draw_is_shown(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    files = {"train.py": SCRIPT.replace("{draw}", draw).replace("{loss}", loss)}
+    text = SCRIPT.replace("{start}", start).replace("{draw}", draw).replace("{loss}", loss)
+    files = {"train.py": text}
     assert severities_in("DL401", tmp_path, files, capsys) == [severity]
     ((_, line), _) = evidence_in("DL401", tmp_path, files, capsys)[0]
     assert shown in files["train.py"].splitlines()[line - 1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -930,14 +930,15 @@ def ranked(site: CallSite) -> bool:
     )
 
 
-def maybe_guarded(site: CallSite) -> bool:
+def maybe_guarded(site: CallSite, left: Set[str] = frozenset()) -> bool:
     """Whether a condition in force may be one of the rank that the analysis could not follow.
 
-    By its words, or because it is a position in a subgroup: then one rank or many may get through.
+    By its words, or because it is a position in a subgroup: then one rank or many may get through. `left` are the
+    parameters of the function that nobody gives.
     """
     if any(
         may_be_about_rank(guard)
-        and not _left_at_default(guard, site.function)
+        and not _left_at_default(guard, site.function, left)
         and not _is_asserted(guard, site.function)
         for guard in site.guards
     ):
@@ -978,27 +979,44 @@ def asks_for_first_gpu(test: ast.expr) -> bool:
     )
 
 
-def _left_at_default(guard: Guard, function: Function) -> bool:
-    """Whether what sounds like a test of the rank is a parameter that is true on all ranks, by its default.
+def _left_at_default(guard: Guard, function: Function, left: Set[str]) -> bool:
+    """Whether what sounds like a test of the rank asks a parameter that lets all ranks in, by its default.
 
     contriever 39fb220 src/beir_utils.py:172: `def evaluate_model(…, is_main=True)`, and train.py passes nothing for it.
+    bergson 3c66bb5 examples/less/download_less.py:6: `def download_less(rank=0)`, and `if rank != 0: return`; who
+    passes 0 itself is a run of one process (eg3d 7cf1fd1 eg3d/train.py:101).
     """
-    parts = [node for node, holds in literals(guard.node, guard.taken) if holds]
-    asked = [part for part in parts if mentions_rank(part)]
+    parts = [p for p in literals(guard.node, guard.taken) if mentions_rank(p[0])]
     return (
-        bool(asked)
+        bool(parts)
         and "rank" not in guard.value.tags
-        and all(
-            isinstance(part, ast.Name)
-            and part.id not in assignments(function)
-            and isinstance(default := default_of(function, part.id), ast.Constant)
-            and default.value is True
-            and not _holds_name(guard.value.key, part.id)
-            for part in asked
-        )
-        and not any(
-            mentions_rank(node) for node, holds in literals(guard.node, guard.taken) if not holds
-        )
+        and all(_is_so_by_default(guard, function, *part, left) for part in parts)
+    )
+
+
+def _is_so_by_default(
+    guard: Guard, function: Function, part: ast.expr, holds: bool, left: Set[str]
+) -> bool:
+    """Whether a part of a condition is what it has to be, where a parameter is left as it is."""
+    match part:
+        case ast.Name(id=name):
+            wanted: object = True if holds else None
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Eq() | ast.NotEq() as op],
+            comparators=[ast.Constant(value=int(wanted))],
+        ) if name in left and isinstance(op, ast.Eq) == holds:
+            pass
+        case _:
+            return False
+    default = default_of(function, name)
+    return (
+        name not in assignments(function)
+        and isinstance(default, ast.Constant)
+        and default.value is not None
+        and default.value == wanted
+        and type(default.value) is type(wanted)
+        and not _holds_name(guard.value.key, name)
     )
 
 

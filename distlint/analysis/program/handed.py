@@ -15,7 +15,13 @@ from typing import Final, NamedTuple
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, literals, mentions_rank, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    default_of,
+    literals,
+    mentions_rank,
+    own_nodes,
+)
 from distlint.nodes import walk
 
 _MAX_CALLERS: Final = 4
@@ -186,6 +192,36 @@ def _found_callers(program: Program, function: Function) -> Iterator[tuple[Funct
         calls_of = _calls(module)
         for name in names:
             yield from calls_of.get(name, ())
+
+
+@remembered
+def left_at_default(program: Program, function: Function) -> frozenset[str]:
+    """The parameters with a number for a default that no call of a function gives, nor passes on from one that was given."""
+    return frozenset(
+        name
+        for name in function.parameters
+        if isinstance(default := default_of(function, name), ast.Constant)
+        and type(default.value) is int
+        and _is_left(program, function, name, 3)
+    )
+
+
+def _is_left(program: Program, function: Function, name: str, depth: int) -> bool:
+    calls = calls_of(program, function)
+    for user, call in calls:
+        given = argument_of(call, function, name)
+        unpacked = any(isinstance(arg, ast.Starred) for arg in call.args)
+        if given is None and not unpacked and all(k.arg is not None for k in call.keywords):
+            continue
+        if not (
+            isinstance(given, ast.Name)
+            and depth
+            and isinstance(default_of(user, given.id), ast.Constant)
+            and given.id not in assignments(user)
+            and _is_left(program, user, given.id, depth - 1)
+        ):
+            return False
+    return bool(calls)
 
 
 def started_with(

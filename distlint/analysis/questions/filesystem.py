@@ -28,6 +28,7 @@ from distlint.analysis.program.handed import (
     always_told_rank,
     argument_of,
     callers_by_name,
+    left_at_default,
     namings,
     started_with,
 )
@@ -119,6 +120,8 @@ class FileCall:
     sites: tuple[tuple[RankClass, CallSite, Value | None], ...]
     entered: frozenset[RankClass]
     joint_entry: JointEntry | None
+    left: frozenset[str] = frozenset()
+    """The parameters of its function that nobody gives."""
 
     @property
     def site(self) -> CallSite:
@@ -168,7 +171,7 @@ class FileCall:
 
     @property
     def _may_be_guarded(self) -> bool:
-        return any(maybe_guarded(site) for _, site, _ in self.sites)
+        return any(maybe_guarded(site, self.left) for _, site, _ in self.sites)
 
 
 def file_calls(live: LiveProgram) -> list[FileCall]:
@@ -293,7 +296,8 @@ def _of_group(
                     reason = imported_again(site)
                 elif reason is None or _excluded(reason, group, site):
                     reason = beside_a_collective(site, group) or imported_again(site)
-                yield FileCall(effect, row, path, tuple(made), entered, reason)
+                left = left_at_default(program, site.function)
+                yield FileCall(effect, row, path, tuple(made), entered, reason, left)
 
 
 def _excluded(joint_entry: JointEntry, group: Together, site: CallSite) -> bool:

@@ -110,15 +110,15 @@ def _leaves(statement: ast.If) -> bool:
 
 
 def _callers(live: LiveProgram, function: Function) -> Iterator[tuple[ast.stmt, ...]]:
-    """The statements around each call by the name of a function, or of its class where it makes the object."""
-    name = function.name
-    if function.cls is not None and name == "__init__":
-        name = function.cls.name
+    """The statements around each call by the name of a function, and of its class: who makes the object has it."""
     if function.is_module_body:
         return
+    names = [] if function.name == "__init__" else [function.name]
+    names += [function.cls.name] if function.cls is not None else []
     for module in live.program.modules.values():
-        if name in module.source.text:
-            yield from _calling(module).get(name, ())
+        for name in names:
+            if name in module.source.text:
+                yield from _calling(module).get(name, ())
 
 
 @remembered

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a loss or metric of each rank that `all_reduce` or `reduce` adds up, and that is logged, or decides
-which checkpoint is the best, without being divided by the number of ranks or by another sum.
+which checkpoint is the best, without being divided by the number of ranks or by another sum. Also hits that are counted
+over all ranks, and divided by a batch times the number of ranks without brackets: `hits / batch * world_size`.
 
 ## Why it is bad
 The number is as many times too large as there are ranks. On another number of GPUs the same training reports
@@ -41,15 +42,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.decisions import decisions
 from distlint.analysis.questions.reported import is_metric, reports
 from distlint.analysis.questions.shares.program import shares
-from distlint.analysis.questions.shares.values import Part
+from distlint.analysis.questions.shares.values import Kind, Part
 from distlint.findings import Finding, Severity
+from distlint.nodes import walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Held
 
 CODE = "DL612"
 NAME = "sum-reported-as-mean"
@@ -83,6 +89,48 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(function.module, place),
                 known.ended(held, function.module, "added up over the ranks here"),
             )
+    for function in known.functions():
+        for node, whole in _multiplied(known, function):
+            part = node.left
+            assert isinstance(part, ast.BinOp)
+            right = f"{ast.unparse(part.left)} / ({ast.unparse(part.right)} * {ast.unparse(node.right)})"
+            yield Finding(
+                CODE,
+                NAME,
+                SEVERITY,
+                f"`{ast.unparse(part.left)}` counts what all ranks found, and is multiplied by their number, not divided by "
+                f"it: the result is too large by the square of that. Write `{right}`.",
+                place_of(function.module, node),
+                known.ended(whole, function.module, "gathered from the ranks here"),
+            )
+
+
+def _multiplied(known: Shares, function: Function) -> Iterator[tuple[ast.BinOp, Held]]:
+    """The hits of all ranks that a function divides by a batch, and multiplies by the number of ranks.
+
+    EgoVLPv2 550c059 EgoTaskQA/main_end2end.py:387: `sum(pred_all == answers_all) / B * args.world_size`. A loss may be
+    multiplied on purpose, as DDP takes the mean of the gradients; hits have none.
+    """
+    for node in own_nodes(function, ast.BinOp):
+        match node:
+            case ast.BinOp(
+                left=ast.BinOp(left=hits, op=ast.Div(), right=size), op=ast.Mult(), right=ranks
+            ) if (
+                known.of(ranks).kind is Kind.WORLD
+                and known.of(hits).part in (Part.WHOLE, Part.PADDED, Part.SUM)
+                and known.of(size).part in (Part.ALIKE, Part.SHARE)
+                and _counts_hits(function, hits)
+            ):
+                yield node, known.of(hits)
+
+
+def _counts_hits(function: Function, number: ast.expr) -> bool:
+    """Whether a number is a sum of what two tensors have in common: `(predicted == labels).sum()`."""
+    values = assignments(function).get(dotted_name(number), [number])
+    return all(
+        any(isinstance(op, ast.Eq) for test in walk(value, ast.Compare) for op in test.ops)
+        for value in values
+    )
 
 
 def _uses(function: Function) -> Iterator[tuple[ast.expr, str, ast.AST]]:

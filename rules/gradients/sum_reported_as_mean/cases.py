@@ -36,7 +36,56 @@ def by_accelerate(model, data, best):
             best = accuracy
 
 
+def hits_of_all(model, data, labels_of):
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    world = dist.get_world_size()
+    total = 0.0
+    for batch in loader:
+        found, labels = model(batch).argmax(dim=1), labels_of(batch)
+        all_found = [torch.zeros_like(found) for _ in range(world)]
+        all_labels = [torch.zeros_like(labels) for _ in range(world)]
+        dist.all_gather(all_found, found)
+        dist.all_gather(all_labels, labels)
+        hits = (torch.cat(all_found) == torch.cat(all_labels)).sum()
+        total += hits / len(batch) * world  # expect: DL612
+    return total / len(loader)
+
+
 # Correct
+
+
+def hits_of_all_in_brackets(model, data, labels_of):
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    world = dist.get_world_size()
+    total = 0.0
+    for batch in loader:
+        found, labels = model(batch).argmax(dim=1), labels_of(batch)
+        all_found = [torch.zeros_like(found) for _ in range(world)]
+        all_labels = [torch.zeros_like(labels) for _ in range(world)]
+        dist.all_gather(all_found, found)
+        dist.all_gather(all_labels, labels)
+        hits = (torch.cat(all_found) == torch.cat(all_labels)).sum()
+        total += hits / (len(batch) * world)
+    return total / len(loader)
+
+
+def hits_of_one_for_all(model, data, labels_of):
+    loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
+    world = dist.get_world_size()
+    seen = 0.0
+    for batch in loader:
+        hits = (model(batch).argmax(dim=1) == labels_of(batch)).sum()
+        seen += hits / len(batch) * world
+    return seen
+
+
+def loss_for_mean_gradients(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    world = dist.get_world_size()
+    for batch in loader:
+        parts = torch.distributed.nn.all_gather(model(batch))
+        loss = torch.cat(parts).mean() / 2 * world
+        loss.backward()
 
 
 def divided(model, data, writer, step):

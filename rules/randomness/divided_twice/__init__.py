@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a loader with a `DistributedSampler` that is given to `accelerator.prepare()`, in the same function, from a helper,
-or kept by the object whose method prepares it.
+or kept by the object whose method prepares it. Also a whole number, as that of the epochs, for which the length of a
+prepared loader, which counts the batches of one process, is divided by `accelerator.num_processes` once more.
 
 ## Why it is bad
 `prepare()` does not look at the sampler: it puts a shard of each process around it. On four ranks the sampler gives
@@ -26,7 +27,8 @@ Shown only: each epoch has as many more steps as there are ranks, for which the 
 
 ## Known limits
 Silent where the loader, or its sampler, may come from somewhere that is not seen, and for a sampler that is told
-another number of replicas than there are ranks.
+another number of replicas than there are ranks; on lengths where the Accelerator is made elsewhere or is told how to split batches,
+or where the number of processes is multiplied, or added to what counts the steps.
 
 ## References
 - accelerate 1.15.0 accelerate/data_loader.py:1254: `BatchSamplerShard` around whatever batch sampler there is
@@ -46,14 +48,18 @@ from distlint.knowledge.conventions import LOADER
 from distlint.nodes import last_name
 from distlint.rule import Status
 
+from .rounds import divided_again
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.lengths import Length
 
 CODE = "DL408"
 NAME = "divided-twice"
 SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
-LITERALS = (b"DistributedSampler",)
+LITERALS = (b"DistributedSampler", b"num_processes")
 
 _PREPARE = "accelerate.Accelerator.prepare"
 _SAMPLER = "torch.utils.data.DistributedSampler"
@@ -63,17 +69,22 @@ _SEVERAL = re.compile(r"dist|world|rank|process|gpu", re.IGNORECASE)
 
 def check(model: Model) -> Iterator[Finding]:
     """Each loader over a part of the data that is prepared."""
+    functions: dict[Function, None] = {}
     seen: set[ast.Call] = set()
     for call in model.calls(_PREPARE, ".prepare"):
         site = call.site
         if site.name != _PREPARE and not _is_accelerators(site.node.func):
             continue
+        functions[site.function] = None
         for argument in site.node.args:
             loaders = _loaders(model, site, argument)
             samplers = [each for made in loaders if (each := _sampler(model, made)) is not None]
             if samplers and samplers[0].call not in seen and not any(map(_has_all, loaders)):
                 seen.update(each.call for each in samplers)
                 yield _finding(site, argument, samplers[0])
+    for function in functions:
+        for number, length in divided_again(model, function):
+            yield _of_rounds(function, number, length)
 
 
 def _is_accelerators(called: ast.expr) -> bool:
@@ -128,5 +139,20 @@ def _finding(site: CallSite, argument: ast.expr, sampler: Origin) -> Finding:
         f"on four ranks each epoch goes through a quarter of the data. {advice}.",
         place_of(site.module, argument),
         (related(sampler.function.module, sampler.call, "divided here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _of_rounds(function: Function, number: ast.expr, length: Length) -> Finding:
+    module, text = function.module, ast.unparse(length.node)
+    advice = "Leave out the number of processes"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{text}` counts the batches of one process already and is divided by the number of processes once more: on four "
+        f"processes this number is a quarter of what it is on one. {advice}.",
+        place_of(module, number),
+        (related(module, length.prepared, "divided between the processes here"),),
         Fix(Applicability.DISPLAY, advice),
     )

@@ -1,4 +1,6 @@
-"""Loaders that accelerate prepares, with and without a sampler of each rank's part."""
+"""Loaders that accelerate prepares, with and without a sampler of each rank's part, and what is computed from their length."""
+
+import math
 
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
@@ -63,7 +65,77 @@ class Trainer(Base):
         self.init_engines()
 
 
+def epochs_of_all_steps(model, data, max_steps, accumulated):
+    accelerator = Accelerator(gradient_accumulation_steps=accumulated)
+    batches = DataLoader(data, batch_size=4, shuffle=True)
+    model, batches = accelerator.prepare(model, batches)
+    epochs = math.ceil(max_steps * accumulated / len(batches) / accelerator.num_processes)  # expect: DL408
+    for _ in range(epochs):
+        yield from batches
+
+
+def rounds_through_a_name(model, data, wanted):
+    accelerator = Accelerator()
+    batches = DataLoader(data, batch_size=4)
+    model, batches = accelerator.prepare(model, batches)
+    in_a_round = math.ceil(len(batches) / 2)
+    return model, wanted // (in_a_round * accelerator.num_processes)  # expect: DL408
+
+
+def steps_of_a_quarter(model, data):
+    accelerator = Accelerator()
+    batches = DataLoader(data, batch_size=4)
+    model, batches = accelerator.prepare(model, batches)
+    every = len(batches) // accelerator.num_processes  # expect: DL408
+    for step, batch in enumerate(batches):
+        model(batch)
+        if step % every == 0:
+            accelerator.save_state("state")
+
+
 # Correct
+
+
+def before_it_is_divided(model, data, max_steps):
+    accelerator = Accelerator()
+    batches = DataLoader(data, batch_size=4)
+    epochs = math.ceil(max_steps / math.ceil(len(batches) / accelerator.num_processes))
+    return *accelerator.prepare(model, batches), epochs
+
+
+def mean_of_sums(model, data):
+    accelerator = Accelerator()
+    batches = DataLoader(data, batch_size=4)
+    model, batches = accelerator.prepare(model, batches)
+    total = sum(accelerator.gather(model(batch)).sum().item() for batch in batches)
+    return total / len(batches) / accelerator.num_processes
+
+
+def steps_of_all_processes(model, data, max_steps):
+    accelerator = Accelerator()
+    batches = DataLoader(data, batch_size=4)
+    model, batches = accelerator.prepare(model, batches)
+    done = 0
+    for _ in range(math.ceil(max_steps / len(batches) / accelerator.num_processes)):
+        for batch in batches:
+            model(batch)
+            done += accelerator.num_processes
+    return done
+
+
+def multiplied_as_well(model, data, max_steps):
+    accelerator = Accelerator()
+    batches = DataLoader(data, batch_size=4)
+    model, batches = accelerator.prepare(model, batches)
+    total = max_steps * accelerator.num_processes
+    return model, math.ceil(total / len(batches) / accelerator.num_processes)
+
+
+def each_batch_is_split(model, data):
+    accelerator = Accelerator(split_batches=True)
+    batches = DataLoader(data, batch_size=4)
+    model, batches = accelerator.prepare(model, batches)
+    return model, len(batches) // accelerator.num_processes
 
 
 def undivided(model, data):

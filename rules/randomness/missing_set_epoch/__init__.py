@@ -4,10 +4,11 @@
 Finds a shuffling `DistributedSampler` whose loader is iterated over epochs, in a program where nothing calls
 `set_epoch()`. A loop is one over epochs by the name of what it counts (`for epoch in`, `for i in range(args.epochs)`,
 `while self.epoch <`, an `epoch += 1` in it), or where each turn of a `while step <` or `while going_on` goes through all of a loader,
-also behind a bar that is kept under a name (`epochs = trange(number)`), and under any name that a call hands a loader to. A
+also behind a bar that is kept under a name (`epochs = trange(number)`), and under any name that a call hands a loader to, or
+where each turn of a `for` over a range hands its number and a loader that was made above to what trains from all of it. A
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
 class has no such method, on what is called a data set, criterion, optimizer or the like, on a sampler for evaluation or in
-a function that evaluates, by their names, where the loop trains, and on a sampler that the same
+a function that evaluates, by their names, where the loop trains, in a class of which nothing that runs makes an object, and on a sampler that the same
 turn of the loop replaces before anything draws from it. Also one of two samplers of the same steps that is left out where the
 other one is told. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, a `try` that begins a loader anew at its end (of a run that makes the sampler: also where others tell theirs),
@@ -96,6 +97,7 @@ LITERALS = (b"DistributedSampler", b"set_epoch", b"GraphDataLoader")
 _SAMPLER = "torch.utils.data.DistributedSampler"
 _MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader")
 """Words of files in which samplers are made."""
+_ITERATES_BASE = "super().__iter__()"
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
 _EPOCH = re.compile(r"\bself\._?epoch\b(?! *=[^=])")
@@ -294,9 +296,11 @@ def _shuffle_of(
     inherits = _SAMPLER in outside
     if not (inherits or any("set_epoch" in cls.methods for cls in own)):
         return None
+    if iterate is not None and _draws_anew(iterate):
+        return None
     if iterate is None or init is None:
         return (randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3) if inherits else None
-    if inherits and _hands_on(iterate):
+    if inherits and _ITERATES_BASE in ast.unparse(iterate.node):
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not _shuffles_by_epoch(model, meaning, iterate):
         return None
@@ -304,13 +308,13 @@ def _shuffle_of(
     return name, init.parameters.index(name) - 1 if name else None
 
 
-def _hands_on(iterate: Function) -> bool:
-    """Whether a sampler gives the order of its base, and not samples that another one draws anew in each pass.
+def _draws_anew(iterate: Function) -> bool:
+    """Whether a sampler orders samples that another one draws anew in each pass.
 
     Painter cfec845 Painter/data/sampler.py: `self.dataset = DatasetFromSampler(self.sampler)`, then `super().__iter__()`.
     """
     text = ast.unparse(iterate.node)
-    return "super().__iter__()" in text and "self.dataset =" not in text
+    return _ITERATES_BASE in text and "self.dataset =" in text
 
 
 def _shuffles_by_epoch(model: Model, sampler: Class, iterate: Function) -> bool:

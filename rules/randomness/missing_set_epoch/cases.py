@@ -415,6 +415,16 @@ def counted_by_a_kept_bar(model, data, args):
             model(batch).sum().backward()
 
 
+def numbered_turns_of_a_kept_bar(model, data, args):
+    # CodeBERT c0de43d CodeBERT/codesearch/run_classifier.py:94
+    sampler = RandomSampler(data) if args.local_rank == -1 else DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    shown = trange(args.first, int(args.num_train_epochs), desc="Epoch")
+    for number, _ in enumerate(shown):
+        for batch in loader:
+            model(batch, number).sum().backward()
+
+
 # Correct
 
 

@@ -10,13 +10,14 @@ from typing import Final
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import statements
-from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.handed import argument_of, callers_by_name, namings
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, target_names
 from distlint.analysis.questions.evaluating import evaluates
 from distlint.analysis.questions.loaders import may_be_loader
 from distlint.analysis.questions.never import never_run
 from distlint.analysis.questions.unset_options import is_settled
+from distlint.knowledge.conventions import LOADER
 from distlint.nodes import walk
 
 from .configured import configured_as
@@ -151,7 +152,8 @@ class Loops:
         return untold, len(untold) == len(own)
 
     def _over_epochs(self, function: Function) -> Iterator[EpochLoop]:
-        turning = [node for node in _turning(function) if isinstance(node, ast.While)]
+        loops = _turning(function)
+        turning = [node for node in loops if isinstance(node, ast.While)]
         found = list(
             epoch_loops(function, self._given_loaders(function))
             if turning
@@ -159,6 +161,9 @@ class Loops:
         )
         yield from found
         yield from (o for o in turning if o not in found and self._calls_a_pass(function, o))
+        for loop in loops:
+            if isinstance(loop, ast.For) and loop not in found and self._hands_on(function, loop):
+                yield loop
 
     def _calls_a_pass(self, function: Function, loop: ast.While) -> bool:
         """Whether each turn of a loop calls a function that trains from all of a loader, which counts the epochs or the steps.
@@ -171,6 +176,41 @@ class Loops:
             for call in calls
             if isinstance(call, ast.Call)
             for callee in self._meant(function, call.func, surely=True)
+        )
+
+    def _hands_on(self, function: Function, loop: ast.For) -> bool:
+        """Whether a loop counts, and each turn hands its number and a loader made above it to what trains from all of that.
+
+        LAVENDER 139860e main_qaoe_mlm.py:195: `for e in iter_tqdm(range(args.size_epoch)): agent.go_dl(e + 1, dl_tr, True)`.
+        """
+        count = counter(loop)
+        for call in (_called_in_turn(s) for s in loop.body if count):
+            if call is None or not any(_mention([each], {count}) for each in _given(call)):
+                continue
+            handed = [each for each in _given(call) if isinstance(each, ast.Name)]
+            made = {n.id for n in handed if self._is_loader_made_above(function, loop, n.id)}
+            if made and any(
+                _trains_from(callee, name)
+                for callee in self._meant(function, call.func, surely=True)
+                for name in callee.parameters
+                if isinstance(given := argument_of(call, callee, name), ast.Name)
+                and given.id in made
+            ):
+                return True
+        return False
+
+    def _is_loader_made_above(self, function: Function, loop: ast.For, name: str) -> bool:
+        """Whether what a variable is made by makes a loader, and does not stand in a loop: `train, test = loaders(args)`."""
+        values = assignments(function).get(name, ())
+        inside = {id(part) for part in walk(loop)}
+        return bool(values) and all(
+            id(value) not in inside
+            and any(
+                self.model.resolve(maker.module, node.func) == LOADER
+                for maker in self._reached(function, walk(value), surely=True)
+                for node in _calls_in(maker)
+            )
+            for value in values
         )
 
     def _endless(self, function: Function) -> Iterator[EpochLoop]:
@@ -396,7 +436,11 @@ class Loops:
         if any(id(n) not in elsewhere for n in self._told(function, own_nodes(function))):
             return True
         reached = self._reached(function, walk(loop), surely=False)
-        if any(setter in reached or self._is_hook(setter) for setter in self._sets):
+        if any(
+            (setter in reached or self._is_hook(setter))
+            and not self._is_never_made(setter, function)
+            for setter in self._sets
+        ):
             return True
         apart = any(_OF_EVALUATION.search(told_epoch(node) or "") for node in walk(loop))
         apart = apart or not self._evaluating.isdisjoint(reached)
@@ -432,6 +476,37 @@ class Loops:
         unseen = setter.name in _ITERATES or setter in self._handed_over
         unseen = unseen or not self._callers.get(setter)
         return outside and not setter.is_module_body and unseen
+
+    def _is_never_made(self, setter: Function, function: Function) -> bool:
+        """Whether what tells the epoch when it is gone through is of a class of which nothing that runs with a loop makes an object.
+
+        LAVENDER 139860e utils/data_sampler.py:214: the one function that makes an `IterationBasedBatchSampler` is called by
+        one that nobody names.
+        """
+        cls = setter.cls
+        if cls is None or setter.name not in _ITERATES or cls.node.decorator_list:
+            return False
+        named = [
+            namings(self.model.program, each.name)
+            for each in (cls, *self.model.program.subclasses(cls))
+        ]
+        return not any(each.others for each in named) and all(
+            self._never_runs(user, self._above(function))
+            for each in named
+            for user, _ in each.calls
+        )
+
+    def _never_runs(self, function: Function, runs: set[Function]) -> bool:
+        """Whether all that leads to a function are functions of files that nothing names, beside what is known to run."""
+        first = [each for each in self._above(function) if not self._callers.get(each)]
+        return bool(first) and all(
+            each not in runs
+            and each.cls is None
+            and not each.is_module_body
+            and not each.decorators
+            and namings(self.model.program, each.name) == ((), False)
+            for each in first
+        )
 
     def _told(self, function: Function, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         """The calls among nodes that tell some sampler the epoch, without those of one that is always None."""
@@ -910,13 +985,19 @@ def epoch_of(function: Function, loop: EpochLoop) -> str:
     sam2 2b90b9f training/trainer.py: `while self.epoch < self.max_epochs`, with `self.epoch += 1` at its end;
     tevatron src/tevatron/megatron/driver/train.py: `while global_step < total_steps`, with `epoch += 1` there;
     vq-vae-2-pytorch ef5f67c train_vqvae.py: `for i in range(args.epoch)`; EasyNLP a4ee956 examples/X-STA/run_xqa.py:289:
-    `for epc in train_iterator`, which is a `trange`.
+    `for epc in train_iterator`, which is a `trange`; CodeBERT c0de43d CodeBERT/codesearch/run_classifier.py:94:
+    `for idx, _ in enumerate(train_iterator)`.
     """
     match loop:
         case ast.For(target=ast.Name() | ast.Attribute() as target, iter=turns) if _is_epoch(
             target
         ) or _counts_epochs(_kept(function, turns)):
             return ast.unparse(target)
+        case ast.For(
+            target=ast.Tuple(elts=[ast.Name(id=number), _]),
+            iter=ast.Call(func=ast.Name(id="enumerate"), args=[turns]),
+        ) if _counts_epochs(_kept(function, turns)):
+            return number
         case ast.While(test=ast.Compare(left=ast.Name() | ast.Attribute() as counter)) if _is_epoch(
             counter
         ):
@@ -929,6 +1010,26 @@ def epoch_of(function: Function, loop: EpochLoop) -> str:
         case ast.While(body=body):
             return next((each for s in body if (each := _counted(s))), "")
     return ""
+
+
+def counter(loop: EpochLoop) -> str:
+    """What counts the turns of a loop over a range, which something may show: `for turn in shown(range(number))`."""
+    match loop:
+        case ast.For(
+            target=ast.Name(id=name),
+            iter=ast.Call(func=ast.Name(id="range"))
+            | ast.Call(args=[ast.Call(func=ast.Name(id="range"))]),
+        ):
+            return name
+    return ""
+
+
+def _called_in_turn(statement: ast.stmt) -> ast.Call | None:
+    """The call that a statement of a loop is."""
+    match statement:
+        case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
+            return call
+    return None
 
 
 def _counts_epochs(turns: ast.expr) -> bool:
@@ -1013,14 +1114,24 @@ def endless_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterat
 @remembered
 def _trains_through_a_loader(function: Function) -> bool:
     """Whether a function goes through all of a loader, and does what training does with the batches."""
+    return any(_is_loader(gone) for gone in _trained_from(function))
+
+
+@remembered
+def _trains_from(function: Function, parameter: str) -> bool:
+    """The same of what a function is handed."""
+    return any(dotted_name(gone) == parameter for gone in _trained_from(function))
+
+
+def _trained_from(function: Function) -> Iterator[ast.expr]:
+    """What a function goes through in its own body to train."""
     if function.is_generator or _EVALUATES.search(function.name):
-        return False
-    return any(
-        isinstance(s, ast.For)
-        and _is_loader(gone_through(function, s.iter))
-        and any(any(word in last_name(n).lower() for word in _TRAINING) for n in walk(s, ast.Call))
-        for s in function.body
-    )
+        return
+    for s in function.body:
+        if isinstance(s, ast.For) and any(
+            any(word in last_name(n).lower() for word in _TRAINING) for n in walk(s, ast.Call)
+        ):
+            yield gone_through(function, s.iter)
 
 
 def _hands_out(statement: ast.stmt, loaders: Set[str] = frozenset()) -> bool:

@@ -14,7 +14,7 @@ from distlint.findings import Applicability, Fix
 from distlint.knowledge.randomness import LOADER_MAKERS, LoaderMaker
 from distlint.nodes import walk
 
-from .epochs import EpochLoop, epoch_of, told_in_vain
+from .epochs import EpochLoop, counter, epoch_of, told_in_vain
 from .reaching import Search
 
 
@@ -40,7 +40,7 @@ def repaired(
     model: Model, function: Function, call: ast.Call, user: Function, loop: EpochLoop
 ) -> Fix:
     """The fix: an edit where the loop can name the sampler, by itself or by the loader it runs through, else advice."""
-    epoch = epoch_of(user, loop)
+    epoch = epoch_of(user, loop) or counter(loop)
     maker = makes_sampler(model, function.module, call)
     if maker is not None:
         told = f"{maker.sampler}.set_epoch" if maker.sampler else "set_epoch"

@@ -14,7 +14,7 @@ seed is none or the rank's own, and lists made from a
 set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
-(information). Also `torch.randperm` without a generator in a sampler of the program that gives each rank a slice of it,
+(information), or in which the workers of `imap_unordered` and `as_completed` are done. Also `torch.randperm` without a generator in a sampler of the program that gives each rank a slice of it,
 where nothing seeds torch. And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
 
 ## Why it is bad
@@ -86,7 +86,7 @@ CODE = "DL405"
 NAME = "rank-dependent-split"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
-LITERALS = (b"split_by_node",)
+LITERALS = (b"split_by_node", b"imap_unordered")
 
 _SPLIT = "torch.utils.data.random_split"
 _SPLITS = {"train_test_split": ("seed", "random_state"), "shuffle": ("seed",)}
@@ -260,6 +260,8 @@ def _numbered(module: Module, made: ast.expr, used: ast.AST) -> Finding:
 def _listed(listed: Listed) -> Finding:
     module, call = listed.module, listed.call
     text = source_of(module, call.func)
+    if listed.as_they_come:
+        return _as_they_come(listed, text)
     advice = "Sort it: `sorted(...)`" if listed.sortable else "Sort what it lists"
     edits: tuple[Replace, ...] = ()
     if listed.sortable:
@@ -276,6 +278,22 @@ def _listed(listed: Listed) -> Finding:
         if listed.kept is not call
         else (),
         Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits),
+    )
+
+
+def _as_they_come(listed: Listed, text: str) -> Finding:
+    advice = (
+        "Keep the order of what was asked for: `imap`, `map`, or a number of each result to sort by"
+    )
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{text}()` gives the samples in the order in which the workers are done, which is each rank's own: by one index the "
+        f"ranks mean different samples, so that samples are seen twice and others never. {advice}.",
+        place_of(listed.module, listed.call),
+        (related(listed.module, listed.kept, "the ranks are given their parts by index of this"),),
+        Fix(Applicability.DISPLAY, advice),
     )
 
 

@@ -1,4 +1,4 @@
-"""Data sets that keep the names of files in the order in which the file system lists them."""
+"""Data sets that keep the names of files in the order in which the file system lists them, or results as they come."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ _LISTINGS: Final = {
 """Calls that list a folder, and whether `sorted()` around the call is enough."""
 _METHODS: Final = frozenset({"glob", "rglob", "iterdir"})
 """The same of `pathlib.Path`, by their names."""
+_AS_THEY_COME: Final = frozenset({"imap_unordered", "as_completed"})
+"""What gives results in the order in which processes or threads are done with them (python 3.11 multiprocessing/pool.py:423,
+concurrent/futures/_base.py:201)."""
 _NO_ORDER: Final = frozenset(
     {"sorted", "natsorted", "set", "frozenset", "len", "dict", "Counter", "any", "all", "sum"}
 )
@@ -38,7 +41,7 @@ _DEPTH: Final = 7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed:
-    """A listing of a folder that says which sample has which index."""
+    """What says which sample has which index: a listing of a folder, or what gives results as they come."""
 
     call: ast.Call
     module: Module
@@ -46,15 +49,29 @@ class Listed:
     sortable: bool
     """Whether what the call gives is a list of names, which `sorted()` puts in order."""
 
+    @property
+    def as_they_come(self) -> bool:
+        """Whether the order is another one in each process."""
+        return last_name(self.call.func) in _AS_THEY_COME
+
 
 def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
     """The listings by which the data sets of a file number their samples, where ranks divide these."""
     seen: set[int] = set()
+    as_they_come = any(word in module.source.text for word in _AS_THEY_COME)
     for cls in module.all_classes:
-        if "__getitem__" not in cls.methods and not is_data_set(model, cls):
+        if not as_they_come and "__getitem__" not in cls.methods and not is_data_set(model, cls):
             continue
         kept = indexed(cls)
-        if not kept or not is_data_set(model, cls) or not is_divided(model, module):
+        of_data = bool(kept) and is_data_set(model, cls)
+        if not kept or not (of_data or as_they_come):
+            continue
+        counts = None if of_data else model.program.find_method(cls, "__len__")
+        if not of_data and counts is None:
+            continue
+        if counts is not None:
+            kept = {path for path in kept if _counts(counts, path)}
+        if not kept or not is_divided(model, module):
             continue
         for method in cls.methods.values():
             for path, node, value in _kept_in(method, kept):
@@ -65,7 +82,20 @@ def listed_samples(model: Model, module: Module) -> Iterator[Listed]:
                 if found is not None and not sorts and id(found[1]) not in seen:
                     seen.add(id(found[1]))
                     where, call, sortable = found
-                    yield Listed(call, where.module, node, sortable)
+                    listed = Listed(call, where.module, node, sortable)
+                    if of_data or listed.as_they_come:
+                        yield listed
+
+
+def _counts(length: Function, path: str) -> bool:
+    """Whether the length of an object is that of what an attribute holds.
+
+    EasyCV 901ff18 easycv/datasets/detection/data_sources/base.py:83: what a data set asks for its samples is no data set.
+    """
+    return any(
+        last_name(node.func) == "len" and any(ast.unparse(arg) == path for arg in node.args)
+        for node in own_nodes(length, ast.Call)
+    )
 
 
 def _kept_in(method: Function, paths: set[str]) -> Iterator[tuple[str, ast.AST, ast.expr]]:
@@ -107,7 +137,7 @@ def _unsorted(model: Model, function: Function, node: ast.AST, depth: int) -> Fo
             case ast.Call() if (sortable := _lists(model, function, part)) is not None:
                 return function, part, sortable
             case ast.Call(func=func):
-                callee = model.resolve(function.module, func)
+                callee = _meant(model, function, func)
                 if isinstance(callee, Function) and callee is not function:
                     found = _returned(model, callee, depth - 1)
                     if found is not None:
@@ -117,6 +147,17 @@ def _unsorted(model: Model, function: Function, node: ast.AST, depth: int) -> Fo
                 if found is not None:
                     return found
     return None
+
+
+def _meant(model: Model, function: Function, func: ast.expr) -> object:
+    """What a call calls; where results may come in any order, a method of its own object as well."""
+    match func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if (
+            function.cls is not None
+            and any(word in function.module.source.text for word in _AS_THEY_COME)
+        ):
+            return model.program.find_method(function.cls, name)
+    return model.resolve(function.module, func)
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
@@ -139,7 +180,9 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _lists(model: Model, function: Function, call: ast.Call) -> bool | None:
-    """Whether a call lists a folder, and gives what `sorted()` can sort; None where it lists nothing."""
+    """Whether what gives things in no order gives a list that `sorted()` can sort; None where a call gives none."""
+    if last_name(call.func) in _AS_THEY_COME:
+        return None if _is_of_some_ranks(model, call) else False
     meaning = model.resolve(function.module, call.func)
     if isinstance(meaning, str) and meaning in _LISTINGS:
         return _LISTINGS[meaning]
@@ -148,6 +191,11 @@ def _lists(model: Model, function: Function, call: ast.Call) -> bool | None:
         if meaning is None and ("Path" in owner or _is_path(function, owner)):
             return True
     return None
+
+
+def _is_of_some_ranks(model: Model, call: ast.Call) -> bool:
+    made = model.call_at(call)
+    return made is not None and made.guarded_by_rank
 
 
 def _is_path(function: Function, name: str) -> bool:

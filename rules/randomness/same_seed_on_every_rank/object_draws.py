@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.configured import Candidate
 from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import literals, makes_own_class
 from distlint.analysis.questions.lightning import fits
@@ -214,11 +215,29 @@ def _parts_streams(model: Model, function: Function) -> bool:
     return (
         function.cls is not None
         and not _is_of_data(model, function)
+        and not _makes_object(model, function)
         and any(
             draw.stream == "torch" and not keeps_in_step(function, node)
             for node, draw in draws_by_syntax(model, function)
         )
     )
+
+
+@remembered
+def _makes_object(model: Model, function: Function) -> bool:
+    """Whether a method runs in the making of its object alone, which all ranks make of the same: no step draws there.
+
+    Mix-of-Show 51270fd mixofshow/pipelines/trainer_edlora.py:172: `torch.randn_like(…)` for each new word, in what
+    `__init__` calls.
+    """
+    work = [function]
+    for each in work:
+        if each.name != "__init__":
+            callers = {user for user, _ in calls_of(model.program, each)}
+            if not callers or each.name in _IN_USE or any(c.cls is None for c in callers):
+                return False
+            work += [each for each in callers if each not in work]
+    return any(each.name == "__init__" for each in work)
 
 
 def _makes_samples(function: Function) -> bool:
@@ -239,7 +258,7 @@ def _drawn(
     for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
             yield node, Harm.SAMPLE, 1
-    if function.cls is None or function.name == "__init__":
+    if function.cls is None or _makes_object(model, function):
         return
     of_data = _is_of_data(model, function)
     if workers_differ and function.name in _OF_SAMPLES:
