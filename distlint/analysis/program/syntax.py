@@ -148,7 +148,7 @@ def unpacked(function: Function) -> frozenset[str]:
     return frozenset(
         name
         for node in own_nodes(function, ast.Assign)
-        for target, _ in _paired(node.targets, node.value)
+        for target, _ in paired(node.targets, node.value)
         if isinstance(target, ast.Tuple | ast.List)
         for name in target_names(target)
     )
