@@ -179,6 +179,7 @@ dist.init_process_group("nccl")
         ({"requirements.txt": "torch\n"}, "error"),
         ({"requirements.txt": "torch>=1.7\n"}, "error"),
         ({"requirements.txt": "torch==1.13.1+cu117\n"}, "info"),
+        ({"requirement.txt": "torch==1.13.1+cu117\n"}, "info"),
         ({"requirements.txt": "torch>=1.7,<2.0  # the old launcher\n"}, "info"),
         ({"requirements.txt": "torch~=1.9\n"}, "info"),
         ({"requirements.txt": "torch<=2.0\n"}, "error"),
