@@ -842,3 +842,32 @@ def file_of_an_epoch(args, model, optimizer):
         optimizer.load_state_dict(state["optimizer"])
         return state["epoch"]
     return network
+
+
+def leaves_where_asked(args, model, optimizer):
+    # unsupervised-video-interpolation 55161c4 train.py:242
+    network = DistributedDataParallel(model)
+    if args.resume and os.path.isfile(args.resume):
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    elif args.resume:
+        print("nothing at", args.resume)
+        exit(1)
+    else:
+        args.epoch = 0
+    return network
+
+
+def leaves_under_another_option(args, model, optimizer):
+    network = DistributedDataParallel(model)
+    if args.resume and os.path.isfile(args.resume):  # expect: DL309
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    elif args.strict:
+        print("nothing at", args.resume)
+        exit(1)
+    else:
+        args.epoch = 0
+    return network

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import ends_process, own_nodes, target_names
+from distlint.analysis.program.syntax import ends_process, literals, own_nodes, target_names
 from distlint.analysis.questions.caught import is_caught
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
@@ -28,13 +28,35 @@ def fails_without(function: Function, guard: Guard) -> bool:
     """Whether a rank without the file fails, and with it the job.
 
     InternVideo 3965eef InternVideo2/multi_modality/tasks/shared_utils.py:126: `else:` … `assert config.pretrained_path == ""`.
+    unsupervised-video-interpolation 55161c4 train.py:244: `if args.resume and isfile(args.resume):` … `elif args.resume: exit(1)`.
     """
     for node in own_nodes(function):
         if isinstance(node, ast.Assert) and node.test is guard.node:
             return True
         if isinstance(node, ast.If) and node.test is guard.node:
             arm = node.orelse if guard.taken else node.body
-            return bool(arm) and (_ends(arm[-1]) or _asserts_none(arm, guard.node))
+            return bool(arm) and (
+                _ends_where_asked(arm[-1], _asked_beside(guard.node, guard.taken))
+                or _asserts_none(arm, guard.node)
+            )
+    return False
+
+
+def _asked_beside(test: ast.expr, taken: bool) -> set[tuple[str, bool]]:
+    """What a condition says beside its question to the disk, the same on all ranks: `args.resume and isfile(args.resume)`."""
+    return {
+        (ast.unparse(part), holds) for part, holds in literals(test, taken) if not asked_paths(part)
+    }
+
+
+def _ends_where_asked(last: ast.stmt, known: set[tuple[str, bool]]) -> bool:
+    """Whether a statement ends the process, or each of a run for which it is known what comes out of its conditions."""
+    if not isinstance(last, ast.If):
+        return _ends(last)
+    for arm, taken in ((last.body, True), (last.orelse, False)):
+        told = {(ast.unparse(part), holds) for part, holds in literals(last.test, taken)}
+        if arm and told <= known:
+            return _ends_where_asked(arm[-1], known)
     return False
 
 
