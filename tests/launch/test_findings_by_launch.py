@@ -202,6 +202,7 @@ dist.init_process_group("nccl")
         ({"model/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "error"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8.1  \n"}, "warning"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch `1.8.1`\n"}, "warning"),
+        ({"docs/README.md": "torchrun\r\n- torch 1.8.0\r\n- tqdm\r\n"}, "warning"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8 or higher\n"}, "error"),
         ({"INSTALL.md": "conda create -n one python=3.7 -y\n"}, "warning"),
         ({"INSTALL.md": "conda create -n one python=3.10 -y\n"}, "error"),
