@@ -11,6 +11,7 @@ from distlint.analysis.program.syntax import ends_process, literals, own_nodes, 
 from distlint.analysis.questions.caught import is_caught
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
+from distlint.knowledge.conventions import BACKWARD
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _EVALUATES: Final = re.compile(
     r"_*(?:test|eval|evaluate|evaluation|validate|infer|inference|predict)(?:_|$)"
 )
 _TRAINS: Final = re.compile(r"optim|backward|^train(?!ing$)|^fit$|^resume")
+_CALLERS: Final = 4
 
 
 def fails_without(function: Function, guard: Guard) -> bool:
@@ -155,4 +157,45 @@ def only_evaluates(function: Function) -> bool:
     """
     return _EVALUATES.match(function.name) is not None and not any(
         _TRAINS.search(last_name(node)) for node in own_nodes(function, ast.Name, ast.Attribute)
+    )
+
+
+def behind_the_training(model: Model, site: CallSite) -> bool:
+    """Whether a load stands below the loop that trains, and nothing is trained afterwards: nobody goes on from there.
+
+    CiT 5caecad main.py:341: the best checkpoint, for a last evaluation.
+    """
+    loops = [
+        loop
+        for loop in own_nodes(site.function, ast.For, ast.While)
+        if any(_is_step(call) for call in walk(loop, ast.Call))
+    ]
+    return (
+        bool(loops)
+        and all((loop.end_lineno or loop.lineno) < site.node.lineno for loop in loops)
+        and _trains_no_more(model, site, _CALLERS)
+    )
+
+
+def _is_step(call: ast.Call) -> bool:
+    """Whether a call is one of a training: `loss.backward()`, `train_one_epoch(…)`; `model.train()` is none."""
+    name = last_name(call.func)
+    return name in BACKWARD or (name.startswith("train") and bool(call.args or call.keywords))
+
+
+def _trains_no_more(model: Model, site: CallSite, depth: int) -> bool:
+    """Whether nothing below a call, nor below the calls of its function, names what trains, and none is in a loop."""
+    last = site.node.end_lineno or site.node.lineno
+    callers = model.callers.get(site.function, ())
+    return (
+        depth > 0
+        and not any(
+            loop.lineno <= site.node.lineno <= (loop.end_lineno or loop.lineno)
+            for loop in own_nodes(site.function, ast.For, ast.While)
+        )
+        and not any(
+            node.lineno > last and _TRAINS.search(last_name(node))
+            for node in own_nodes(site.function, ast.Name, ast.Attribute)
+        )
+        and all(_trains_no_more(model, caller, depth - 1) for caller in callers)
     )
