@@ -40,7 +40,8 @@ _HISTORY: Final = ("CHANGELOG", "CHANGES", "HISTORY", "NEWS", "RELEASE")
 _DOCKERFILE: Final = re.compile(r"dockerfile|Dockerfile[._-][^/]*|.*\.dockerfile", re.IGNORECASE)
 """poolformer a075575 detection/Dockerfile_mmdetseg."""
 _SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
-_REQUIREMENTS: Final = "requirements.txt"
+_REQUIREMENTS: Final = ("requirements.txt", "requirement.txt")
+"""TVTS 290a63e v1/requirement.txt: what the page beside it has people install."""
 _NAMES: Final = {
     "pyproject.toml": Kind.PROJECT,
     "poetry.lock": Kind.LOCK,
@@ -51,7 +52,7 @@ _NAMES: Final = {
 TELLS: Final = frozenset({Kind.SHELL, Kind.DOCKERFILE, Kind.GUIDE})
 """Files that would tell how a program is started."""
 
-_ENDS: Final = (*_SUFFIXES, ".md", _REQUIREMENTS, *_NAMES)
+_ENDS: Final = (*_SUFFIXES, ".md", *_REQUIREMENTS, *_NAMES)
 
 LAUNCH_LIMIT: Final = 256 * 1024
 """Bytes. Scripts and configurations are smaller; larger files are data, and are not opened."""

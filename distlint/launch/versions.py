@@ -150,6 +150,7 @@ def required(kind: Kind, path: str, text: str) -> Iterator[Requirement]:
     """The packages that a file asks for."""
     reader = _READERS.get(kind)
     if reader is not None:
+        text = text.replace("\r\n", "\n")  # EMA-VFI 75b6f6a README.md:34
         named = _NAMED.search(text) if kind is Kind.YAML else None
         environment = named["name"] if named is not None else ""
         for name, clauses in reader(text):

@@ -33,7 +33,7 @@ Shown only: which rank's answer counts is for people to say.
 Information only where rank 0 alone makes the folder: to list it fails on the other machines.
 Silent where a test that fails raises or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, to a load below that then raises, where another checkpoint of the folder
-is loaded untested above, in functions that only evaluate, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
+is loaded untested above, in functions that only evaluate, below the loop that trains where nothing is trained afterwards, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
 machines cannot meet (a group on `localhost`, in all scripts that lead to the load) or meet through a file, on a disk that
 all of them share (`file://`, and no other address), where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are
@@ -78,7 +78,7 @@ from .everywhere import (
     meets_in_a_file,
 )
 from .looking import looked_for
-from .missing import only_evaluates
+from .missing import behind_the_training, only_evaluates
 from .taking import fails_when_empty, loaded_before
 from .weights import PROGRESS, names_progress, only_told, sent_by_the_wrap
 
@@ -124,7 +124,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if call.site.name in _LOADS and sent_by_the_wrap(model, call.site):
             continue
-        if only_evaluates(call.site.function):
+        if only_evaluates(call.site.function) or behind_the_training(model, call.site):
             continue
         argument = _path_of(call.site)
         asked = looked_for(model, call.site, argument)

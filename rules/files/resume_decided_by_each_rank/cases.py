@@ -842,3 +842,73 @@ def file_of_an_epoch(args, model, optimizer):
         optimizer.load_state_dict(state["optimizer"])
         return state["epoch"]
     return network
+
+
+def leaves_where_asked(args, model, optimizer):
+    # unsupervised-video-interpolation 55161c4 train.py:242
+    network = DistributedDataParallel(model)
+    if args.resume and os.path.isfile(args.resume):
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    elif args.resume:
+        print("nothing at", args.resume)
+        exit(1)
+    else:
+        args.epoch = 0
+    return network
+
+
+def leaves_under_another_option(args, model, optimizer):
+    network = DistributedDataParallel(model)
+    if args.resume and os.path.isfile(args.resume):  # expect: DL309
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    elif args.strict:
+        print("nothing at", args.resume)
+        exit(1)
+    else:
+        args.epoch = 0
+    return network
+
+
+def best_for_the_last_numbers(args, model, optimizer, loader):
+    # CiT 5caecad main.py:341
+    network = DistributedDataParallel(model)
+    for epoch in range(args.epochs):
+        train_for_an_epoch(network, optimizer, loader, epoch)
+    best = os.path.join(args.out, "last.pt")
+    if os.path.isfile(best):
+        state = torch.load(best)
+        network.load_state_dict(state["model"])
+        print(state["epoch"])
+        args.epoch = state["epoch"]
+    return measure(network, loader)
+
+
+def last_between_two_stages(args, model, optimizer, loader):
+    network = DistributedDataParallel(model)
+    for epoch in range(args.epochs):
+        train_for_an_epoch(network, optimizer, loader, epoch)
+    last = os.path.join(args.out, "last.pt")
+    if os.path.isfile(last):  # expect: DL309
+        state = torch.load(last)
+        network.load_state_dict(state["model"])
+        args.epoch = state["epoch"]
+    for epoch in range(args.epoch, args.more):
+        train_for_an_epoch(network, optimizer, loader, epoch)
+    return network
+
+
+def best_of_each_round(args, model, optimizer, loader):
+    network = DistributedDataParallel(model)
+    while args.rounds:
+        for epoch in range(args.epochs):
+            train_for_an_epoch(network, optimizer, loader, epoch)
+        best = os.path.join(args.out, "last.pt")
+        if os.path.isfile(best):  # expect: DL309
+            state = torch.load(best)
+            network.load_state_dict(state["model"])
+            args.epoch = state["epoch"]
+    return network

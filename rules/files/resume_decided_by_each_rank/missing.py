@@ -7,10 +7,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import ends_process, own_nodes, target_names
+from distlint.analysis.program.syntax import ends_process, literals, own_nodes, target_names
 from distlint.analysis.questions.caught import is_caught
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
+from distlint.knowledge.conventions import BACKWARD
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -22,19 +23,42 @@ _EVALUATES: Final = re.compile(
     r"_*(?:test|eval|evaluate|evaluation|validate|infer|inference|predict)(?:_|$)"
 )
 _TRAINS: Final = re.compile(r"optim|backward|^train(?!ing$)|^fit$|^resume")
+_CALLERS: Final = 4
 
 
 def fails_without(function: Function, guard: Guard) -> bool:
     """Whether a rank without the file fails, and with it the job.
 
     InternVideo 3965eef InternVideo2/multi_modality/tasks/shared_utils.py:126: `else:` … `assert config.pretrained_path == ""`.
+    unsupervised-video-interpolation 55161c4 train.py:244: `if args.resume and isfile(args.resume):` … `elif args.resume: exit(1)`.
     """
     for node in own_nodes(function):
         if isinstance(node, ast.Assert) and node.test is guard.node:
             return True
         if isinstance(node, ast.If) and node.test is guard.node:
             arm = node.orelse if guard.taken else node.body
-            return bool(arm) and (_ends(arm[-1]) or _asserts_none(arm, guard.node))
+            return bool(arm) and (
+                _ends_where_asked(arm[-1], _asked_beside(guard.node, guard.taken))
+                or _asserts_none(arm, guard.node)
+            )
+    return False
+
+
+def _asked_beside(test: ast.expr, taken: bool) -> set[tuple[str, bool]]:
+    """What a condition says beside its question to the disk, the same on all ranks: `args.resume and isfile(args.resume)`."""
+    return {
+        (ast.unparse(part), holds) for part, holds in literals(test, taken) if not asked_paths(part)
+    }
+
+
+def _ends_where_asked(last: ast.stmt, known: set[tuple[str, bool]]) -> bool:
+    """Whether a statement ends the process, or each of a run for which it is known what comes out of its conditions."""
+    if not isinstance(last, ast.If):
+        return _ends(last)
+    for arm, taken in ((last.body, True), (last.orelse, False)):
+        told = {(ast.unparse(part), holds) for part, holds in literals(last.test, taken)}
+        if arm and told <= known:
+            return _ends_where_asked(arm[-1], known)
     return False
 
 
@@ -133,4 +157,45 @@ def only_evaluates(function: Function) -> bool:
     """
     return _EVALUATES.match(function.name) is not None and not any(
         _TRAINS.search(last_name(node)) for node in own_nodes(function, ast.Name, ast.Attribute)
+    )
+
+
+def behind_the_training(model: Model, site: CallSite) -> bool:
+    """Whether a load stands below the loop that trains, and nothing is trained afterwards: nobody goes on from there.
+
+    CiT 5caecad main.py:341: the best checkpoint, for a last evaluation.
+    """
+    loops = [
+        loop
+        for loop in own_nodes(site.function, ast.For, ast.While)
+        if any(_is_step(call) for call in walk(loop, ast.Call))
+    ]
+    return (
+        bool(loops)
+        and all((loop.end_lineno or loop.lineno) < site.node.lineno for loop in loops)
+        and _trains_no_more(model, site, _CALLERS)
+    )
+
+
+def _is_step(call: ast.Call) -> bool:
+    """Whether a call is one of a training: `loss.backward()`, `train_one_epoch(…)`; `model.train()` is none."""
+    name = last_name(call.func)
+    return name in BACKWARD or (name.startswith("train") and bool(call.args or call.keywords))
+
+
+def _trains_no_more(model: Model, site: CallSite, depth: int) -> bool:
+    """Whether nothing below a call, nor below the calls of its function, names what trains, and none is in a loop."""
+    last = site.node.end_lineno or site.node.lineno
+    callers = model.callers.get(site.function, ())
+    return (
+        depth > 0
+        and not any(
+            loop.lineno <= site.node.lineno <= (loop.end_lineno or loop.lineno)
+            for loop in own_nodes(site.function, ast.For, ast.While)
+        )
+        and not any(
+            node.lineno > last and _TRAINS.search(last_name(node))
+            for node in own_nodes(site.function, ast.Name, ast.Attribute)
+        )
+        and all(_trains_no_more(model, caller, depth - 1) for caller in callers)
     )

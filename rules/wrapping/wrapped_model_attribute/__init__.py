@@ -54,7 +54,8 @@ on a model whose parameters were all frozen before
 or by an Accelerator that gets `fsdp_plugin` or `deepspeed_plugin`), where the code asks first
 (`hasattr` for that attribute, `getattr` with a default, `isinstance`, a condition on the launch, here or around
 every call of the function, `except AttributeError`), on a mapping, list or record of models, which `prepare()`
-gives back as it came, on what is read before the wrap, and where the model's class is seen and nothing in the
+gives back as it came, on what is read before the wrap, in a method that is only called on objects whose constructor was
+given a constant with which it does not wrap, and where the model's class is seen and nothing in the
 program has an attribute of that name: the line fails on one process too. `state_dict()` and calls of the model
 itself are never reported: they belong on the wrapper.
 
@@ -73,6 +74,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.bare_objects import read_of_bare_objects
 from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.wrapped import (
@@ -153,6 +155,7 @@ def check(model: Model) -> Iterator[Finding]:
             if not (
                 passed_on(model, wrap, site)
                 or ruled_out(wrap, site)
+                or read_of_bare_objects(model, wrap, site)
                 or wrapped_by_nobody(wrap, site)
                 or fails_unwrapped(model, wrap, site)
             ):

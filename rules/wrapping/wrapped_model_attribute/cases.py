@@ -2370,3 +2370,50 @@ def asked_by_mmcv_and_read_from_the_wrapper(model):
     if is_module_wrapper(model):
         return model.vocabulary  # expect: DL201
     return model.depth
+
+
+class WrapsForARank:
+    def __init__(self, place=-1):
+        self.net = Wordy()
+        if place != -1:
+            self.net = DDP(self.net, device_ids=[place])
+
+    def step(self, batch):
+        return self.net(batch).sum()
+
+    def show(self, batch):
+        # EMA-VFI 75b6f6a Trainer.py:60
+        def cut(part):
+            return part[: self.net.vocabulary]
+
+        return cut(batch)
+
+    def show_by_default(self, batch):
+        return batch[: self._width()]
+
+    def _width(self):
+        return self.net.vocabulary
+
+    def show_of_both(self, batch):
+        return batch[: self.net.vocabulary]  # expect: DL201
+
+    def show_of_any(self, batch):
+        return batch[: self.net.vocabulary]  # expect: DL201
+
+
+def trains_for_a_rank(place, loader):
+    model = WrapsForARank(place)
+    for batch in loader:
+        model.step(batch).backward()
+        model.show_of_both(batch)
+
+
+def shows_without_a_rank(batch):
+    model = WrapsForARank(-1)
+    model.show(batch)
+    model.show_of_both(batch)
+    WrapsForARank().show_by_default(batch)
+
+
+def shows_for_any(places, batch):
+    return [WrapsForARank(place).show_of_any(batch) for place in places]
