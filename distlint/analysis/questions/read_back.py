@@ -122,8 +122,12 @@ def _read_as(
 ) -> Iterator[Place]:
     """Where a file is read that a function calls `path`, and that is written in the call `writes`."""
     parts = parts_of(path, function)
-    if not _never_reads(live.program) and not _met_behind(live, found):
-        yield from ((function.module, node) for node in _for_library(path, function))
+    reading = _read_by_deepspeed(live.program)
+    if reading is not None and not _met_behind(live, found):
+        starts = found.joint_entry.module if found.joint_entry is not None else None
+        for node in _for_library(path, function):
+            own = (function.module, node)
+            yield next((place for place in reading if place[0] is starts), own)
     if parts and str(parts[-1]).endswith(_CODE):
         yield from ((function.module, node) for node in _imports_again(function, writes))
     for other in live.answer(file_calls):
@@ -204,13 +208,13 @@ def _met_behind(live: LiveProgram, found: FileCall) -> bool:
 
 
 @remembered
-def _never_reads(program: Program) -> bool:
-    """Whether DeepSpeed, which looks for its configuration there, is handed to a variable that nothing calls.
+def _read_by_deepspeed(program: Program) -> tuple[Place, ...] | None:
+    """The calls in which DeepSpeed looks for its configuration there; None where it is handed to a variable that nothing calls.
 
     UniRepLKNet b5677d8 Video/run_class_finetuning.py:755: `ds_init(…)` stands in a comment.
     """
     kept: set[str] = set()
-    called: set[str] = set()
+    called: dict[str, list[Place]] = {}
     for module in program.modules.values():
         if "deepspeed" not in module.source.text and not kept:
             continue
@@ -221,8 +225,10 @@ def _never_reads(program: Program) -> bool:
                 ):
                     kept.add(name)
                 case ast.Call(func=function):
-                    called.add(last_name(function))
-    return bool(kept) and not called & (kept | sinks.READ_DEEPSPEED)
+                    called.setdefault(last_name(function), []).append((module, node))
+    names = kept | sinks.READ_DEEPSPEED
+    found = tuple(place for name, places in called.items() if name in names for place in places)
+    return None if kept and not found else found
 
 
 def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> bool:
