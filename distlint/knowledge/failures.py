@@ -386,7 +386,7 @@ MEMORY_EXCEPTIONS = frozenset({"OutOfMemoryError", "MemoryError"})
 
 MEMORY_CARRIERS = frozenset({"RuntimeError", "Exception", "BaseException"})
 """Exceptions that an out-of-memory error is one of: torch.OutOfMemoryError derives from RuntimeError (torch
-2.13.0 torch/_C/__init__.pyi:12354). Code that catches these looks at the text."""
+2.13.0 torch/_C/__init__.pyi:12354). Code that catches these looks at the text, or passes over whatever it is."""
 
 OUT_OF_MEMORY_TEXTS = frozenset(
     {

@@ -85,7 +85,7 @@ def _given(
             tops = groups.get(found["group"], ())
             paths = [_file_of(top, found["group"], found["option"]) for top in sorted(tops)]
             if _is_missing(files, paths):
-                yield paths[0], word.place
+                yield next(filter(files.lacks, paths)), word.place
 
 
 def _by_default(
@@ -94,7 +94,9 @@ def _by_default(
     """What a configuration of several processes names from the top, where no launch of it chooses another."""
     text = files.composed[path]
     for entry in entries if _OF_RANKS.search(text) else ():
-        key, option = next(iter(entry.items())) if isinstance(entry, dict) else ("", None)
+        if not isinstance(entry, dict) or len(entry) != 1:
+            continue
+        key, option = next(iter(entry.items()))
         found = _FROM_THE_TOP.fullmatch(str(key))
         if (
             found is None
@@ -106,7 +108,7 @@ def _by_default(
         paths = [_file_of(top, found["group"], option) for top in _above(path)]
         span = spans.get(("defaults", "", key))
         if span and _is_missing(files, paths) and not _is_overridden(files, path, found["group"]):
-            name = next(each for each in paths if files.lacks(each))
+            name = next(filter(files.lacks, paths))
             yield name, Lines(path, text).place(span[0], span[3])
 
 

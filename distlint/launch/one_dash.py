@@ -33,6 +33,8 @@ _REFUSED: Final = frozenset(
 """Those of which what is left behind the first letter is no value of the option that it stands for: `-mem=0` is `-m em=0`, a
 distribution that Slurm 24.05 does not know (src/common/slurm_opt.c). `-output=log` writes a file `utput=log`, and goes on."""
 _WRITTEN: Final = re.compile(r"-([a-z][a-z-]+)(?:=.*)?")
+_TAKES_NONE: Final = re.compile(r"|[^-].*|-\w.+|--.*=.*")
+"""In front of a word that is no value: nothing, another word, an option that has its value: `-n4`, `--nodes=4`."""
 _IN_COMMENT: Final = re.compile(r"^#SBATCH[ \t]+(-[a-z][a-z-]+)(?=[= \t])", re.MULTILINE)
 _PROGRAM: Final = re.compile(
     r"(?:.*/)?(?:python[\d.]*|bash|sh|torchrun|accelerate|deepspeed)|.*\.(?:py|sh|sbatch|slurm)|\./.*"
@@ -48,8 +50,13 @@ def written_with_one_dash(script: Script) -> Iterator[tuple[str, str, Place]]:
         name = command.words[0].text if command.words else None
         if name not in _COMMANDS:
             continue
+        before = ""
         for word in takewhile(lambda each: not _starts(each), command.words[1:]):
-            found = _WRITTEN.fullmatch(word.text or word.option)
+            text = word.text or word.option
+            if not text.startswith("-") and _TAKES_NONE.fullmatch(before):
+                break  # no value of the option in front of it: the program
+            before = text
+            found = _WRITTEN.fullmatch(text)
             if found is not None and found[1] in _REFUSED:
                 yield name, f"-{found[1]}", word.place
     lines = Lines(script.path, script.text)

@@ -375,12 +375,18 @@ class LaunchFiles:
     def _started_in(self) -> dict[str, str | None]:
         """The shell scripts that others start, each with the folder in which that is."""
         result: dict[str, str | None] = {}
+        by_name: dict[str, list[str]] = {}
+        for path in self._shell_scripts:
+            by_name.setdefault(posixpath.basename(path), []).append(path)
         for script in self.scripts:
             for command in script.commands:
                 found = script_started(command)
-                text = posixpath.normpath(found[0].text or "") if found is not None else ""
-                same = [path for path in self._shell_scripts if f"/{path}".endswith(f"/{text}")]
-                for path in same if text else ():
+                if found is None or not found[0].text:
+                    continue
+                text = posixpath.normpath(found[0].text)
+                named = by_name.get(posixpath.basename(text), ())
+                same = [path for path in named if f"/{path}".endswith(f"/{text}")]
+                for path in same:
                     folder = path.removesuffix(text).rstrip("/")
                     known = len(same) == 1 and result.get(path, folder) == folder
                     result[path] = folder if known else None

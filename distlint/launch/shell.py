@@ -43,7 +43,12 @@ _SEEKS: Final = re.compile(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([
 """How scripts ask whether a program is there."""
 _JOINED: Final = frozenset({"string", "concatenation"})
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
-_MAYBE: Final = _TESTS | _LOOPS | {"function_definition", "list"}
+_MAYBE: Final = (
+    _TESTS
+    | _LOOPS
+    | {"function_definition", "list", "subshell", "command_substitution", "pipeline"}
+)
+"""In what a variable may be set, or is set for what is inside alone."""
 _EXPANSIONS: Final = ("simple_expansion", "expansion")
 
 

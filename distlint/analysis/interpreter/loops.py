@@ -125,10 +125,15 @@ def follow_for(frame: Frame, statement: ast.For | ast.AsyncFor) -> bool:
 
 
 def _unrolled(frame: Frame, statement: ast.For | ast.AsyncFor, items: tuple[Value, ...]) -> bool:
+    around = frame.scope.loops[-1] if frame.scope.loops else OpenLoop(statement)
+    ended, cut_short = len(around.ended), len(around.cut_short)
     for item in items:
         assign(frame, statement.target, item)
         before = len(frame.steps)
-        if not frame.execute(statement.body):
+        alive = frame.execute(statement.body)
+        # Its jumps are its own, not those of the loop around it.
+        del around.ended[ended:], around.cut_short[cut_short:]
+        if not alive:
             last = frame.steps[-1] if len(frame.steps) > before else None
             if isinstance(last, Jump) and last.kind is JumpKind.CONTINUE:
                 frame.steps.pop()

@@ -208,6 +208,8 @@ def left_at_default(program: Program, function: Function) -> frozenset[str]:
 
 def _is_left(program: Program, function: Function, name: str, depth: int) -> bool:
     calls = calls_of(program, function)
+    if namings(program, function.name).others:
+        return False  # who gets the function may call it with anything
     for user, call in calls:
         given = argument_of(call, function, name)
         unpacked = any(isinstance(arg, ast.Starred) for arg in call.args)

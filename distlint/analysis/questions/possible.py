@@ -86,14 +86,23 @@ def _is_kept_apart(
             for n in evaluated_here(chain[-1])
         )
         or any(_leaves(n) for n in own_nodes(function, ast.If) if n.lineno < chain[-1].lineno)
-        or any(_asks(around) for each in _callers(live, function) for around in each)
+        or any(_asks(around) for each in _calls_by_name(live, function) for around in each)
+        or _is_made_apart(live, function)
     )
+
+
+def _is_made_apart(live: LiveProgram, function: Function) -> bool:
+    """Whether each object that has a method is made under such a condition."""
+    made = list(_makers(live, function))
+    return bool(made) and all(any(map(_asks, around)) for around in made)
 
 
 def _asks(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.If):
         return False
     text = ast.unparse(statement.test)
+    if "__name__" in text:
+        return False
     constant = isinstance(statement.test, ast.Constant)
     return (
         constant
@@ -109,16 +118,26 @@ def _leaves(statement: ast.If) -> bool:
     return _asks(statement) and isinstance(statement.body[-1], ast.Return | ast.Raise)
 
 
-def _callers(live: LiveProgram, function: Function) -> Iterator[tuple[ast.stmt, ...]]:
+def _callers(live: LiveProgram, function: Function) -> Iterator[Around]:
     """The statements around each call by the name of a function, and of its class: who makes the object has it."""
-    if function.is_module_body:
-        return
-    names = [] if function.name == "__init__" else [function.name]
-    names += [function.cls.name] if function.cls is not None else []
+    yield from _calls_by_name(live, function)
+    yield from _makers(live, function)
+
+
+def _calls_by_name(live: LiveProgram, function: Function) -> Iterator[Around]:
+    if not function.is_module_body and function.name != "__init__":
+        yield from _calls_of(live, function.name)
+
+
+def _makers(live: LiveProgram, function: Function) -> Iterator[Around]:
+    if function.cls is not None:
+        yield from _calls_of(live, function.cls.name)
+
+
+def _calls_of(live: LiveProgram, name: str) -> Iterator[Around]:
     for module in live.program.modules.values():
-        for name in names:
-            if name in module.source.text:
-                yield from _calling(module).get(name, ())
+        if name in module.source.text:
+            yield from _calling(module).get(name, ())
 
 
 @remembered

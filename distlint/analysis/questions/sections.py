@@ -12,9 +12,10 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.live.joint_entry import BARRIERS, groups_of
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.memory import all_remembered, remembered
-from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.program.syntax import literals, mentions_rank, own_nodes
 from distlint.analysis.questions.filesystem import entered_together
 from distlint.knowledge import facts
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -278,7 +279,13 @@ def _does_nothing_else(function: Function) -> bool:
 
     EasyCV 901ff18 easycv/utils/dist_utils.py:52, which its context manager `dist_zero_exec` calls.
     """
-    done = [
-        node.value for node in own_nodes(function, ast.Expr) if isinstance(node.value, ast.Call)
-    ]
-    return bool(done) and all(last_name(call.func) in BARRIERS for call in done)
+    if own_nodes(function, ast.Yield, ast.YieldFrom):
+        return False
+    tests = [node.test for node in own_nodes(function, ast.If)]
+    waits = [c for c in own_nodes(function, ast.Call) if last_name(c.func) in BARRIERS]
+    beside = {id(part) for each in (*tests, *waits) for part in walk(each, ast.Call)}
+    return (
+        bool(waits)
+        and not any(map(mentions_rank, tests))
+        and all(id(call) in beside for call in own_nodes(function, ast.Call))
+    )

@@ -118,30 +118,18 @@ def check(model: Model) -> Iterator[Finding]:
     always = {id(d.anchor) for d in divergences if d.layer is Layer.ALWAYS}
     # Ranks that have left miss everything below: DL101 has said so of that exit already.
     exits = {id(g.node) for d in divergences if d.layer is Layer.ALWAYS for g in _exits(d)}
-    left = {id(g.node) for d in divergences if d.left for g in _exits(d)}
-    for divergence in divergences:
-        if divergence.layer is Layer.ALWAYS or id(divergence.anchor) in always:
-            continue
-        if any(id(guard.node) in exits for guard in _exits(divergence)):
-            continue
+    told = [
+        (divergence, buffer)
+        for divergence in divergences
+        if divergence.layer is not Layer.ALWAYS
+        and id(divergence.anchor) not in always
+        and not any(id(guard.node) in exits for guard in _exits(divergence))
+        for buffer in _missed(model, divergence)
+    ]
+    left = {id(guard.node) for each, _ in told if each.left for guard in _exits(each)}
+    for divergence, buffer in told:
         # What ranks do on their way out says less than that they leave (CodeBERT c0de43d CodeReviewer/code/run_finetune_cls.py:241).
         if not divergence.left and any(id(guard.node) in left for guard in divergence.guards):
-            continue
-        site = divergence.event.site
-        if site is not None and is_engine(site) and never_sharded(site):
-            continue
-        harmless = meets_next_step(model.graphs, divergence)
-        if harmless and divergence.layer is Layer.WRAPPED:
-            continue
-        buffer = None if harmless else _buffer(model, divergence)
-        if (buffer is None and _depends_on_launch(divergence)) and (
-            cannot_be_sharded(model, divergence.function)
-            or waits_before(divergence.function, divergence.anchor)
-            or trains_past_wrapper(model, divergence.function)
-            or averages_by_hand(divergence.function)
-        ):
-            continue
-        if not_wrapped_yet(model, site) or not_trained_yet(site) or copied_before(site):
             continue
         fix = _fix(model, divergence)
         start = _start(model, divergence) if buffer is None else None
@@ -160,6 +148,26 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _missed(model: Model, divergence: Divergence) -> Iterator[tuple[Module, ast.AST] | None]:
+    """The buffer for which the ranks wait, or None for what the launch decides; nothing where no rank is missed."""
+    site = divergence.event.site
+    if site is not None and is_engine(site) and never_sharded(site):
+        return
+    harmless = meets_next_step(model.graphs, divergence)
+    if harmless and divergence.layer is Layer.WRAPPED:
+        return
+    buffer = None if harmless else _buffer(model, divergence)
+    if (buffer is None and _depends_on_launch(divergence)) and (
+        cannot_be_sharded(model, divergence.function)
+        or waits_before(divergence.function, divergence.anchor)
+        or trains_past_wrapper(model, divergence.function)
+        or averages_by_hand(divergence.function)
+    ):
+        return
+    if not (not_wrapped_yet(model, site) or not_trained_yet(site) or copied_before(site)):
+        yield buffer
 
 
 def _exits(divergence: Divergence) -> list[Guard]:

@@ -223,7 +223,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             yield _in_launch(happens, f"Write `${near}`", place)
     for script in files.scripts:
         for command, written, place in written_with_one_dash(script):
-            happens = f"`{command}` takes `{written}` for `{written[:2]}` with the value `{written[2:]}…`, and refuses it: no rank starts"
+            happens = f"`{command}` reads `{written}` as the short option `{written[:2]}`, and refuses it: no rank starts"
             yield _in_launch(happens, f"Write `-{written}`", place)
     for name, number, place, counted in miscounted(files):
         happens = f"`{name}` exits where it is given {number} argument{'s' * (number != 1)}, and no rank starts"

@@ -80,14 +80,15 @@ def views(program: Program, function: Function) -> dict[str, list[str]]:
     """
     given: dict[str, set[str]] = {}
     classes = program.mro(function.cls)[0] if function.cls is not None else ()
-    methods = {method for cls in classes for method in cls.methods.values()}
-    for each in methods | {function}:
+    methods = [method for cls in classes for method in cls.methods.values()]
+    for each in dict.fromkeys((*methods, function)):
         for node in own_nodes(each, ast.Assign):
             for target, value in paired(node.targets, node.value):
                 name = path_of(target)
                 if name and (each is function or name.startswith("self.")):
                     of = path_of(storage_of(value))
-                    given.setdefault(name, set()).add(of if of != path_of(value) else "")
+                    seen = of != path_of(value) and (each is function or of.startswith("self."))
+                    given.setdefault(name, set()).add(of if seen else "")
     found: dict[str, list[str]] = {}
     for name, owners in given.items():
         if len(owners) == 1 and (owner := next(iter(owners))):
