@@ -132,7 +132,7 @@ def _unwraps_what_it_gets(function: Function, *, bound: bool = False) -> bool:
         or (isinstance(node, ast.Call) and last_name(node.func) in wrappers.ANY_UNWRAPS)
         for node in own_nodes(function)
     )
-    gives = list(own_nodes(function, ast.Return))
+    gives = own_nodes(function, ast.Return)
     return takes_off and bool(gives) and all(n.value is not None for n in gives)
 
 

@@ -226,7 +226,7 @@ def _converts(function: Function) -> bool:
     s1 77272c6 gpt-accelera/scripts/convert_hf_checkpoint.py: `torch.load(…, map_location="cpu")`, renamed keys,
     `torch.save(result, directory / "model.pth")`.
     """
-    calls = list(own_nodes(function, ast.Call))
+    calls = own_nodes(function, ast.Call)
     loads = [node for node in calls if last_name(node.func) == "load" and _on_cpu(node)]
     return bool(loads) and not any(last_name(node.func) in ("to", "cuda") for node in calls)
 

@@ -74,7 +74,7 @@ def leaves_on_answer(live: LiveProgram, function: Function, guard: Guard) -> boo
     SparseBEV 024778a train.py:68: `if input('Path "%s" already exists, overwrite it? [Y/n] ' % work_dir) == 'n': exit(0)`.
     """
     asked = {id(call.site.node) for call in live.calls(*QUESTIONS, module=function.module)}
-    branches = list(own_nodes(function, ast.If)) if asked else []
+    branches = own_nodes(function, ast.If) if asked else ()
     answered = [branch for branch in branches if _is_answer(function, branch.test, asked)]
     inside = {id(part) for branch in answered for part in walk(branch)}
     ways_out = [

@@ -217,7 +217,7 @@ def _bound_before(function: Function) -> bool:
 
     LMFlow f3597db experimental/LISA-diffusion/diffusion_dpo/train_diffusion_dpo_lisa.py:782: each steps an optimizer.
     """
-    calls = list(own_nodes(function, ast.Call))
+    calls = own_nodes(function, ast.Call)
     hooked = [call.lineno for call in calls if last_name(call.func) == _HOOKS]
     return bool(hooked) and any(
         last_name(call.func) in _PREPARES and call.lineno > min(hooked) for call in calls

@@ -221,7 +221,7 @@ def _forms_group(
     if not isinstance(meaning, Function) or meaning in seen or not depth:
         return False
     seen.add(meaning)
-    calls = list(own_nodes(meaning, ast.Call))
+    calls = own_nodes(meaning, ast.Call)
     return any(last_name(call) == "init_process_group" for call in calls) or any(
         _forms_group(model, meaning.module, call.func, depth - 1, seen) for call in calls
     )

@@ -167,7 +167,7 @@ def _collated(
 
 
 def _calls_in(function: Function) -> list[ast.Call]:
-    calls = list(own_nodes(function, ast.Call))
+    calls = own_nodes(function, ast.Call)
     return sorted(calls, key=lambda call: (call.lineno, call.col_offset))
 
 

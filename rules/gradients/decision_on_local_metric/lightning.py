@@ -89,7 +89,7 @@ def unsynced(model: Model) -> Iterator[tuple[Module, ast.Call]]:
         if "rank_zero_only=True" not in text or "sync_dist=True" not in text:
             continue
         for function in module.all_functions:
-            calls = list(own_nodes(function, ast.Call))
+            calls = own_nodes(function, ast.Call)
             if any(word in last_name(call) for call in calls for word in _REDUCES):
                 continue
             for call in calls:

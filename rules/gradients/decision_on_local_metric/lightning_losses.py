@@ -51,7 +51,7 @@ def _is_trained_otherwise(model: Model) -> bool:
 
 def _of_class(model: Model, cls: Class) -> Iterator[Logged]:
     for method in _methods(cls):
-        calls = list(own_nodes(method, ast.Call))
+        calls = own_nodes(method, ast.Call)
         if any(_REDUCES.search(last_name(call)) for call in calls):
             continue
         for call in sorted(calls, key=lambda each: each.lineno):

@@ -144,7 +144,7 @@ def _together(model: Model, function: Function, node: ast.Call) -> bool:
 def _trained(function: Function) -> frozenset[str]:
     """What the function calls to compute its loss, models and loss functions, and what it steps."""
     backward = Backward(function)
-    calls = list(own_nodes(function, ast.Call))
+    calls = own_nodes(function, ast.Call)
     forwards = {
         ast.unparse(c.func)
         for c in calls

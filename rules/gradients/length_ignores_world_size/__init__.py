@@ -447,7 +447,7 @@ def _filled_in(function: Function, path: str) -> list[ast.If]:
     diffusers' scripts compute it once more behind `prepare`, `if overrode_max_train_steps:`, which is set where it was
     None (EditAnything 8d2db4a utils/train_dreambooth_lora_inpaint.py:641).
     """
-    tests = list(own_nodes(function, ast.If))
+    tests = own_nodes(function, ast.If)
     first = [n for n in tests if ast.unparse(n.test) == f"{path} is None" and _gives(n, path)]
     flags = {
         target.id

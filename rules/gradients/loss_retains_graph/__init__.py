@@ -157,7 +157,7 @@ def _through(
 def _kept(
     module: Module, function: Function, sums: list[tuple[ast.AST, ast.expr, ast.Name]]
 ) -> Iterator[Finding]:
-    loops = list(own_nodes(function, ast.For, ast.AsyncFor, ast.While))
+    loops = own_nodes(function, ast.For, ast.AsyncFor, ast.While)
     for node, total, loss in sorted(sums, key=lambda s: s[0].lineno):  # type: ignore[attr-defined]
         around: list[ast.AST] = [
             loop for loop in loops if any(n is node for s in loop.body for n in walk(s))

@@ -59,7 +59,7 @@ def _samplers(
     model: Model, function: Function, is_sampler: Callable[[Function, ast.Call], bool]
 ) -> Iterator[tuple[str, tuple[ast.Call, frozenset[str]]]]:
     """The variables of a function that hold shuffling samplers alone, each with the call, and the loaders that draw from it."""
-    assigned = list(own_nodes(function, ast.Assign))
+    assigned = own_nodes(function, ast.Assign)
     for node in assigned:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if is_sampler(

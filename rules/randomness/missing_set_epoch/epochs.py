@@ -490,11 +490,10 @@ class Loops:
             namings(self.model.program, each.name)
             for each in (cls, *self.model.program.subclasses(cls))
         ]
-        return not any(each.others for each in named) and all(
-            self._never_runs(user, self._above(function))
-            for each in named
-            for user, _ in each.calls
-        )
+        if any(each.others for each in named):
+            return False
+        runs = self._above(function)
+        return all(self._never_runs(user, runs) for each in named for user, _ in each.calls)
 
     def _never_runs(self, function: Function, runs: set[Function]) -> bool:
         """Whether all that leads to a function are functions of files that nothing names, beside what is known to run."""

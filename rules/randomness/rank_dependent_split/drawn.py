@@ -77,7 +77,7 @@ def _is_own(model: Model, function: Function, draw: ast.Call, name: str) -> bool
     row = randomness.DRAWS.get(meaning)
     if not meaning.startswith(_SYSTEM) and (row is None or row.stream not in _STREAMS):
         return False
-    called = list(own_nodes(function, ast.Call))
+    called = own_nodes(function, ast.Call)
     return (
         not (row is not None and _seeded_before(model, function, draw, row.stream))
         and not any(last_name(call.func) in _STARTS for call in called)

@@ -85,7 +85,7 @@ def _resized_above(function: Function, write: ast.stmt) -> bool:
 
 def _writes(function: Function) -> Iterator[ast.stmt]:
     """The first write of a function to a slice of a model's embeddings."""
-    nodes = list(own_nodes(function, ast.Assign))
+    nodes = own_nodes(function, ast.Assign)
     for node in sorted(nodes, key=lambda n: n.lineno):
         for target in node.targets:
             if isinstance(target, ast.Subscript) and _is_weight(function, target.value):

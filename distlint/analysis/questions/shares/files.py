@@ -27,7 +27,7 @@ def reads_all_parts(function: Function) -> bool:
     OpenPCDet 8caccce pcdet/utils/common_utils.py:225, `merge_results_dist()`; VideoMamba f3427e4
     videomamba/video_mm/dataset/utils.py:123, `sync_save_result()`.
     """
-    calls = list(own_nodes(function, ast.Call))
+    calls = own_nodes(function, ast.Call)
     if not any(_WAITS.search(last_name(call)) for call in calls):
         return False
     return any(
