@@ -720,6 +720,20 @@ def _no_launch(*, pages: bool) -> LaunchFiles:
     return LaunchFiles(pages=pages)
 
 
+def _of_torch_1(entries: Sequence[Entry]) -> frozenset[str]:
+    """The scripts with a local rank among their options that import a file beside them which torch 2 cannot import."""
+    gone = {e.file.shown for e in entries if e.facts and e.facts.old_torch}
+    if not gone:
+        return frozenset()
+    return frozenset(
+        e.file.shown
+        for e in entries
+        for name in (e.facts.imports if e.facts else ())
+        if (path := os.path.join(os.path.dirname(e.file.shown), *name.split(".")))
+        if f"{path}.py" in gone or os.path.join(path, "__init__.py") in gone
+    )
+
+
 def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     """What the rules find in the scripts and configurations beside the code, and what reads them."""
     notebooks = [
@@ -737,6 +751,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         )
     notes: list[str] = []
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
+    any_rank |= _of_torch_1(found.entries)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
     composes = any(e.facts.composes for e in found.entries if e.facts)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)

@@ -85,7 +85,7 @@ _WORDS: Final = {
         rb"|--trainer\.devices[= \t]|\bsrun[ \t]+-"
     ),
     Kind.REQUIREMENTS: re.compile(
-        rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
+        rb"^(?:transformers|torch(?:vision|audio)?|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
         re.MULTILINE,
     ),
     Kind.PROJECT: re.compile(
@@ -145,6 +145,14 @@ _OLD_TIMM: Final = re.compile(
     rb"^assert timm\.__version__ == [\"']0\.[12]\.\d+|^assert timm\.__version__ == [\"']0\.3\.[0-4][\"']",
     re.MULTILINE,
 )
+_SIX: Final = re.compile(
+    rb"^(?:from torch\._six import|import torch\._six|if [^\n]*\btorch\._six\.)", re.MULTILINE
+)
+"""VideoMAE-Action-Detection 15615db utils.py:15: `from torch._six import inf`."""
+_FROM: Final = re.compile(
+    rb"^from[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE
+)
+_IMPORT: Final = re.compile(rb"^import[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 
@@ -237,7 +245,7 @@ def takes_any_rank(data: bytes) -> bool:
     old timm runs with no torch but those whose launcher it was written for: Parametric-Contrastive-Learning fe56535
     GPaCo/MAE-ViTs/main_finetune.py:26.
     """
-    if wants_old_timm(data):
+    if wants_old_timm(data) or needs_torch_1(data):
         return True
     if _PARSES.search(data) is None and not any(word in data for word in _READS):
         return True
@@ -250,6 +258,23 @@ def takes_any_rank(data: bytes) -> bool:
 def wants_old_timm(data: bytes) -> bool:
     """Whether a Python file ends with every timm but one that torch 2 cannot import: `torch._six` is gone."""
     return b"timm.__version__" in data and _OLD_TIMM.search(data) is not None
+
+
+def needs_torch_1(data: bytes) -> bool:
+    """Whether a Python file ends with torch 2 where it is imported: `torch._six` is gone. Not in a `try`."""
+    return b"torch._six" in data and _SIX.search(data) is not None
+
+
+def imported_by(data: bytes) -> tuple[str, ...]:
+    """The modules, and names in modules, that a Python file with a local rank among its options imports at its top."""
+    if b"--local" not in data:
+        return ()
+    found: set[str] = set()
+    for module, names in _FROM.findall(data):
+        found.add(module.decode())
+        found.update(f"{module.decode()}.{name}" for name in re.findall(r"\w+", names.decode()))
+    found.update(name.decode() for name in _IMPORT.findall(data))
+    return tuple(sorted(found))
 
 
 def takes_a_hyphen(data: bytes) -> bool:

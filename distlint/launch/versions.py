@@ -116,10 +116,13 @@ _IMPLIED: Final = {
     "mmcv-full": _Implied((1, 4, 2), (1, 10, _ANY)),
     "python": _Implied((3, 7, _ANY), (1, 13, _ANY)),
     "cudatoolkit": _Implied((11, 6, _ANY), (1, 13, _ANY)),
+    "torchvision": _Implied((0, 14, _ANY), (1, 13, _ANY)),
+    "torchaudio": _Implied((0, 13, _ANY), (1, 13, _ANY)),
 }
 """timm 0.3.2 timm/models/layers/helpers.py: `from torch._six import container_abcs`, which torch 1.9.0 has no more.
 torch 2.0.0 has no wheel for Python 3.7 (`requires_python` 3.8.0 and later), and conda's packages of it want `pytorch-cuda`,
-not `cudatoolkit`. mmcv-full 1.4.2 includes THC/THCAtomics.cuh, which torch 1.11.0 has no more: open-mmlab/mmcv issue 1582. What was tried with
+not `cudatoolkit`. torchvision 0.14.1 and torchaudio 0.13.1 have `Requires-Dist: torch (==1.13.1)`, the next ones 2.0.0
+(ginr-ipc 135f55c requirements.txt). mmcv-full 1.4.2 includes THC/THCAtomics.cuh, which torch 1.11.0 has no more: open-mmlab/mmcv issue 1582. What was tried with
 torch 1 is of its time: XLM cd281d3 README.md:44.
 """
 

@@ -80,7 +80,8 @@ class FileFacts:
     distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version,
     `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model,
     `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `composes` whether it may give
-    hydra configurations that are no files, `opens` the settings whose values it opens as files.
+    hydra configurations that are no files, `opens` the settings whose values it opens as files. `old_torch` says whether
+    torch 2 cannot import it, and `imports` what a script with a local rank among its options does.
     """
 
     digest: str
@@ -92,7 +93,9 @@ class FileFacts:
     loads_wrapped: bool = False
     hyphen: bool = False
     composes: bool = False
+    old_torch: bool = False
     opens: tuple[str, ...] = field(default=(), kw_only=True)
+    imports: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def needed(self) -> bool:
@@ -134,8 +137,9 @@ class Cache:
                     (row[0], row[1], row[2], row[3]),
                     FileFacts(
                         row[4],
-                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128)),
+                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256)),
                         opens=tuple(row[6]),
+                        imports=tuple(row[7]),
                     ),
                 )
                 for path, row in document["files"].items()
@@ -157,8 +161,10 @@ class Cache:
                 + 16 * fact.clips
                 + 32 * fact.loads_wrapped
                 + 64 * fact.hyphen
-                + 128 * fact.composes,
+                + 128 * fact.composes
+                + 256 * fact.old_torch,
                 fact.opens,
+                fact.imports,
             ]
             for path, (stamp, fact) in facts.items()
             if max(stamp[0], stamp[1]) < newest

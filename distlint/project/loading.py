@@ -12,10 +12,12 @@ from typing import Any
 from distlint.launch.kinds import (
     Kind,
     composes_in_code,
+    imported_by,
     is_data,
     is_relevant,
     kind_of,
     loads_wrapped,
+    needs_torch_1,
     opened,
     says_clipping,
     says_launch,
@@ -446,6 +448,8 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         hyphen=takes_a_hyphen(data),
         composes=composes_in_code(data),
         opens=opened(data),
+        old_torch=needs_torch_1(data),
+        imports=imported_by(data),
     )
 
 

@@ -220,6 +220,10 @@ dist.init_process_group("nccl")
             "warning",
         ),
         ({"environment.yml": "name: one\ndependencies:\n  - pytorch=1.12\n"}, "info"),
+        ({"requirements.txt": "numpy\ntorchaudio==0.13.0\n"}, "warning"),
+        ({"requirements.txt": "torchvision>=0.8,<=0.14.1\n"}, "warning"),
+        ({"requirements.txt": "torchvision==0.15.1\n"}, "error"),
+        ({"requirements.txt": "torchvision==0.14.1\ntorch>=2.0\n"}, "error"),
         ({"Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}, "warning"),
         ({"docker/Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\n"}, "error"),
         (

@@ -278,6 +278,12 @@ ALONE = 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser
         ("options = start()\n", "info"),
         (f'import timm\nassert timm.__version__ == "0.3.2"\n{ALONE}', "info"),
         (f'import timm\nassert timm.__version__ == "0.4.5"\n{ALONE}', "warning"),
+        (f"from torch._six import inf\n{ALONE}", "info"),
+        (f"from util.misc import save\n{ALONE}", "info"),
+        (f"from util import (\n    io,\n    misc,\n)\n{ALONE}", "info"),
+        (f"import util.misc\n{ALONE}", "info"),
+        (f"from util import io\n{ALONE}", "warning"),
+        (f"from other.util.misc import save\n{ALONE}", "warning"),
     ],
 )
 @pytest.mark.parametrize("program", ["train.py", '$(dirname "$0")/train.py'])
@@ -285,6 +291,10 @@ def test_a_launch_of_what_takes_any_rank_is_a_note(
     program: str, parses: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "train.py").write_text(f"import os\nimport torch.distributed\n{parses}")
+    (tmp_path / "util").mkdir()
+    (tmp_path / "util" / "misc.py").write_text("import os\nfrom torch._six import inf\n")
+    tried = "try:\n    from torch._six import inf\nexcept ImportError:\n    from math import inf\n"
+    (tmp_path / "util" / "io.py").write_text(tried)
     (tmp_path / "run.sh").write_text(OLD.replace(" --use_env", "").replace("train.py", program))
     monkeypatch.chdir(tmp_path)
     arguments = ["check", "--select", "DL805", "--output-format", "json", "--cache-dir", "cache"]
