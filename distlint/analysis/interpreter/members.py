@@ -69,6 +69,7 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         or name in module.functions
         or name in module.classes
         or name in module.imports
+        or (module.star_imports and name not in module.assigned)
     ):
         found = _variable(frame, module, name, node)
         if found is not None:
@@ -406,6 +407,9 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     if base.variance is Variance.UNIFORM and (rank := _kept_rank(frame, node)) is not None:
         return rank
     variance, origin, tags = variance_of((entries.rest if entries is not None else base, index))
+    if isinstance(node.slice, ast.Slice) and AGREED in base.tags:
+        # scBERT 262fd4b utils.py:214, a part of what was gathered: `concat[:num_total_examples]`.
+        tags |= {AGREED} if index.variance is Variance.UNIFORM else NO_TAGS
     if "bool-mask" in index.tags and AGREED not in tags:
         # `x[mask]`: how many elements are left is each rank's own.
         variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}

@@ -85,7 +85,8 @@ class Outside:
                 return self.global_value(other, attribute, asker)
             return Value(("unresolved", dotted))
         if name not in module.assigned:
-            return None
+            other = self._sharing(module, name)
+            return self.global_value(other, name, asker) if other is not None else None
         written = self._signals.variables.get(module.body, {}).get(name)
         if written is not None:
             return set_by_signal(Value(("global", module.name, name)), written, module)
@@ -99,6 +100,13 @@ class Outside:
             if value.known or value.target or value.type or value.wraps or value.variance
             else value.replace(key=("global", module.name, name))
         )
+
+    def _sharing(self, module: Module, name: str) -> Module | None:
+        """The module whose variable of a name `from … import *` gives: scBERT 262fd4b finetune.py:26."""
+        if name.startswith("_"):
+            return None
+        shared = (self._program.modules.get(star) for star in reversed(module.star_imports))
+        return next((m for m in shared if m and m is not module and name in m.assigned), None)
 
     def _variable(self, body: Function, name: str, asker: Asker) -> Value | None:
         """What the body of a module leaves in a variable; what it has come to while it is under way."""
