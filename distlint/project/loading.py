@@ -645,7 +645,7 @@ def _reexports(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
 
 def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
     """Files without a literal that touch files, draw, or define models or data sets, and that a file with
-    one imports: its ranks all call them.
+    one imports: its ranks all call them. Those too through which it comes to another file that is read.
 
     And those that such a file imports; what lies behind a package's `__init__` is no further away than the package. Of
     trees above WAVE_BYTES, only those that download.
@@ -665,6 +665,11 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
         and e.facts
         and (e.facts.relevant or (not large and e.file.path.endswith("__init__.py")))
     ]
+    read = {imports.name(entry.file.path) for entry in entries if entry.analysed}
+
+    def leads_on(entry: Entry) -> bool:
+        return not large and not read.isdisjoint(_imported_names(entry, imports))
+
     taken: list[Entry] = []
     for _ in range(WAVES):
         passing, wave = wave, []
@@ -673,7 +678,7 @@ def _helpers(entries: Sequence[Entry], imports: Imports) -> list[Entry]:
             passing = []
             for name in sorted(named & by_module.keys()):
                 entry = by_module.pop(name)
-                if entry.ask(telling) and _take(entry):
+                if (entry.ask(telling) or leads_on(entry)) and _take(entry):
                     (passing if entry.file.path.endswith("__init__.py") else wave).append(entry)
             taken += passing
         taken += wave

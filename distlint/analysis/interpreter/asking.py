@@ -22,6 +22,7 @@ from distlint.analysis.interpreter.ranks import RankClass
 from distlint.analysis.interpreter.signals import SignalWrites
 from distlint.analysis.interpreter.values import (
     Closure,
+    Either,
     Entries,
     OneOf,
     Origin,
@@ -130,7 +131,10 @@ class Asking:
         return found
 
     def is_plain(
-        self, function: Function, inputs: Iterable[Value], receiver: Value | None = None
+        self,
+        function: Function,
+        inputs: Iterable[Value],
+        receiver: Value | None = None,
     ) -> bool:
         """Whether a call with these arguments does nothing that concerns any rule."""
         found: bool = self.ask(_is_plain, function, tuple(inputs), receiver)
@@ -371,6 +375,7 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
     Closure: ("function", "captured", "receiver", "args", "keywords"),
     Partial: ("function", "args", "keywords"),
     OneOf: ("classes", "named"),
+    Either: ("names", "values"),
     Entries: ("named", "rest"),
     Origin: ("node", "module", "text", "kind"),
     Wrap: ("kind", "node", "module", "always", "instead"),

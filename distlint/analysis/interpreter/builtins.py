@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from distlint.analysis.interpreter.frame import Frame
-from distlint.analysis.interpreter.iteration import EVEN, advanced, iterated
+from distlint.analysis.interpreter.iteration import EVEN, UNEVEN, advanced, iterated
 from distlint.analysis.interpreter.libraries import external, unknown_result
 from distlint.analysis.interpreter.members import attribute_of, class_of_instance
 from distlint.analysis.interpreter.values import (
@@ -64,6 +64,24 @@ def _numbers(frame: Frame, node: ast.Call, args: list[Value]) -> Value | None:
     return None
 
 
+def _dict(node: ast.Call, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """`dict(model=model, rank=rank)`, `dict(known, rank=rank)`: as a display of the same entries."""
+    variance, origin, tags = variance_of([*args, *keywords.values()])
+    parts = [*args[:1], *(v for k, v in keywords.items() if k == "**")]
+    named = {name: v for part in parts if part.entries for name, v in part.entries.named.items()}
+    named |= {name: value for name, value in keywords.items() if name != "**"}
+    others = variance_of(part.entries.rest if part.entries else part for part in parts)
+    rest = Value(("dict", id(node), "rest"), UNKNOWN, *others[:2], tags=others[2])
+    return Value(
+        ("dict", id(node)),
+        UNKNOWN,
+        variance,
+        origin,
+        tags=(tags - UNEVEN) | (others[2] & UNEVEN),
+        entries=Entries(named, rest),
+    )
+
+
 def builtin(
     frame: Frame, node: ast.Call, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
@@ -88,6 +106,8 @@ def builtin(
             wraps=args[0].wraps,
             entries=_first_places(args[0]) if name in ("list", "tuple") else None,
         )
+    if name == "dict" and (keywords or (args and args[0].entries is not None)):
+        return _dict(node, args, keywords)
     if name == "next" and args:
         advanced(frame, args[0], node)
     if name == "len" and args and args[0].items is not None:

@@ -39,8 +39,10 @@ from distlint.analysis.interpreter.signature import (
 )
 from distlint.analysis.interpreter.values import (
     IN_TURN,
+    MOST_WAYS,
     UNKNOWN,
     Closure,
+    Either,
     Entries,
     OneOf,
     Partial,
@@ -55,7 +57,7 @@ from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.configured import Candidate, made_by, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
-from distlint.analysis.program.syntax import makes_at_first_read
+from distlint.analysis.program.syntax import makes_at_first_read, own_nodes
 from distlint.knowledge import conventions, facts, failures, hooks
 
 
@@ -94,6 +96,15 @@ def evaluate_call(frame: Frame, node: ast.Call) -> Value:
                 # s1 77272c6 train/sft.py:37: `kwargs = {"device_map": "auto"}`, handed on as `**kwargs`.
                 keywords.update(value.entries.named)
     return dispatch(frame, node, function, args, keywords, known_arguments)
+
+
+_NAMESPACES: Final = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
+"""Objects that hold what they are given under its names."""
+
+
+def _namespace(made: Value, given: dict[str, Value]) -> Value:
+    named = {name: value for name, value in given.items() if name != "**"}
+    return made.replace(entries=Entries(named, Value(("held", made.key)))) if named else made
 
 
 _CHANGES_ENTRIES: Final = frozenset({"update", "pop", "popitem", "clear", "setdefault"})
@@ -146,10 +157,20 @@ def dispatch(
             )
         case Class():
             return _construct(frame, node, function.target, args, keywords, known_arguments)
+        case Either(values=values) if all(isinstance(v.target, Closure) for v in values):
+            return _either(
+                frame,
+                node,
+                [
+                    partial(dispatch, frame, node, v, args, keywords, known_arguments)
+                    for v in values
+                ],
+            )
         case str():
             if function.target.startswith("builtins."):
                 return builtin(frame, node, function.target[9:], args, keywords)
-            return external(frame, node, function.target, function.receiver, args, keywords)
+            made = external(frame, node, function.target, function.receiver, args, keywords)
+            return _namespace(made, keywords) if function.target in _NAMESPACES else made
     if function.wraps:
         return forward(frame, node, function, args, keywords)
     if function.type is not None and function.type in frame.summaries.classes:
@@ -180,6 +201,14 @@ def dispatch(
     choices = _choices(frame, node)
     if len(choices) == 1:
         return dispatch(frame, node, definition(choices[0]), args, keywords, known_arguments)
+    if 1 < len(choices) <= MOST_WAYS and all(isinstance(each, Function) for each in choices):
+        # `{"train": train, "test": test}[args.mode](…)`. What a class of a table would make is somebody's choice.
+        made = [definition(each) for each in choices]
+        return _either(
+            frame,
+            node,
+            [partial(dispatch, frame, node, v, args, keywords, known_arguments) for v in made],
+        )
     hand_over(frame, node, [*args, *keywords.values()])
     backward(frame, node, args, None)
     result = unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
@@ -200,7 +229,7 @@ def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
         case _:
             return None
     own = own_of(found or ())
-    if found != own or not 0 < len(own) <= _MOST_WAYS:
+    if found != own or not 0 < len(own) <= MOST_WAYS:
         return None
     made = _either(frame, node, [partial(_made_as_named, frame, node, each) for each in own])
     classes = tuple(each for each in own if isinstance(each, Class))
@@ -214,10 +243,6 @@ def _made_as_named(frame: Frame, node: ast.Call, named: Candidate) -> Value:
     if isinstance(named, Class):
         return _construct(frame, node, named, [], {}, False)
     return frame.call(Closure(named, {}), [], {}, node, None)
-
-
-_MOST_WAYS: Final = 6
-"""Classes and functions of which a call may be of one that are followed."""
 
 
 def _either(frame: Frame, node: ast.Call, ways: Sequence[Callable[[], Value]]) -> Value:
@@ -246,17 +271,23 @@ def _of_any(
     keywords: dict[str, Value],
 ) -> Value | None:
     """What a method gives of an object that is of one of a few classes; None where none of them has it."""
-    if receiver is None or not isinstance(receiver.target, OneOf) or not receiver.target.named:
-        return None
+    objects: tuple[tuple[Class, Value], ...] = ()
+    match receiver:
+        case Value(target=OneOf(classes=classes, named=True)):
+            objects = tuple(
+                (cls, receiver.replace(type=cls.full_name, target=None)) for cls in classes
+            )
+        case Value(target=Either(values=values)):
+            known = frame.summaries.classes
+            objects = tuple((known[v.type], v) for v in values if v.type in known)
     find = frame.summaries.program.find_method
-    ways = []
-    for cls in receiver.target.classes:
+    ways: dict[Function, Callable[[], Value]] = {}
+    for cls, this in objects:
         method = next((m for name in names if (m := find(cls, name)) is not None), None)
         if method is not None and not method.decorators:
-            this = receiver.replace(type=cls.full_name, target=None)
             closure = Closure(method, {}, this)
-            ways.append(partial(frame.call, closure, args, keywords, node, node))
-    return _either(frame, node, ways) if 0 < len(ways) <= _MOST_WAYS else None
+            ways.setdefault(method, partial(frame.call, closure, args, keywords, node, node))
+    return _either(frame, node, [*ways.values()]) if 0 < len(ways) <= MOST_WAYS else None
 
 
 def _bound_method(frame: Frame, function: Value) -> str | None:
@@ -414,6 +445,10 @@ def _construct(
     known_arguments: bool,
 ) -> Value:
     variance, origin, tags = difference_of_object([*args, *keywords.values()])
+    fields = _fields(frame, cls, args, keywords)
+    places = (
+        [*fields.values()] if "typing.NamedTuple" in frame.summaries.program.mro(cls)[1] else []
+    )
     instance = Value(
         ("instance", id(node)),
         UNKNOWN,
@@ -421,7 +456,8 @@ def _construct(
         tags=tags - {"local-length"},  # of what it was made from
         variance=variance,
         origin=origin,
-        entries=_record(frame, cls, args, keywords),
+        items=tuple(v for v in places if v) if places and None not in places else None,
+        entries=_record(cls, fields),
     )
     init = frame.summaries.program.find_method(cls, "__init__")
     if init is not None and known_arguments and not takes(init, keywords):
@@ -475,31 +511,48 @@ def _with_models(
     return instance.replace(entries=Entries({**held, **known.named}, known.rest))
 
 
-def _record(
+def _fields(
     frame: Frame, cls: Class, args: list[Value], keywords: dict[str, Value]
-) -> Entries | None:
-    """What a dataclass or named tuple is made of, by the names of its fields.
-
-    Plain constants are left out: whoever holds the same object may have changed them.
-    """
+) -> dict[str, Value | None]:
+    """What the fields of a dataclass or named tuple are given, None where nothing is; no field of another class."""
     owners, outside = frame.summaries.program.mro(cls)
     if not any(last_name(d) == "dataclass" for d in cls.node.decorator_list) and (
         "typing.NamedTuple" not in outside
     ):
-        return None
+        return {}
     names = [
         statement.target.id
         for owner in reversed(owners)
         for statement in owner.node.body
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
     ]
-    given = {**dict(zip(names, args, strict=False)), **keywords}
+    return {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **keywords}
+
+
+def _record(cls: Class, fields: dict[str, Value | None]) -> Entries | None:
+    """What a dataclass or named tuple is made of, by the names of its fields.
+
+    Plain constants are left out: whoever holds the same object may have changed them.
+    """
     named = {
         name: value
-        for name, value in given.items()
-        if value.wraps or value.type is not None or value.variance is not Variance.UNIFORM
+        for name, value in fields.items()
+        if value is not None
+        and (value.wraps or value.type is not None or value.variance is not Variance.UNIFORM)
     }
     return Entries(named, Value(("record", id(cls)))) if named else None
+
+
+def _read_outside(closure: Closure) -> list[Value]:
+    """The wrapped models, and numbers of the rank, that a nested function reads of the function around it."""
+    if closure.function.parent is None:
+        return []
+    read = {node.id for node in own_nodes(closure.function, ast.Name)}
+    return [
+        value
+        for name, value in closure.captured.items()
+        if name in read and (value.wraps or value.variance is Variance.RANK_DEPENDENT)
+    ]
 
 
 def call_project(
@@ -514,10 +567,8 @@ def call_project(
     given = args
     args, keywords = with_bound(closure, args, keywords)
     function = closure.function
-    found = deciding_decorator(frame, function)
-    if found is not None:
-        _, kept, who = found
-        if kept.truthiness() is False:
+    match deciding_decorator(frame, function):
+        case (_, kept, who) if kept.truthiness() is False:
             text = f"`{function.name}` runs on {who} only"
             return constant(None, Variance.RANK_DEPENDENT, frame.origin(node, text))
     if isinstance(node, ast.Call):
@@ -531,7 +582,9 @@ def call_project(
             function,
         )
     if (
-        frame.summaries.is_plain(function, [*args, *keywords.values()], closure.receiver)
+        frame.summaries.is_plain(
+            function, [*args, *keywords.values(), *_read_outside(closure)], closure.receiver
+        )
         and not function.is_generator
     ):
         result = unknown_result(frame, node, [*args, *keywords.values()], pure=False)
@@ -588,6 +641,8 @@ def call_project(
             return _inside(argument) if facts.is_unwrap(function.name) else argument
     if facts.is_unwrap(function.name):
         returned = _inside(returned)
+    if returned.key == ("self",) and closure.receiver is not None:
+        return closure.receiver  # `trainer.prepare().run()`
     if returned.known or returned.target is not None or is_mode(returned):
         return returned
     something = returned.not_none or (IN_TURN in returned.tags and returned.never_none)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
@@ -17,8 +18,11 @@ from distlint.analysis.interpreter.values import (
     CONTAINER,
     IN_TURN,
     UNKNOWN,
+    Closure,
+    Either,
     Value,
     Variance,
+    join,
     variance_of,
 )
 from distlint.analysis.program.definitions import Function, last_name
@@ -106,11 +110,14 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         variance, origin, tags = variance_of(iterable.items)
         tags = tags - {"bool-mask"}
         wraps = iterable.items[0].wraps
+        any_of = reduce(lambda a, b: join(a, b, ("element", id(target))), iterable.items)
         return Value(
             ("element", id(target)),
             UNKNOWN,
             variance,
             origin,
+            type=any_of.type,
+            target=any_of.target if isinstance(any_of.target, Closure | Either) else None,
             tags=tags,
             wraps=wraps,
             not_none=IN_TURN in tags,

@@ -409,7 +409,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     variance, origin, tags = variance_of((entries.rest if entries is not None else base, index))
     if isinstance(node.slice, ast.Slice) and AGREED in base.tags:
         # scBERT 262fd4b utils.py:214, a part of what was gathered: `concat[:num_total_examples]`.
-        tags |= {AGREED} if index.variance is Variance.UNIFORM else NO_TAGS
+        tags |= frozenset({AGREED} if index.variance is Variance.UNIFORM else ())
     if "bool-mask" in index.tags and AGREED not in tags:
         # `x[mask]`: how many elements are left is each rank's own.
         variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}

@@ -79,7 +79,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
         for cls in module.all_classes:
             if facts.is_training_class(program.mro(cls)[1]):
                 strong.update(cls.methods.values())
-    strong |= _of_the_same_class(strong, texts, held, knowledge.strong_words)
+    strong |= _of_the_same_objects(program, strong, texts, held, knowledge.strong_words)
     filled = {name.rpartition(".")[2] for module in telling for name in rank_globals(module)}
     strong |= _holding(held, _derived_names(telling) | filled | flags)
     names = _called_as(program, strong)
@@ -100,6 +100,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
     strong |= _making_data_sets(program, texts, held, weak)
     strong |= _constructing_bases(program, strong, held)
     strong |= _taking_classes(program, strong, texts, held)
+    weak |= _giving_objects(program, strong | weak, texts, held) - strong
     plain = {f for f in texts if f not in strong and f not in weak}
     strong.update(module.body for module in program.modules.values())
     defined = Counter(f.name for f in texts)
@@ -121,11 +122,7 @@ def _calling_writers(
     """
     defined = Counter(f.cls.name if f.cls and f.name == "__init__" else f.name for f in texts)
     found: set[Function] = set()
-    work = {
-        f
-        for f in _holding(held, facts.WRITING_WORDS | {"open"}) - strong
-        if not held[f].isdisjoint(_WRITES) or _OPENED_TO_WRITE.search(texts[f])
-    }
+    work = {f for f in held if f not in strong and _may_write(texts[f], held[f])}
     for _ in range(_CALLS_TO_WRITERS):
         calls = {f"{name}(" for name in _called_as(program, work) if defined[name] <= 1}
         work = {f for f in held if f not in found and not held[f].isdisjoint(calls)} - strong
@@ -234,6 +231,25 @@ def _taking_classes(
     }
 
 
+def _giving_objects(
+    program: Program,
+    followed: set[Function],
+    texts: dict[Function, str],
+    held: dict[Function, frozenset[str]],
+) -> set[Function]:
+    """The functions that give objects whose methods are followed: `build(name)`, and methods that `return self`."""
+    classes = {f.cls for f in followed if f.cls is not None}
+    classes |= {below for cls in classes for below in program.subclasses(cls)}
+    calls = {f"{cls.name}(" for cls in classes}
+    makers = {f for f, words in held.items() if "return" in words and not words.isdisjoint(calls)}
+    return makers | {
+        method
+        for cls in classes
+        for method in cls.methods.values()
+        if method in texts and "return self\n" in f"{texts[method]}\n"
+    }
+
+
 def _with_common_calls(
     module: Module, words: frozenset[str], texts: dict[Function, str]
 ) -> set[Function]:
@@ -298,13 +314,16 @@ def _texts_of_functions(module: Module) -> dict[Function, str]:
     return found
 
 
-def _of_the_same_class(
+def _of_the_same_objects(
+    program: Program,
     strong: set[Function],
     texts: dict[Function, str],
     held: dict[Function, frozenset[str]],
     words: frozenset[str],
 ) -> set[Function]:
-    """Methods that use an attribute which a method of their class computes from ranks or wrappers."""
+    """Methods that use an attribute which a method of the same objects computes from ranks or wrappers: of their class, of
+    one above or below it, or of one beside it that a third one joins with it.
+    """
     attributes: dict[Class, set[str]] = {}
     for function in strong:
         if function.cls is not None and function in texts:
@@ -313,7 +332,9 @@ def _of_the_same_class(
                     attributes.setdefault(function.cls, set()).update(_OWN.findall(match[1]))
     found: set[Function] = set()
     for cls, names in attributes.items():
-        found |= _holding({m: held[m] for m in cls.methods.values() if m in held}, names)
+        owners = {o for each in (cls, *program.subclasses(cls)) for o in program.mro(each)[0]}
+        methods = (m for owner in owners for m in owner.methods.values())
+        found |= _holding({m: held[m] for m in methods if m in held}, names)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
@@ -98,6 +98,17 @@ class OneOf:
     named: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of a few functions, or objects of a few classes: what two paths have left in one variable.
+
+    `build(name)` gives a `One()` or a `Two()`; `fn = train if args.train else evaluate`. Of each thing one value.
+    """
+
+    names: tuple[Hashable, ...]
+    values: tuple[Value, ...] = field(compare=False)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
     """What a dict holds under the text keys that code writes out: `opt["rank"] = get_rank()`.
@@ -147,7 +158,7 @@ class _Fields(TypedDict, total=False):
     origin: Origin | None
     truth: bool | None
     type: str | None
-    target: Closure | Partial | OneOf | Class | Module | str | None
+    target: Closure | Partial | OneOf | Either | Class | Module | str | None
     receiver: Value | None
     items: tuple[Value, ...] | None
     wraps: tuple[Wrap, ...]
@@ -157,7 +168,7 @@ class _Fields(TypedDict, total=False):
     entries: Entries | None
 
 
-Target = "Closure | Partial | OneOf | Class | Module | str"
+Target = "Closure | Partial | OneOf | Either | Class | Module | str"
 """What a callable value is: a project function, class or module, or an external qualified name."""
 
 ALL_GIVEN: Final = "given"
@@ -236,7 +247,7 @@ class Value:
         *,
         truth: bool | None = None,
         type: str | None = None,
-        target: Closure | Partial | OneOf | Class | Module | str | None = None,
+        target: Closure | Partial | OneOf | Either | Class | Module | str | None = None,
         receiver: Value | None = None,
         items: tuple[Value, ...] | None = None,
         wraps: tuple[Wrap, ...] = (),
@@ -295,7 +306,7 @@ class Value:
             return self.const is not None
         if self.not_none or self.items is not None:
             return True
-        if self.target is not None and not isinstance(self.target, (str, OneOf)):
+        if self.target is not None and not isinstance(self.target, (str, OneOf, Either)):
             return True
         match self.key:
             case (str() as made, *_):
@@ -308,7 +319,7 @@ class Value:
             return self.truth
         if self.const is not UNKNOWN:
             return bool(self.const)
-        if self.target is not None and not isinstance(self.target, str):
+        if self.target is not None and not isinstance(self.target, (str, Either)):
             return True
         return None
 
@@ -440,6 +451,32 @@ def is_mode(value: Value) -> bool:
     return False
 
 
+MOST_WAYS: Final = 6
+"""Functions and classes of which a call may be of one that are followed."""
+
+
+def _one_of(a: Value, b: Value) -> Either | None:
+    """What a value may be that is one of two; None where one of them is not known, or these are too many."""
+    if a.wraps or b.wraps or a.type == b.type is not None:
+        return None
+    ways = {**_ways(a), **_ways(b)}
+    if not _ways(a) or not _ways(b) or not 1 < len(ways) <= MOST_WAYS:
+        return None
+    return Either(tuple(ways), tuple(ways.values()))
+
+
+def _ways(value: Value) -> dict[Hashable, Value]:
+    """The functions, or objects of classes, of which a value is one, by what tells them apart."""
+    match value.target:
+        case Either(names=names, values=values):
+            return dict(zip(names, values, strict=True))
+        case Closure(function=function):
+            return {("function", id(function)): value}
+        case None if value.type is not None and not value.known:
+            return {("type", value.type): value}
+    return {}
+
+
 def join(a: Value, b: Value, key: Hashable) -> Value:
     """The value where two paths meet. `key` numbers the result when the two differ."""
     if a is b:
@@ -467,10 +504,10 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
         truth=ta if ta == tb else None,
         type=a.type if a.type == b.type or b.const is None else b.type if a.const is None else None,
         target=a.target
-        if a.target is b.target or b.const is None
+        if a.target is b.target is not None or b.const is None
         else b.target
         if a.const is None
-        else None,
+        else _one_of(a, b),
         items=items,
         wraps=() if "unwrapped" in a.tags or "unwrapped" in b.tags else _layers(a, b),
         tags=variance_of((a, b))[2] - (_TAG_OF_LISTS if _is_one_of_them(a, b) else frozenset()),
