@@ -159,8 +159,7 @@ class Arguments:
     ) -> Hashable:
         """What of the arguments matters: booleans, None, numbers of the rank, functions, wrapped models, types."""
         parts = [(name, part) for name, part in signatures.items() if name != "self"]
-        if (held := self._held(function, receiver)) is not None:
-            parts.append(("self", held))
+        parts += [("self", held) for held in self._held(function, receiver)]
         free = []
         if captured and function.parent is not None:
             for name in self._free_names(function):
@@ -183,20 +182,23 @@ class Arguments:
                 or _known_of(value) is None
                 for value in inputs
             )
-            and self._held(function, receiver) is None
+            and not self._held(function, receiver)
         )
 
-    def _held(self, function: Function, receiver: Value | None) -> Signature | None:
-        """The wrapped models that an object was given when it was made, as far as a method asks for them."""
+    def _held(self, function: Function, receiver: Value | None) -> list[Signature]:
+        """The wrapped models, and numbers of the rank, that an object was given when it was made, as far as a method asks."""
         if receiver is None or receiver.entries is None or function.cls is None:
-            return None
+            return []
         used = self._uses_of_self(function)
-        held = tuple(
+        given = [(n, v) for n, v in sorted(receiver.entries.named.items()) if n in used]
+        wrapped = tuple(
             (name, "/".join(f"{key}:{wrap.kind}" for key, wraps in layers for wrap in wraps))
-            for name, value in sorted(receiver.entries.named.items())
-            if name in used and (layers := wrapped_in(value))
+            for name, value in given
+            if (layers := wrapped_in(value))
         )
-        return ("wrapped", held) if held else None
+        ranked = tuple(name for name, value in given if value.variance is Variance.RANK_DEPENDENT)
+        found: list[Signature] = [("ranked", ranked)] if ranked else []
+        return [("wrapped", wrapped), *found] if wrapped else found
 
     def _matters(self, function: Function) -> frozenset[str]:
         """The names of a function that a condition may ask: there, or in what they are passed to."""
@@ -315,7 +317,7 @@ def class_of(context: Hashable) -> str | None:
 
 
 def holds_models(context: Hashable) -> bool:
-    """Whether the receiver in a context was given wrapped models."""
+    """Whether the receiver in a context was given wrapped models, or numbers of the rank."""
     return isinstance(context, tuple) and any(name == "self" for name, _ in context[1])
 
 

@@ -486,15 +486,16 @@ def _construct(
 def _with_models(
     frame: Frame, instance: Value, cls: Class, init: Function, given: list[Value]
 ) -> Value:
-    """An object that keeps wrapped models which it is given, in attributes that nothing else assigns.
+    """An object that keeps wrapped models, or numbers of the rank, which it is given, in attributes that nothing else assigns.
 
     `Trainer(DDP(model)).fit()`, where `__init__` says `self.model = model`; or a dict of them (ParallelWaveGAN 8674037
     parallel_wavegan/bin/train.py:1502, `model["generator"] = DistributedDataParallel(model["generator"])`).
     """
     wrapped = [layers for value in given if (layers := wrapped_in(value))]
+    ranked = any(value.variance is Variance.RANK_DEPENDENT for value in given)
     owners = frame.summaries.program.mro(cls)[0]
     run = next((c for c in reversed(frame.summary.children) if c.function is init), None)
-    if not wrapped or run is None:
+    if not (wrapped or ranked) or run is None:
         return instance
     runs = [run, *(c for c in run.children if c.function.name == "__init__")]
     held = {
@@ -502,7 +503,10 @@ def _with_models(
         for each in runs
         if each.function.cls in owners
         for name, value in each.self_attributes.items()
-        if wrapped_in(value) in wrapped
+        if (
+            wrapped_in(value) in wrapped
+            or (ranked and value.variance is Variance.RANK_DEPENDENT and "rank" in value.tags)
+        )
         and sum(len(o.self_assigned.get(name, ())) for o in owners) == 1
     }
     if not held:

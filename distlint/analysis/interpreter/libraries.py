@@ -68,7 +68,7 @@ def external(
     rows = known and tuple([row for row in known if _takes_effect(row, node, args, keywords)])
     site = frame.site(node, name, receiver, args, keywords, rows, None)
     inputs = [*args, *keywords.values()]
-    if not known:
+    if not known and name != "functools.partial":  # which calls nothing
         hand_over(frame, node, inputs, name)
     result = _rank_predicate(frame, node, name, args, keywords)
     if result is None and name in _SPECIAL:

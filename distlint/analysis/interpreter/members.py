@@ -13,6 +13,7 @@ from distlint.analysis.interpreter.iteration import (
     of_another_length,
     rounded_up,
 )
+from distlint.analysis.interpreter.ranks import RANK_KINDS
 from distlint.analysis.interpreter.values import (
     AGREED,
     CONTAINER,
@@ -220,7 +221,11 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         return cls
     of_object = base.entries is not None and (base.type is not None or base.entries.held)
     if base.entries is not None and of_object and attr in base.entries.named:
-        return _of_a_batch(base, base.entries.named[attr])
+        held = base.entries.named[attr]
+        if held.variance is Variance.RANK_DEPENDENT:  # another rank, another run
+            kinds = (tag[5:] for tag in held.tags if tag.startswith("kind:"))
+            frame.summary.depends_on |= RANK_KINDS.intersection(kinds)
+        return _of_a_batch(base, held)
     match base.target:
         case Module():
             return _variable(frame, base.target, attr, node) or Value(("attr", base.key, attr))
