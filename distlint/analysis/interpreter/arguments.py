@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -170,11 +170,12 @@ class Arguments:
         cls = self._receiver_class(function, receiver)
         return (cls, tuple(sorted(parts)), tuple(sorted(free))) if parts or free or cls else None
 
-    def is_plain(self, function: Function, inputs: Iterable[Value], receiver: Value | None) -> bool:
+    def is_plain(self, function: Function, inputs: Sequence[Value], receiver: Value | None) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
         return (
             function in self.plain
             and not cuts_by_parameters(function)
+            and not (function.name == "__init__" and any(map(_is_kept, inputs)))
             and not (takes_off_wrappers(function) and any(value.wraps for value in inputs))
             and all(
                 value.known
@@ -300,6 +301,11 @@ class Arguments:
             }
             found = self._free[function] = tuple(sorted(names))
         return found
+
+
+def _is_kept(value: Value) -> bool:
+    """Whether an object that is given a value is another one by it, whatever its constructor does."""
+    return bool(value.wraps) or value.variance is Variance.RANK_DEPENDENT
 
 
 def wrapped_in(value: Value) -> tuple[tuple[str, tuple[Wrap, ...]], ...]:

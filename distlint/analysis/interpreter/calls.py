@@ -483,6 +483,11 @@ def _construct(
     return instance
 
 
+def tells_rank(value: Value) -> bool:
+    """Whether a value that depends on the rank is its number, or the answer to a question about it."""
+    return "rank" in value.tags or value.truthiness() is not None
+
+
 def _with_models(
     frame: Frame, instance: Value, cls: Class, init: Function, given: list[Value]
 ) -> Value:
@@ -492,7 +497,7 @@ def _with_models(
     parallel_wavegan/bin/train.py:1502, `model["generator"] = DistributedDataParallel(model["generator"])`).
     """
     wrapped = [layers for value in given if (layers := wrapped_in(value))]
-    ranked = any(value.variance is Variance.RANK_DEPENDENT for value in given)
+    ranked = any(value.variance is Variance.RANK_DEPENDENT and tells_rank(value) for value in given)
     owners = frame.summaries.program.mro(cls)[0]
     run = next((c for c in reversed(frame.summary.children) if c.function is init), None)
     if not (wrapped or ranked) or run is None:
@@ -505,7 +510,7 @@ def _with_models(
         for name, value in each.self_attributes.items()
         if (
             wrapped_in(value) in wrapped
-            or (ranked and value.variance is Variance.RANK_DEPENDENT and "rank" in value.tags)
+            or (ranked and value.variance is Variance.RANK_DEPENDENT and tells_rank(value))
         )
         and sum(len(o.self_assigned.get(name, ())) for o in owners) == 1
     }

@@ -212,7 +212,7 @@ class Summaries:
         self, function: Function, inputs: Iterable[Value], receiver: Value | None = None
     ) -> bool:
         """Whether a call of a function with these arguments does nothing that concerns any rule."""
-        return self._arguments.is_plain(function, inputs, receiver)
+        return self._arguments.is_plain(function, tuple(inputs), receiver)
 
     def final(self, summary: Summary) -> Summary:
         """The complete run in place of one that a recursion cut short; only between runs."""
