@@ -253,7 +253,8 @@ def _made_up(value: Value) -> bool:
         return False
     if value.origin.kind not in _OWN:
         return False  # a setting from a file, of an object that holds a clock's time too
-    if last_name(value.origin.node) == "current_device":
+    made = value.origin.node
+    if isinstance(made, ast.Call) and last_name(made) == "current_device":
         return False  # says which of its machine's ranks it is: video-SALMONN-2 61faec0 qwenvl/train/train_qwen.py:303
     if value.origin.kind == "clock" and goes_by_minutes(value.origin):
         return False
