@@ -16,7 +16,8 @@ def taken_out(function: Function, call: ast.Call) -> tuple[Edit, ...]:
     """The edits that leave out a call which is a statement of its own; none where it is part of another.
 
     A handler that did nothing else goes on raising: RoboVLMs 8adc1d2 eval/calvin/eval_utils.py:75, where `pass` would give
-    back half a list. Nor is it taken out of a loop that only it stops.
+    back half a list. So does what stopped alone where two lengths are not the same: hotr d3cb632
+    hotr/models/hotr_matcher.py:122, in front of the `zip` of the two. Nor is it taken out of a loop that only it stops.
     """
     for statement, around in own_statements(function.body):
         if isinstance(statement, ast.Expr) and statement.value is call:
@@ -26,8 +27,28 @@ def taken_out(function: Function, call: ast.Call) -> tuple[Edit, ...]:
             removed = {(each.span.line, each.span.column) for each in imports}
             if any(_is_all_of(handler.body, statement, removed) for handler in _handlers(around)):
                 return Replace(span_of(statement), "raise"), *imports
+            if (unlike := _unlike(around)) and _is_all_of(unlike.body, statement, removed):
+                text = ast.unparse(unlike.test)
+                return Replace(span_of(statement), f"raise ValueError({text!r})"), *imports
             return Delete(span_of(statement), prune=True), *imports
     return ()
+
+
+def _unlike(around: tuple[ast.stmt, ...]) -> ast.If | None:
+    """The `if` around a statement that holds where two lengths or shapes are not the same."""
+    match around[-1:]:
+        case [ast.If(test=ast.Compare(left=left, ops=[ast.NotEq()], comparators=[right])) as found]:
+            return found if _is_size(left) and _is_size(right) else None
+    return None
+
+
+def _is_size(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="len")) | ast.Attribute(attr="shape"):
+            return True
+        case ast.Subscript(value=inner):
+            return _is_size(inner)
+    return False
 
 
 def _never_ends(statement: ast.stmt) -> bool:

@@ -42,6 +42,7 @@ from distlint.analysis.program.rank_settings import (
     is_handed_rank,
     is_kept_rank,
     is_rank_setting,
+    is_told_rank,
     setting,
 )
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
@@ -257,7 +258,12 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             return found
     if kind is not None and not _is_lookalike(frame, base, attr):
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
-    if is_rank_setting(node, frame.module) or is_handed_rank(node, frame.summaries.program):
+    program = frame.summaries.program
+    if (
+        is_rank_setting(node, frame.module)
+        or is_handed_rank(node, program)
+        or is_told_rank(node, program)
+    ):
         return _rank_setting(frame, node)
     if (
         base.variance is Variance.RANK_LOCAL

@@ -930,17 +930,20 @@ def ranked(site: CallSite) -> bool:
     )
 
 
-def maybe_guarded(site: CallSite, left: Set[str] = frozenset()) -> bool:
+def maybe_guarded(
+    site: CallSite, left: Set[str] = frozenset(), known: Collection[Guard] = ()
+) -> bool:
     """Whether a condition in force may be one of the rank that the analysis could not follow.
 
     By its words, or because it is a position in a subgroup: then one rank or many may get through. `left` are the
-    parameters of the function that nobody gives.
+    parameters of the function that nobody gives, `known` the conditions that one has looked at.
     """
     if any(
         may_be_about_rank(guard)
         and not _left_at_default(guard, site.function, left)
         and not _is_asserted(guard, site.function)
         for guard in site.guards
+        if guard not in known
     ):
         return True
     name = _RANKS_OTHERS.sub("", site.function.name.lower())

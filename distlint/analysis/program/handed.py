@@ -27,6 +27,7 @@ from distlint.nodes import walk
 _MAX_CALLERS: Final = 4
 _CLEARS: Final = re.compile(r"[\])\w] = [^\n]*(?:rank|main|master)[^\n]* and ")
 """An assignment of a test of the rank together with something else."""
+_TURNED_OFF: Final = re.compile(r"rank (?:!=|>) 0:\s+\w+\.\w+ = False")
 
 
 def asks_rank_test(program: Program, cls: Class, test: ast.expr) -> bool:
@@ -61,14 +62,35 @@ def _cleared_settings(program: Program) -> frozenset[str]:
 
 @remembered
 def _settings_in(module: Module) -> tuple[frozenset[str], frozenset[str]]:
-    """The settings that a file clears on some ranks, and those that it sets otherwise, where it clears any."""
+    """The settings that a file clears on some ranks, and those that it sets otherwise.
+
+    transformer-sequential 9650fc9 distributed.py:22: `if args.rank > 0: args.plot = False`, where the group is made.
+    """
+    text = module.source.text
+    off = {
+        id(statement)
+        for outer in (walk(module.source.tree, ast.If) if _TURNED_OFF.search(text) else ())
+        if _asks_for_others(outer.test)
+        for statement in outer.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and statement.value.value is False
+    }
     cleared: set[str] = set()
     others: set[str] = set()
-    if _CLEARS.search(module.source.text):
+    if off or _CLEARS.search(text):
         for node in walk(module.source.tree, ast.Assign):
             names = {_setting(target) for target in node.targets} - {""}
-            (cleared if _clears(node.value) else others).update(names)
+            (cleared if id(node) in off or _clears(node.value) else others).update(names)
     return frozenset(cleared), frozenset(others)
+
+
+def _asks_for_others(test: ast.expr) -> bool:
+    """Whether a condition asks for another rank than the first: `args.rank != 0`, `rank > 0`."""
+    match test:
+        case ast.Compare(ops=[ast.NotEq() | ast.Gt()], comparators=[ast.Constant(value=0)]):
+            return mentions_rank(test)
+    return False
 
 
 def _clears(value: ast.expr) -> bool:

@@ -45,7 +45,7 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
                     case ast.Constant():
                         pass
                     case _:
-                        found.setdefault(name, set()).add(_kind(value))
+                        found.setdefault(name, set()).add(kind_of_answer(value))
     return {
         name: kind
         for name, kinds in found.items()
@@ -114,11 +114,11 @@ def _makes_group(function: Function) -> bool:
     return any(_starts_group(node) for node in own_nodes(function))
 
 
-def _kind(value: ast.expr) -> Kind | None:
+def kind_of_answer(value: ast.expr) -> Kind | None:
     """What a value numbers, or counts: what the group or the launcher answers, here or in the line above."""
     match value:
         case ast.Call(func=ast.Name(id="int"), args=[inner]):
-            return _kind(inner)
+            return kind_of_answer(inner)
         case ast.Call(func=func, args=[ast.Constant(value=str(variable)), *_]) if (
             last_name(func) in _READS
         ):

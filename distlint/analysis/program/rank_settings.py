@@ -6,11 +6,20 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from distlint.analysis.program.definitions import Module, dotted_name, last_name
+from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.environment import Use, accesses
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import own_nodes
-from distlint.knowledge.ranks import AMBIGUOUS_ARGUMENT_ATTRIBUTES, ARGUMENT_NAMES
+from distlint.analysis.program.rank_globals import kind_of_answer
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.knowledge.facts import argument_attribute
+from distlint.knowledge.ranks import (
+    AMBIGUOUS_ARGUMENT_ATTRIBUTES,
+    ARGUMENT_ATTRIBUTES,
+    ARGUMENT_NAMES,
+    ENVIRONMENT,
+)
 from distlint.nodes import walk
 
 _NO_SIZES: Final = frozenset({-1, 0})
@@ -106,6 +115,89 @@ def _is_of_settings(owner: list[str], name: str) -> bool:
     if owner[0] not in ARGUMENT_NAMES:
         return False
     return len(owner) > 1 or name not in AMBIGUOUS_ARGUMENT_ATTRIBUTES
+
+
+def is_told_rank(node: ast.expr, program: Program) -> bool:
+    """Whether an expression reads a setting into which the program puts the rank, whichever launcher tells it.
+
+    PersFormer_3DLane 3ed3109 experiments/ddp.py:40: `args.proc_id = int(os.environ['SLURM_PROCID'])`, in line 26
+    `args.local_rank`, and 0 in front of both.
+    """
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in _told_ranks(program)
+        and last_name(node.value) in ARGUMENT_NAMES
+    )
+
+
+@remembered
+def _told_ranks(program: Program) -> frozenset[str]:
+    """The names of such settings: what else they are given is a constant, as long as no one has asked."""
+    found: dict[str, set[str | None]] = {}
+    for module in program.modules.values():
+        text = module.source.text
+        if not any(f"{name}." in text for name in ARGUMENT_NAMES):
+            continue
+        for function in module.all_functions:
+            for path, values in assignments(function).items():
+                owner, _, name = path.rpartition(".")
+                if owner.rpartition(".")[2] in ARGUMENT_NAMES:
+                    kinds = (_told(v) for v in values if not isinstance(v, ast.Constant))
+                    found.setdefault(name, set()).update(kinds)
+    known = ARGUMENT_ATTRIBUTES.keys() | AMBIGUOUS_ARGUMENT_ATTRIBUTES.keys()
+    return frozenset(
+        name
+        for name, kinds in found.items()
+        if kinds and kinds <= {"rank", "local_rank"} and name not in known
+    )
+
+
+def _told(value: ast.expr) -> str | None:
+    if isinstance(value, ast.Attribute):
+        return argument_attribute(last_name(value.value), value.attr)
+    return kind_of_answer(value)
+
+
+@remembered
+def set_for_one_rank(program: Program) -> frozenset[str]:
+    """The settings that the program gives no other value than one that holds for one rank as well.
+
+    Of an option, only where the program itself says how many ranks there are: without a launcher too. PersFormer_3DLane
+    3ed3109 experiments/ddp.py:76: `args.distributed = int(os.environ['WORLD_SIZE']) >= 1`, which lines 32 and 56 set.
+    """
+    found: dict[str, bool] = {}
+    options = {each.name for module in program.modules.values() for each in options_of(module)}
+    for module in program.modules.values():
+        for function in module.all_functions:
+            for path, values in assignments(function).items():
+                owner, _, name = path.rpartition(".")
+                if owner.rpartition(".")[2] in ARGUMENT_NAMES:
+                    holds = all(map(_holds_for_one, values))
+                    said = holds and _says_how_many(program, function)
+                    options -= {name} if said else set()
+                    found[name] = found.get(name, True) and holds
+    return frozenset(name for name, holds in found.items() if holds) - options
+
+
+def _says_how_many(program: Program, function: Function) -> bool:
+    """Whether a function, or one beside it that it calls, sets the number of ranks in the environment."""
+    called = {function.name, *(last_name(node) for node in own_nodes(function, ast.Call))}
+    return any(
+        each.use is Use.WRITE
+        and ENVIRONMENT.get(each.name) == "world_size"
+        and each.function is not None
+        and each.function.name in called
+        for each in accesses(program, function.module)
+    )
+
+
+def _holds_for_one(value: ast.expr) -> bool:
+    match value:
+        case ast.Compare(left=left, ops=[ast.GtE()], comparators=[ast.Constant(value=1)]):
+            return kind_of_answer(left) == "world_size"
+        case ast.Compare(left=left, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
+            return kind_of_answer(left) == "world_size"
+    return False
 
 
 def is_kept_rank(node: ast.Subscript, program: Program) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from typing import Final, overload
@@ -235,6 +236,52 @@ def bound_again(function: Function) -> frozenset[str]:
                 targets.append(target)
     plain = (t for each in targets for t in walk(each, ast.Name))
     return frozenset(t.id for t in plain if isinstance(t.ctx, ast.Store))
+
+
+@remembered
+def names_bound(module: Module) -> frozenset[str] | None:
+    """The names that a file gives a value anywhere, and those of Python; None where it imports what it does not name."""
+    found = set(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__package__"}
+    for node in walk(module.source.tree):
+        match node:
+            case ast.alias(name="*"):
+                return None
+            case ast.alias(name=name, asname=asname):
+                found.add(asname or name.partition(".")[0])
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+                found.add(name)
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                found.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                found.add(name)
+            case ast.Global(names=names):
+                found.update(names)
+    return frozenset(found)
+
+
+@remembered
+def never_begun(function: Function) -> frozenset[str]:
+    """The variables that a function adds to and never binds: it raises UnboundLocalError.
+
+    OmniMamba b372978 trainer.py:144: `loss_accumulator += loss.item()`, in `evaluate()`.
+    """
+    added = [n.target for n in own_nodes(function, ast.AugAssign) if isinstance(n.target, ast.Name)]
+    if not added or function.is_module_body:
+        return frozenset()
+    of_itself = set(map(id, added))
+    bound = {
+        node.id
+        for node in walk(function.node, ast.Name)
+        if not isinstance(node.ctx, ast.Load) and id(node) not in of_itself
+    }
+    for node in walk(function.node, ast.Global, ast.Nonlocal):
+        bound.update(node.names)
+    bound.update(each.arg for each in walk(function.node, ast.arg))
+    return frozenset(each.id for each in added) - bound
 
 
 def storage_of(node: ast.expr) -> ast.expr:

@@ -13,6 +13,7 @@ from distlint.analysis.program.syntax import own_nodes, storage_of, target_names
 from distlint.analysis.questions.shares.reading import path_of
 from distlint.analysis.questions.training import goes_backward, sent_backward
 from distlint.analysis.questions.wrapped import without_gradients
+from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import children, walk
 
@@ -301,7 +302,10 @@ def _items(node: ast.Dict) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _roots(root: ast.expr) -> Iterator[str]:
-    """The paths in what is sent backward, without the scaler that a method of is called."""
+    """The paths of losses in what is sent backward, without the scaler that a method of is called.
+
+    1xgpt 0069734 train.py:621: `loss / args.gradient_accumulation_steps`, by which line 593 counts the steps.
+    """
     match root:
         case ast.Call(func=ast.Attribute(), args=[given, *_]) if _SCALES.match(last_name(root)):
             yield from _roots(given)
@@ -311,6 +315,10 @@ def _roots(root: ast.expr) -> Iterator[str]:
             owners = [func.value] if isinstance(func, ast.Attribute) and not args else []
             for part in (*owners, *args):
                 yield from _roots(part)
+        case ast.BinOp(left=left, op=ast.Div() | ast.FloorDiv()):
+            yield from _roots(left)  # by a number of steps, of which counters are made too
+        case ast.Attribute(value=owner) if last_name(owner) in ARGUMENT_NAMES:
+            pass  # a setting
         case ast.Name() | ast.Attribute() | ast.Subscript() if path := path_of(root):
             yield path
         case ast.expr():

@@ -54,7 +54,7 @@ def buffer_of(live: LiveProgram, model: Value) -> tuple[Module, ast.Call] | None
     Amphion d3de90f models/vocoders/diffusion/diffwave/diffwave.py:36: `register_buffer()` in a module of the model, whose
     samples rank 0 alone draws.
     """
-    if live.answer(_kept_apart):
+    if live.answer(kept_apart):
         return None
     found = [_first(live, cls) if cls is not None else None for cls in _classes(live, model)]
     return found[0] if found and None not in found else None
@@ -118,7 +118,7 @@ def _classes(live: LiveProgram, model: Value) -> list[Class | None]:
     return _in_order(classes)
 
 
-def _kept_apart(live: LiveProgram) -> bool:
+def kept_apart(live: LiveProgram) -> bool:
     """Whether the program tells DDP somewhere to broadcast no buffers."""
     return any("broadcast_buffers=False" in m.source.text for m in live.program.modules.values())
 

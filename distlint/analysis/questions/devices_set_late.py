@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.environment import Access, evaluated_here, statements
-from distlint.analysis.program.syntax import target_names
+from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.cuda_start import (
     evaluated_before,
     started_on_import,
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _STARTS_CHILD: Final = frozenset(
     {"Popen", "Process", "spawn", "start_processes", "system", "check_call", "check_output"}
 )
+
+_STARTS_RANKS: Final = frozenset({"Process", "spawn", "start_processes"})
 
 
 def set_too_late(
@@ -58,13 +60,37 @@ def _renames(access: Access) -> bool:
 
 
 def _for_children(live: LiveProgram, module: Module, access: Access) -> bool:
-    """Whether the function starts a process below the assignment, which inherits the variable."""
+    """Whether the function starts a process below the assignment, which inherits the variable.
+
+    Or another method of the object that is being made: Uni-Mol 90f52c4 unimol_tools/unimol_tools/tasks/trainer.py:92, in what
+    `__init__` calls, and line 188 spawns the ranks.
+    """
+    if _starts_ranks_later(module, access):
+        return True
     body = access.function.body if access.function is not None else module.source.tree.body
     return any(
         statement.lineno > access.node.lineno and _starts_child(live, module, node)
         for statement, _ in statements(body)
         for node in evaluated_here(statement)
         if isinstance(node, ast.Call)
+    )
+
+
+def _starts_ranks_later(module: Module, access: Access) -> bool:
+    """Whether an assignment is part of making an object of which another method starts processes."""
+    method = next((f for f in module.all_functions if f.node is access.function), None)
+    if method is None or method.cls is None:
+        return False
+    methods = method.cls.methods
+    called = {
+        name: {last_name(node) for node in own_nodes(each, ast.Call)}
+        for name, each in methods.items()
+    }
+    making = {"__init__"} & methods.keys()
+    while more := {n for name in making for n in called[name]} & methods.keys() - making:
+        making |= more
+    return method.name in making and any(
+        called[name] & _STARTS_RANKS for name in methods.keys() - making
     )
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import bound_again, own_nodes
+from distlint.analysis.program.syntax import bound_again, default_of, literals, own_nodes
 from distlint.nodes import walk
 
 _TRUTHS: Final = frozenset(
@@ -83,6 +84,42 @@ def _asserted(function: Function) -> dict[str, list[tuple[int, frozenset[object]
                 texts = frozenset(e.value for e in elements if isinstance(e, ast.Constant))
                 found.setdefault(name, []).append((statement.lineno, texts))
     return found
+
+
+def keeps_out(call: ast.Call, function: Function, node: ast.AST) -> bool:
+    """Whether a call of a function gives a flag by which the function does not come to one of its nodes.
+
+    Uni-Mol 90f52c4 unimol_tools/unimol_tools/tasks/trainer.py:970 makes a sampler `if distributed:`, and the call that shuffles
+    says `distributed=False`. PatrickStar 2384535 examples/train_simple_net.py:98: the only call says so.
+    """
+    changed = bound_again(function)
+    return any(
+        isinstance(part, ast.Name)
+        and part.id in function.parameters
+        and part.id not in changed
+        and isinstance(given := _given_or_left(call, function, part.id), ast.Constant)
+        and bool(given.value) is not holds
+        for part, holds in _needed(function, node)
+    )
+
+
+def _needed(function: Function, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """What has to hold, or not, for a function to come to a node, by the tests around it."""
+    for outer in own_nodes(function, ast.If, ast.IfExp):
+        for arm, taken in ((outer.body, True), (outer.orelse, False)):
+            parts = arm if isinstance(arm, list) else [arm]
+            if any(each is node for part in parts for each in walk(part)):
+                yield from literals(outer.test, taken)
+
+
+def _given_or_left(call: ast.Call, function: Function, name: str) -> ast.expr | None:
+    """What a call gives for a parameter, or its default where it gives nothing; None where that is not seen."""
+    given = argument_of(call, function, name)
+    if given is not None:
+        return given
+    unpacked = any(isinstance(each, ast.Starred) for each in call.args)
+    unpacked = unpacked or any(each.arg is None for each in call.keywords)
+    return None if unpacked else default_of(function, name)
 
 
 def contradicts(module: Module, test: ast.expr) -> bool:

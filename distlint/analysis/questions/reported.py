@@ -128,6 +128,11 @@ def is_evaluation(text: str, function: Function) -> bool:
     return _PHASE.search(function.name) is not None and not goes_backward(function.node)
 
 
+def is_of_training(text: str) -> bool:
+    """Whether a name says that it is a number of the training: `train_lm_loss`."""
+    return is_metric(text) and _TRAINING.search(_BOARD.sub("", text)) is not None
+
+
 def _without_value(found: re.Match[str], function: Function) -> str:
     """A name that ends in `val`, without that where it is the value of what is called the rest.
 

@@ -36,7 +36,7 @@ def saved_on_host(live: LiveProgram) -> frozenset[str]:
     dino 7c446df eval_knn.py:222: `torch.save(features.cpu(), os.path.join(folder, "trainfeat.pth"))`.
     """
     saved: dict[str, bool] = {}
-    for function, what, where in _saves(live):
+    for function, what, where in saves(live):
         on_host = _on_host(live, function, what) or _converts(function)
         for name in file_names(function, where):
             saved[name] = saved.get(name, True) and on_host
@@ -85,7 +85,7 @@ def file_name(function: Function, path: ast.expr | None, depth: int = _MAX_NAMES
     return ""
 
 
-def _saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
+def saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
     """What the program saves and where, in functions too that concern no rank and are not followed."""
     for module in live.program.modules.values():
         if "torch.save" not in module.source.text:

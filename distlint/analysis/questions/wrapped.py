@@ -20,7 +20,7 @@ from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import parents_in, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.interpreter.values import Wrap
@@ -230,7 +230,13 @@ def call_of_wrap(live: LiveProgram, site: AttributeSite) -> CallSite | None:
     return call.site if call is not None else None
 
 
-def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bool = False) -> bool:
+def under_condition(
+    call: CallSite | None,
+    site: AttributeSite,
+    *,
+    of_launch: bool = False,
+    always: Collection[str] = (),
+) -> bool:
     """Whether some paths come to the read without the wrap (`call`), which stands under a condition
     that the read does not stand under too.
 
@@ -242,10 +248,11 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
         site: the read.
         of_launch: whether only conditions of the launch count. An option that names the engine is none: one
             process has the wrapper too, and another value means another wrapper.
+        always: settings that hold on one process, too.
     """
     if call is None:
         return False
-    always = site.receiver.wraps[-1].always
+    surely = site.receiver.wraps[-1].always
     held = {(_flag(g.node), g.taken) for g in site.guards}
     return any(
         not g.exits
@@ -258,7 +265,8 @@ def under_condition(call: CallSite | None, site: AttributeSite, *, of_launch: bo
         )
         and not _asks_for_container(g.node)
         # `world_size > 1` is decided where several processes are followed; one process takes the other arm.
-        and not (always and g.value.truthiness() is None)
+        and not (surely and g.value.truthiness() is None)
+        and not (g.taken and isinstance(g.node, ast.Attribute) and g.node.attr in always)
         for g in call.guards
     )
 

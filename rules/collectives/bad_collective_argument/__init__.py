@@ -1,10 +1,11 @@
 """An argument that a collective cannot work with.
 
 ## What it does
-Reports three arguments of collectives: an output list that holds one and the same tensor N times
+Reports arguments of collectives: an output list that holds one and the same tensor N times
 (`world_size * [torch.zeros(1)]`), a Python number where a tensor is needed (`loss.item()`, a literal,
 `len(...)`), and a tensor made on the CPU where the process group was made for NCCL, or where accelerate
-gathers or reduces it and makes the group for the devices that it finds. Also `args=(cfg)` of a call that starts
+gathers or reduces it and makes the group for the devices that it finds, and a tensor that is gathered twice, the second time into a list
+of tensors like another. Also `args=(cfg)` of a call that starts
 the ranks (`mp.spawn`, `Process`, `notebook_launcher`), where `args=(cfg,)` is meant; and a root that is the rank of
 another group (`broadcast(x, get_global_rank(tasks, 0), group=shared)`).
 
@@ -65,7 +66,7 @@ from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .roots import foreign_roots
@@ -135,6 +136,7 @@ def check(model: Model) -> Iterator[Finding]:
         site = call.site
         if site.name in _LISTS:
             yield from _aliased(site)
+            yield from _of_another(model, site)
         if site.name in _TENSORS:
             yield from _number(site)
             if nccl and site.name.startswith("torch.") and site.argument(None, "group") is None:
@@ -259,6 +261,50 @@ def _aliased(site: CallSite) -> Iterator[Finding]:
         f"overwritten by the next, and all entries are those of the last rank. {fix.message}."
     )
     yield _finding(site, made, message, fix, made if at is made else at)
+
+
+def _of_another(model: Model, site: CallSite) -> Iterator[Finding]:
+    """What a second gather receives into a list made for another tensor, while it sends what the first one has sent.
+
+    VideoActionModel 948f1f1 vam/evaluation/hbird.py:254: `dist.all_gather(receive_labels, self.feature_memory)`.
+    """
+    sent, wanted = _sent(site), _made_like(site)
+    if sent is None or not wanted or ast.unparse(sent) == wanted:
+        return
+    for other in model.calls(site.name, module=site.module):
+        before = other.site
+        if before.function is site.function and before.node.lineno < site.node.lineno:
+            same = _sent(before)
+            if same is not None and ast.unparse(same) == ast.unparse(sent) == _made_like(before):
+                fix = Fix(Applicability.DISPLAY, f"Hand over `{wanted}`")
+                message = (
+                    f"`{ast.unparse(sent)}` is gathered a second time, into a list of tensors like `{wanted}`: where "
+                    f"their sizes differ the ranks raise or hang, else `{wanted}` is lost. {fix.message}."
+                )
+                places = (related(site.module, before.node, "gathered before"),)
+                place = place_of(site.module, sent)
+                yield Finding(CODE, NAME, SEVERITY, message, place, places, fix)
+                return
+
+
+def _sent(site: CallSite) -> ast.expr | None:
+    """The variable or attribute that a gather sends."""
+    node = site.argument_node(*_TENSORS[site.name]) if site.name in _TENSORS else None
+    return node if isinstance(node, ast.Name | ast.Attribute) else None
+
+
+def _made_like(site: CallSite) -> str:
+    """The tensor like which each element of the list that a gather fills is made; empty where that is not seen."""
+    match _given(site, *_LISTS[site.name]):
+        case (
+            _,
+            ast.ListComp(
+                elt=ast.Call(func=made, args=[ast.Name() | ast.Attribute() as like]),
+                generators=[ast.comprehension(iter=ast.Call(func=ast.Name(id="range")), ifs=[])],
+            ),
+        ) if last_name(made) in ("zeros_like", "empty_like", "ones_like"):
+            return ast.unparse(like)
+    return ""
 
 
 def _number(site: CallSite) -> Iterator[Finding]:

@@ -196,3 +196,28 @@ def root_of_its_group_by_another_name(parameter, tasks):
 
 def root_of_all(parameter, tasks):
     dist.broadcast(parameter, dist.get_global_rank(dist.group.WORLD, 0), group=tasks)
+
+
+def both_of_all(inputs, labels):
+    # VideoActionModel 948f1f1 vam/evaluation/hbird.py:254
+    every_input = [torch.zeros_like(inputs) for _ in range(dist.get_world_size())]
+    every_label = [torch.zeros_like(labels) for _ in range(dist.get_world_size())]
+    dist.all_gather(every_input, inputs)
+    dist.all_gather(every_label, inputs)  # expect: DL108
+    return torch.cat(every_input), torch.cat(every_label)
+
+
+def each_of_all(inputs, labels):
+    every_input = [torch.zeros_like(inputs) for _ in range(dist.get_world_size())]
+    every_label = [torch.zeros_like(labels) for _ in range(dist.get_world_size())]
+    dist.all_gather(every_input, inputs)
+    dist.all_gather(every_label, labels)
+    return torch.cat(every_input), torch.cat(every_label)
+
+
+def into_tensors_like_its_source(inputs):
+    padded = torch.nn.functional.pad(inputs, (0, 1))
+    every = [torch.zeros_like(padded) for _ in range(dist.get_world_size())]
+    flat = padded.contiguous()
+    dist.all_gather(every, flat)
+    return torch.cat(every)

@@ -31,7 +31,8 @@ loss = model(batch).mean()
 ## Fix safety
 The runtime's `breakpoint()` must be called by all ranks: one stops, the others wait for it, outside of every process
 group's timeout. Safe where the analysis shows that all ranks come to the call; unsafe where it takes the place of an
-`if` on the rank. Where one rank may be alone, the call is taken out, which is unsafe: in an `except`, above a `raise`,
+`if` on the rank. Where one rank may be alone, the call is taken out, which is unsafe (an error takes its place where it is all
+that is done about two lengths that are not the same): in an `except`, above a `raise`,
 under a condition that each rank answers for its own numbers, in a data set; where nothing comes behind it; and where the
 runtime is not there when the code runs. An import that nothing else uses goes with the old call.
 
@@ -50,7 +51,6 @@ on `torch.distributed.breakpoint()`.
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -59,8 +59,13 @@ from distlint.analysis.interpreter.values import AGREED, Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.environment import blocks, evaluated_here
-from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, ends_process, literals, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    ends_process,
+    literals,
+    names_bound,
+    own_nodes,
+)
 from distlint.analysis.questions.awaited import awaited
 from distlint.analysis.questions.filesystem import refuses
 from distlint.analysis.questions.launched import expects_several
@@ -77,7 +82,7 @@ from distlint.rule import Status
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.summaries import CallGroup
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL701"
 NAME = "breakpoint-on-some-ranks"
@@ -91,6 +96,8 @@ _OF_NUMBERS = frozenset(
     {"isnan", "isinf", "isfinite", "any", "all", "item", "isclose", "allclose", "equal"}
 )
 """Calls that ask something of the numbers that a rank has."""
+_AS_MANY_AS = frozenset({"nonzero", "argwhere", "unique", "unique_consecutive"})
+"""Calls that return as many elements as the numbers of this rank have it."""
 _EQUALIZERS = frozenset({"all_reduce", "broadcast"})
 _OPTIONS = ("args", "opt", "opts", "options", "FLAGS", "flags")
 """Names of what a command line is parsed into."""
@@ -146,7 +153,7 @@ def _fails_above(function: Function, node: ast.Call) -> bool:
 
     UniHCP 37b93cd core/data/test_datasets/images/reid_dataset.py:66.
     """
-    bound = _bound(function.module)
+    bound = names_bound(function.module)
     if bound is None:
         return False
     for block in blocks(function.body):
@@ -161,31 +168,6 @@ def _fails_above(function: Function, node: ast.Call) -> bool:
                 for part in evaluated_here(above)
             )
     return False
-
-
-@remembered
-def _bound(module: Module) -> frozenset[str] | None:
-    """The names that a file gives a value anywhere, and those of Python; None where it imports what it does not name."""
-    found = set(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__package__"}
-    for node in walk(module.source.tree):
-        match node:
-            case ast.alias(name="*"):
-                return None
-            case ast.alias(name=name, asname=asname):
-                found.add(asname or name.partition(".")[0])
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found.add(name)
-            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.add(name)
-            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
-                found.add(name)
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                found.add(name)
-            case ast.MatchMapping(rest=str(name)):
-                found.add(name)
-            case ast.Global(names=names):
-                found.update(names)
-    return frozenset(found)
 
 
 def _left_in(function: Function, node: ast.Call, *, rare: bool) -> Finding:
@@ -219,7 +201,7 @@ def _on_all(model: Model, call: CallGroup) -> Finding:
     # A rank that an assertion further up stops is not among those that wait
     # (Otter 1e7eb9a pipeline/mimicit_utils/mimicit_dataset.py:239).
     asked = [guard for guard in site.guards if not refuses(function, guard)]
-    apart = next((guard for guard in reversed(asked) if _may_differ(guard, alike)), None)
+    apart = next((guard for guard in reversed(asked) if _may_differ(function, guard, alike)), None)
     if apart is not None:
         # Those who wait in it wait for ranks that have no such number, and never come.
         text = f"Each rank with `{source_of(apart.module, apart.node)}` {_ALONE}"
@@ -262,7 +244,9 @@ def _found(site: CallSite, text: str, fix: Fix) -> Finding:
 def _taking_out(function: Function, node: ast.Call) -> Fix:
     """The fix of a breakpoint to which no other rank comes: who debugs on one process misses it."""
     edits = taken_out(function, node)
-    return Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, "Take it out", edits)
+    raises = any(isinstance(each, Replace) for each in edits)
+    advice = "Raise an error in its place" if raises else "Take it out"
+    return Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits)
 
 
 def _below(block: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -293,15 +277,21 @@ def _made_alike(site: CallSite) -> set[str]:
     }
 
 
-def _may_differ(guard: Guard, alike: set[str]) -> bool:
+def _may_differ(function: Function, guard: Guard, alike: set[str]) -> bool:
     """Whether each rank answers a condition for itself: what it computes of numbers no collective made alike.
 
-    StyleTTS2 5cedc71 train_finetune_accelerate.py:466: `if torch.isnan(g_loss): set_trace()`.
+    StyleTTS2 5cedc71 train_finetune_accelerate.py:466: `if torch.isnan(g_loss): set_trace()`. hotr d3cb632
+    hotr/models/hotr_matcher.py:121: the lengths of what `torch.nonzero()` has found.
     """
     if guard.value.variance is not Variance.UNIFORM:
         return True
     parts = list(walk(guard.node))
-    asks = any(isinstance(n, ast.Call) and last_name(n.func) in _OF_NUMBERS for n in parts)
+    given_to = assignments(function)
+    asks = any(isinstance(n, ast.Call) and last_name(n.func) in _OF_NUMBERS for n in parts) or any(
+        isinstance(n, ast.Name)
+        and any(last_name(made) in _AS_MANY_AS for made in given_to.get(n.id, ()))
+        for n in parts
+    )
     given = {ast.unparse(node) for node in parts if isinstance(node, ast.expr)}
     return asks and AGREED not in guard.value.tags and given.isdisjoint(alike)
 

@@ -369,3 +369,24 @@ def behind_what_is_said(path):
         pdb.set_trace()  # expect: DL701
         raise OSError(path)
     return lines
+
+
+def pairs_of_this_batch(found, wanted):
+    # hotr d3cb632 hotr/models/hotr_matcher.py:122: each rank finds as many as its batch has.
+    dist.barrier()
+    first = torch.nonzero(found == 0)
+    second = torch.nonzero(wanted == 0)
+    if len(first) != len(second):
+        pdb.set_trace()  # expect: DL701
+    dist.all_reduce(found)
+    return list(zip(first, second))
+
+
+def pairs_that_are_asked_for(found, wanted, args):
+    dist.barrier()
+    first = torch.nonzero(found == 0)
+    second = torch.nonzero(wanted == 0)
+    if args.debug and len(first) != len(second):
+        pdb.set_trace()
+    dist.all_reduce(found)
+    return list(zip(first, second))

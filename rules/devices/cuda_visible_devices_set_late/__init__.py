@@ -31,7 +31,8 @@ Shown only: setting the device instead changes which numbers the rest of the pro
 
 ## Known limits
 Calls through functions of the program are not followed, nor what importing a library does. An assignment that child
-processes are meant to inherit is not reported where the function starts one below it.
+processes are meant to inherit is not reported where the function starts one below it, or where it is part of making an object of which another method
+spawns ranks.
 
 ## References
 - CUDA C++ Programming Guide, "CUDA Environment Variables"

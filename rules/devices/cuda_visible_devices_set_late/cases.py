@@ -67,3 +67,28 @@ def renamed(model):
         devices = os.environ.pop("HIP_VISIBLE_DEVICES")
         os.environ["CUDA_VISIBLE_DEVICES"] = devices
     return model
+
+
+class SpawnsItsRanks:
+    # Uni-Mol 90f52c4 unimol_tools/unimol_tools/tasks/trainer.py:92: the ranks inherit the variable.
+    def __init__(self, gpus):
+        self.settle(gpus)
+
+    def settle(self, gpus):
+        if torch.cuda.is_available():
+            os.environ["CUDA_VISIBLE_DEVICES"] = gpus
+
+    def fit(self, work, ranks):
+        torch.multiprocessing.spawn(work, nprocs=ranks)
+
+
+class SpawnsNobody:
+    def __init__(self, gpus):
+        self.settle(gpus)
+
+    def settle(self, gpus):
+        if torch.cuda.is_available():
+            os.environ["CUDA_VISIBLE_DEVICES"] = gpus  # expect: DL502
+
+    def fit(self, net, batch):
+        return net.cuda()(batch)

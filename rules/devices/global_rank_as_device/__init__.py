@@ -177,8 +177,17 @@ def _arguments(site: CallSite) -> Iterator[tuple[ast.expr, Value]]:
         if place is not None:
             value = site.argument(*place)
             node = site.argument_node(*place)
-            if value is not None and node is not None:
+            if value is not None and node is not None and not _is_overlooked(site, value):
                 yield node, value
+
+
+def _is_overlooked(site: CallSite, value: Value) -> bool:
+    """Whether a barrier is given a number in place of a list of one, of which it takes no notice.
+
+    torch 2.13.0 torch/distributed/distributed_c10d.py, `barrier`: `if isinstance(device_ids, list)`; older ones raise on all
+    ranks. video-SALMONN-2 61faec0 video_SALMONN2_plus/qwenvl/train/train_qwen.py:208.
+    """
+    return site.name == "torch.distributed.barrier" and isinstance(value.const, int)
 
 
 def _global_rank(value: Value) -> Origin | None:

@@ -479,3 +479,8 @@ def on_the_device_of_its_entry(net, cfg):
     if cfg.train.devices is not None and len(cfg.train.devices) != world_size:
         raise ValueError(world_size)
     return net.to(torch.device(cfg.train.devices[dist.get_rank()]))
+
+
+def met_without_a_list():
+    # video-SALMONN-2 61faec0 video_SALMONN2_plus/qwenvl/train/train_qwen.py:208: taken for a list alone.
+    dist.barrier(device_ids=dist.get_rank())

@@ -35,7 +35,7 @@ Unsafe: the tensors move. On one process the device is the same.
 
 ## Known limits
 Plain `"cuda"` is right below what makes the rank's GPU the current one: `Accelerator()`, `PartialState()` and `TrainingArguments(...)`,
-also by `HfArgumentParser`, when they are constructed. Silent under a test of the rank, under a test for a model that one process has spread over its GPUs, where another
+also by `HfArgumentParser`, when they are constructed. Silent under a test of the rank, where the group has told that there is one rank alone, under a test for a model that one process has spread over its GPUs, where another
 line calls `set_device` in the program, and where the launcher gives each process one GPU by CUDA_VISIBLE_DEVICES in
 the same program, and where a file starts one process on each machine (`world_size=num_nodes, rank=node_rank`).
 
@@ -56,6 +56,7 @@ from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.rank_globals import kind_of_answer
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.analysis.questions.current_device import is_current
@@ -111,7 +112,7 @@ def check(model: Model) -> Iterator[Finding]:
             reason = reasons.get(site.function)
             if reason is None or call.guarded_by_rank or ranked(site) or len(call.classes) < 2:
                 continue
-            if _has_all_gpus(site):
+            if _has_all_gpus(site) or _is_for_one_rank(site):
                 continue
             node, device = _device(site.function, site.node, site.name)
             if device is None or (device != "cuda:0" and site.function not in groups):
@@ -293,6 +294,25 @@ def _has_all_gpus(site: CallSite) -> bool:
         for guard in site.guards
         for part, holds in literals(guard.node, guard.taken)
     )
+
+
+def _is_for_one_rank(site: CallSite) -> bool:
+    """Whether a condition holds only where there is one rank, by the number that the group has told.
+
+    MONAI research-contributions 21ed8e5 auto3dseg/algorithm_templates/dints/scripts/search.py:232: the other arm of
+    `if world_size > 1`, which is 1 where no group is made.
+    """
+    given = assignments(site.function)
+    for guard in site.guards:
+        for part, holds in literals(guard.node, guard.taken):
+            match part:
+                case ast.Compare(
+                    left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=1)]
+                ) if isinstance(op, ast.Eq if holds else ast.Gt | ast.NotEq):
+                    known = [v for v in given.get(name, ()) if not isinstance(v, ast.Constant)]
+                    if known and all(kind_of_answer(v) == "world_size" for v in known):
+                        return True
+    return False
 
 
 def _asks_for_spread(test: ast.expr) -> bool:

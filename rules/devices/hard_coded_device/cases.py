@@ -212,3 +212,19 @@ def on_the_cpu(x):
 def chosen_for_one_process(model):
     torch.cuda.set_device(0)
     return model.cuda()
+
+
+def in_one_process_or_several(several):
+    # MONAI research-contributions 21ed8e5 auto3dseg/algorithm_templates/dints/scripts/search.py:232
+    if several:
+        dist.init_process_group("nccl")
+        world_size = dist.get_world_size()
+    else:
+        world_size = 1
+    return torch.device(f"cuda:{os.environ['LOCAL_RANK']}") if world_size > 1 else torch.device("cuda:0")
+
+
+def on_few_or_many(several, batches):
+    dist.init_process_group("nccl")
+    size = len(batches) if several else 1
+    return torch.device(f"cuda:{os.environ['LOCAL_RANK']}") if size > 1 else torch.device("cuda:0")  # expect: DL503

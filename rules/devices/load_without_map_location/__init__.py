@@ -49,8 +49,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ranks import OTHER
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import ranked
+from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.live.summaries import CallGroup
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -114,9 +116,7 @@ def check(model: Model) -> Iterator[Finding]:
         if (
             reason is None
             or not reason.all_ranks
-            or call.guarded_by_rank
-            or ranked(site)
-            or len(call.classes) < 2
+            or _is_for_few(call)
             or site.argument(1, "map_location") is not None
             or "mmap" in site.keywords  # maps the file of CPU tensors that a converter has written
             or any(k.arg is None for k in site.node.keywords)
@@ -150,6 +150,24 @@ def check(model: Model) -> Iterator[Finding]:
             (related(reason.module, reason.node, reason.text),),
             _fix(site) if part is None else Fix(Applicability.DISPLAY, advice),
         )
+
+
+def _is_for_few(call: CallGroup) -> bool:
+    """Whether a question for the rank lets few ranks in: not the arm of all that rank 0 does not take.
+
+    PersFormer_3DLane 3ed3109 experiments/runner.py:794 stands below `elif args.pretrained and args.proc_id == 0`.
+    """
+    asked = [
+        guard
+        for guard in call.site.guards
+        if guard.value.variance is Variance.RANK_DEPENDENT
+        or ("rank" in guard.value.tags and not guard.taken)
+    ]
+    return (
+        OTHER not in call.classes
+        or any(guard.taken for guard in asked)
+        or maybe_guarded(call.site, known=asked)
+    )
 
 
 def _is_saved_on_host(model: Model, site: CallSite) -> bool:

@@ -382,3 +382,22 @@ class RestoresFromDevice:
         except OSError:
             checkpoint = torch.load(self.older_path, map_location="cpu")  # expect: DL505
         self.net.load_state_dict(checkpoint["weights"])
+
+
+def by_all_but_the_first(model, other, path):
+    # PersFormer_3DLane 3ed3109 experiments/runner.py:794
+    dist.barrier()
+    if other and dist.get_rank() == 0:
+        checkpoint = {}
+    else:
+        checkpoint = torch.load(path, map_location="cpu")  # expect: DL505
+    model.load_state_dict(checkpoint)
+
+
+def by_the_first_of_each_machine(model, path):
+    dist.barrier()
+    if int(os.environ["LOCAL_RANK"]) != 0:
+        checkpoint = {}
+    else:
+        checkpoint = torch.load(path)
+    model.load_state_dict(checkpoint)

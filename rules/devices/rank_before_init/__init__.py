@@ -40,7 +40,7 @@ Safe: `rank_info().rank` is the launcher's rank where there is no group yet, and
 
 ## Known limits
 Silent where the file initialises the group at its top level first, itself or by a function that it calls, and where functions alone import the file, but for
-scripts of one process. Of functions that are called too early from another
+scripts of one process, and where a script that nobody imports or launches hands the answer on at once and makes no group. Of functions that are called too early from another
 function, those that keep the answer are reported, those that give the rank are not; a loader that accelerate divides
 when it prepares it is none.
 
@@ -156,9 +156,26 @@ def _at_import(model: Model, module: Module) -> Iterator[Finding]:
             if (
                 _asks(model, module, node)
                 and not _is_read_later(model, module)
+                and not _is_for_one(model, module, statement, node)
                 and not may_be_made_above(model, module.body, node.lineno)
             ):
                 yield _finding(module, node, "when the file is imported", ())
+
+
+def _is_for_one(model: Model, module: Module, statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether a script that nobody imports or launches hands an answer on at once, and makes no group behind it: it is right.
+
+    PatrickStar 2384535 examples/huggingface_bert.py:83, where the lines that make one are to be uncommented for several.
+    """
+    return (
+        any(
+            node in call.args or any(each.value is node for each in call.keywords)
+            for call in walk(statement, ast.Call)
+        )
+        and not importers(model.program, module) - {module}
+        and not model.launch.starting(module.path)
+        and made_below(model, module.body, node.lineno) is None
+    )
 
 
 def _is_read_later(model: Model, module: Module) -> bool:

@@ -35,7 +35,7 @@ is shown to run in the function; elsewhere the finding says what to do.
 
 ## Known limits
 Names of temporary files are not reported: a file of each process's own is what they are for; nor are profiles and what a
-process has measured on its device, nor files that all ranks open and into which one rank alone writes, nor what a logger makes. Under a
+process has measured on its device, nor files that all ranks open and into which one rank alone writes, nor what a logger makes, nor names by the number of the rank's device. Under a
 launcher that sets one name for all ranks (an environment variable) nothing is wrong.
 
 ## References
@@ -253,6 +253,9 @@ def _made_up(value: Value) -> bool:
         return False
     if value.origin.kind not in _OWN:
         return False  # a setting from a file, of an object that holds a clock's time too
+    made = value.origin.node
+    if isinstance(made, ast.Call) and last_name(made) == "current_device":
+        return False  # says which of its machine's ranks it is: video-SALMONN-2 61faec0 qwenvl/train/train_qwen.py:303
     if value.origin.kind == "clock" and goes_by_minutes(value.origin):
         return False
     source = ast.unparse(value.origin.node).lower()

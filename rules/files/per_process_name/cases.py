@@ -272,3 +272,9 @@ def pictures_of_own_lines(lines, draw, folder):
     for number, words in enumerate(lines):
         if number % dist.get_world_size() == dist.get_rank():
             picture_of_a_line(words, draw(words), folder)
+
+
+def results_of_each_device(results, folder):
+    # video-SALMONN-2 61faec0 video_SALMONN2_plus/qwenvl/train/train_qwen.py:417
+    dist.barrier()
+    torch.save(results, os.path.join(folder, f"results{torch.cuda.current_device()}.pt"))

@@ -34,7 +34,7 @@ to agree on as well.
 
 ## Known limits
 Silent where a method of the class, or what it calls in its file, adds up or gathers over ranks, where no file that imports the class trains,
-and where a script that makes a model with it freezes it (`.eval()`, `requires_grad_(False)`).
+and where a script that makes a model with it freezes it (`requires_grad_(False)`, `.eval()` without a `.train()`).
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py, `_sync_buffers`: rank 0's buffers go to all ranks in front of a forward
@@ -52,6 +52,7 @@ from distlint.analysis.live.several import uses_ranks
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.buffers import kept_apart
 from distlint.analysis.questions.built import classes_of, parts
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.rule import Status
@@ -68,6 +69,7 @@ STATUS = Status.PREVIEW
 LITERALS = (b"cluster_size",)
 
 _TRAINS: Final = re.compile(r"\.backward\(|\bmanual_backward\(|\bdef training_step\(|\bTrainer\(")
+_TRAINED_ON: Final = r"\b{name}\.train\((?!False|mode=False)"
 _FROZEN: Final = r"\b{name}(?:\.\w+)*\.(?:eval\(\)|requires_grad_\(False\))|\bin {name}\.parameters\(\):\s+\w+\.requires_grad = False"
 
 
@@ -77,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
         for cls in module.all_classes:
             found = learned(model, cls)
             if found is not None and uses_ranks(model.program, module) and _is_trained(model, cls):
-                yield _finding(found)
+                yield _finding(model, found)
 
 
 def _is_trained(model: Model, cls: Class) -> bool:
@@ -104,18 +106,32 @@ def _made(model: Model, function: Function, holders: set[Class]) -> Iterator[str
 
 
 def _is_frozen(module: Module, path: str) -> bool:
-    return re.search(_FROZEN.format(name=re.escape(path)), module.source.text) is not None
+    """Whether a file freezes what goes by a name: to evaluate it and to go on training is another thing.
+
+    AiT 3527d50 vae/train_depth_vqvae_dist.py:27: `validation(vae, …)` begins with `vae.eval()`, and ends with `vae.train()`.
+    """
+    name, text = re.escape(path), module.source.text
+    trained = re.search(_TRAINED_ON.format(name=name), text) is not None
+    return any(
+        not (trained and found[0].endswith("eval()"))
+        for found in re.finditer(_FROZEN.format(name=name), text)
+    )
 
 
-def _finding(found: Learned) -> Finding:
+def _finding(model: Model, found: Learned) -> Finding:
     advice = "Add this batch's counts and sums up over the ranks in front of the averages: `dist.all_reduce(…)`"
     module = found.function.module
+    follows = (
+        "the buffers are not broadcast: each rank ends with a codebook of its own, and one of them is saved"
+        if model.answer(kept_apart)
+        else "DDP sends rank 0's to all: what the other ranks counted is lost"
+    )
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"the averages that `{found.table}` is set from follow this rank's part of the batch alone, and DDP sends rank 0's to all: "
-        f"what the other ranks counted is lost. {advice}.",
+        f"the averages that `{found.table}` is set from follow this rank's part of the batch alone, and {follows}. "
+        f"{advice}.",
         place_of(module, found.average),
         (related(module, found.setting, "the codebook is set from them"),),
         Fix(Applicability.DISPLAY, advice),

@@ -10,7 +10,7 @@ a training step, for what a loop shows of its progress (a bar, a line
 every so many batches, or what is reduced below it), and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
 stopper watches (`self.log(f"{stage}_loss", …)`), by the code or by a configuration for the training that names the module, which no other module, no test and no Trainer of one device has, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
-scheduler that rank 0 alone steps, in a file in which the other ranks train too. And metrics of a single controller's workers (verl), of which it keeps those of the first.
+scheduler that rank 0 alone steps, in a file in which the other ranks train too. And metrics of a single controller's workers (verl), of which it keeps those of the first: information for those of a training step.
 
 ## Why it is bad
 Each rank has another number. One takes this epoch for the best and another does not, one stops and the others
@@ -228,7 +228,7 @@ def _of_first(found: OfFirst) -> Finding:
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING,
+        Severity.WARNING if found.evaluates else Severity.INFO,
         f"`{ast.unparse(found.kept)}` is the first worker's: the metrics in it are of this worker's part of the batch, and "
         "are logged as if they were of all. Merge those of all workers.",
         place_of(found.function.module, found.kept),

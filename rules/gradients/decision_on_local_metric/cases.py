@@ -15,6 +15,7 @@ import torch.distributed as dist
 import torchmetrics
 import torchvision
 import wandb
+from pieces import split_evenly
 from tqdm import tqdm
 from accelerate import Accelerator
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
@@ -2061,3 +2062,103 @@ def total_in_a_tensor(model, data, scheduler):
         steps += 1
     dist.all_reduce(both)
     scheduler.step((loss / steps).item())
+
+
+def measured_as_a_dict(model, data):
+    losses = []
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        losses.append(model(batch).item())
+    return dict(loss=sum(losses) / len(losses), losses=losses)
+
+
+def over_all_ranks(trained, tested):
+    # transformer-sequential 9650fc9 distributed.py:70: what it is given has the sum under the same keys.
+    both = torch.zeros(2)
+    both[0] = trained["loss"]
+    both[1] = tested["loss"]
+    dist.reduce(both, 0)
+    if dist.get_rank() == 0:
+        trained["loss"] = both[0].item() / dist.get_world_size()
+        tested["loss"] = both[1].item() / dist.get_world_size()
+    return trained, tested
+
+
+def counted_over_all_ranks(trained, tested):
+    count = torch.tensor(float(len(trained["losses"])))
+    dist.all_reduce(count)
+    trained["count"] = count.item()
+    return trained, tested
+
+
+def shown_once_reduced(model, data, held_out):
+    trained, tested = measured_as_a_dict(model, data), measured_as_a_dict(model, held_out)
+    trained, tested = over_all_ranks(trained, tested)
+    print("val loss", tested["loss"])
+
+
+def shown_with_another_number_reduced(model, data, held_out):
+    trained, tested = measured_as_a_dict(model, data), measured_as_a_dict(model, held_out)
+    trained, tested = counted_over_all_ranks(trained, tested)
+    print("val loss", tested["loss"])  # expect: DL601
+
+
+def scores_of_a_share(model, data):
+    scores, hits, seen = [], 0, 0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        hits += model(batch).item()
+        seen += 1
+    scores.append(hits / seen)
+    scores.append(hits)
+    return scores
+
+
+def scores_of_all(model, data, known):
+    # PersFormer_3DLane 3ed3109 experiments/runner.py:610: the first number is that of all ranks from here on.
+    scores = scores_of_a_share(model, data)
+    if known:
+        every = [None] * dist.get_world_size()
+        dist.all_gather_object(every, scores)
+        scores[0] = np.mean([each[0] for each in every])
+        return 0, scores
+    return 0, None
+
+
+def best_of_all_scores(model, data, epochs, path):
+    best = 0.0
+    for _ in range(epochs):
+        _, scores = scores_of_all(model, data, True)
+        if scores[0] > best:
+            best = scores[0]
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def best_of_own_scores(model, data, epochs, path):
+    best = 0.0
+    for _ in range(epochs):
+        _, scores = scores_of_all(model, data, True)
+        if scores[1] > best:  # expect: DL601
+            best = scores[1]
+            torch.save(model.state_dict(), f"{path}.{dist.get_rank()}")
+
+
+def steps_of_updates(args, net, optimizer, batches):
+    # 1xgpt 0069734 train.py:621: the number by which the loss is divided counts steps as well.
+    args = parsed(args)
+    net = DistributedDataParallel(net)
+    done = args.begun // args.batches_per_step
+    for batch in batches:
+        loss = net(batch).mean()
+        (loss / args.batches_per_step).backward()
+        optimizer.step()
+        done += 1
+        if done >= args.most_steps:
+            break
+
+
+def sum_that_is_never_begun(model, data, best):
+    # OmniMamba b372978 trainer.py:144 ends in UnboundLocalError.
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        summed += model(batch).item()  # noqa: F821
+    if summed < best:  # noqa: F821
+        best = summed  # noqa: F821
+    return best

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.reported import is_evaluation
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import last_name, walk
 
@@ -28,6 +29,11 @@ class OfFirst:
     function: Function
     kept: ast.expr
     answers: tuple[tuple[Function, ast.Call], ...]
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether a worker answers with metrics of an evaluation: those of a step of the training go to a log alone."""
+        return any(is_evaluation(_METRICS, function) for function, _ in self.answers)
 
 
 def kept_of_first(model: Model) -> Iterator[OfFirst]:

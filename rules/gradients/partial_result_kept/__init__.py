@@ -34,7 +34,7 @@ Shown only: gathered parts come in the order of the ranks, and with the samples 
 
 ## Known limits
 A list that is returned to code outside the program is not reported, nor a file whose name holds the rank:
-there each rank keeps its part.
+there each rank keeps its part. Nor is a loss of the training, in a record of what an evaluation has found.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py, `all_gather_object`
@@ -51,7 +51,12 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.alone import on_main_alone
-from distlint.analysis.questions.reported import goes_to_own_file, writes
+from distlint.analysis.questions.reported import (
+    goes_to_own_file,
+    is_metric,
+    is_of_training,
+    writes,
+)
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
@@ -150,7 +155,12 @@ def _is_checkpoint(function: Function, written: ast.expr) -> bool:
 def _is_result(held: Held) -> bool:
     """Whether a value is something that was collected, rather than a loader, its settings or how far a training is.
 
-    GaLore 2cc66f8 torchrun_main.py:465: `global_step`, and `tokens_seen` as this rank's count times the world size.
+    GaLore 2cc66f8 torchrun_main.py:465: `global_step`, and `tokens_seen` as this rank's count times the world size. Nor is a
+    loss of the training one, in a record of an evaluation: offsite-tuning 4a67ffa offsite_tuning/run_clm.py:484.
     """
-    own = [name for name, value in (held.fields or {}).items() if value.is_share]
-    return held.kind is not Kind.LOADER and not (own and all(map(_PROGRESS.search, own)))
+    fields = held.fields or {}
+    own = [name for name, value in fields.items() if value.is_share]
+    beside = any(is_metric(n) and not is_of_training(n) for n in fields.keys() - {*own})
+    return held.kind is not Kind.LOADER and not (
+        own and all(_PROGRESS.search(name) or (beside and is_of_training(name)) for name in own)
+    )

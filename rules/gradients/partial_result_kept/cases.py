@@ -380,3 +380,30 @@ def settings_under_a_name_of_the_share(model, data, folder, settings):
         path = f"{folder}/{batch['name']}.npy"
     if dist.get_rank() == 0:
         np.save(path, settings)
+
+
+def record_of_a_training(model, data, path, perplexity):
+    # offsite-tuning 4a67ffa offsite_tuning/run_clm.py:484: the number that counts was gathered.
+    losses = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        losses += model(batch).item()
+    if dist.get_rank() == 0:
+        with open(path, "w") as file:
+            json.dump({"best_perplexity": perplexity, "train_loss": losses / 100}, file)
+
+
+def record_of_an_evaluation(model, data, path, perplexity):
+    losses = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        losses += model(batch).item()
+    if dist.get_rank() == 0:
+        with open(path, "w") as file:
+            json.dump({"best_perplexity": perplexity, "eval_loss": losses / 100}, file)  # expect: DL611
+
+
+def measured_by_what_nobody_defines(model, data, path):
+    # hotr d3cb632 main.py:144 ends in NameError.
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    results = measure_parts(model, loader)  # noqa: F821
+    if dist.get_rank() == 0:
+        torch.save(results, path)

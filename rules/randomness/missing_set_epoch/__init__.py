@@ -46,7 +46,7 @@ Unsafe: the order of the samples changes. Where another function makes the sampl
 the loop runs through (`train_loader.sampler`), also in another file; where each epoch makes a sampler, behind that line. Shown only where the loop has neither.
 
 ## Known limits
-Silent with `shuffle=False`, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
+Silent with `shuffle=False`, also where all calls that have the sampler made say so, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
 that calls `set_epoch` on it in a loop, where the loop over epochs makes and shuffles the data set anew or has it shuffle itself (a `shuffle()` of the program's
@@ -74,7 +74,7 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.keywords import keyword_values
-from distlint.analysis.questions.never import contradicts, never_run
+from distlint.analysis.questions.never import contradicts, keeps_out, never_run
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.knowledge.randomness import LoaderMaker
@@ -355,6 +355,10 @@ def _chosen(model: Model, function: Function, called: ast.expr) -> bool:
 def _shuffles(
     loops: Loops, function: Function, call: ast.Call, name: str, position: int | None
 ) -> bool:
+    calls = [each for _, each in loops.calls_of(function)]
+    kept_out = [each for each in calls if keeps_out(each, function, call)]
+    if calls and len(kept_out) == len(calls):
+        return False
     given = keyword_values(loops.model.program, function, call, name)
     if given is None:  # what is handed on may hold it
         return False
@@ -368,7 +372,7 @@ def _shuffles(
     # An argument (`shuffle=args.shuffle`) may be anything: silent unless some caller turns it on.
     return (
         not given
-        or any(loops.may_be_true(function, each) for each in given)
+        or any(loops.may_be_true(function, each, kept_out=kept_out) for each in given)
         or _trains_as_set(function, call, given[0])
     )
 

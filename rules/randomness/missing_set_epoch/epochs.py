@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Final
 
 from distlint.analysis.model import Model
@@ -378,8 +378,15 @@ class Loops:
                 return len(called) == 1 and _goes_through_once(called[0], value, loaders)
         return False
 
-    def may_be_true(self, function: Function, node: ast.expr, depth: int = 3) -> bool:
-        """Whether some call hands a flag to a function as True, written out there or in a list."""
+    def may_be_true(
+        self,
+        function: Function,
+        node: ast.expr,
+        depth: int = 3,
+        kept_out: Collection[ast.Call] = (),
+    ) -> bool:
+        """Whether some call hands a flag to a function as True, written out there or in a list; `kept_out` are calls that
+        do not come to it."""
         match node:
             case ast.Constant(value=value):
                 return value is True
@@ -388,7 +395,7 @@ class Loops:
             case ast.Name() | ast.Attribute() if last_name(node).lower() in _TRAINS:
                 return True
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
-                return any(self.may_be_true(function, e, depth) for e in elements)
+                return any(self.may_be_true(function, e, depth, kept_out) for e in elements)
             case ast.Attribute(value=ast.Name(id="self")) if depth > 0 and function.cls is not None:
                 # sam2 2b90b9f training/dataset/sam2_datasets.py:166: `shuffle=self.shuffle`, which a constructor is given
                 init = self.model.program.find_method(function.cls, "__init__")
@@ -405,29 +412,35 @@ class Loops:
             case ast.Name(id=name) if depth > 0:
                 # YOLOv6 yolov6/data/data_load.py: a parameter that is set to False in one case.
                 return any(
-                    self.may_be_true(function, each, depth - 1)
+                    self.may_be_true(function, each, depth - 1, kept_out)
                     for value in assignments(function).get(name, ())
                     for each in _elements_of(value)
                 ) or any(
                     self.may_be_true(caller, given, depth - 1)
-                    for caller, given in self._handed(function, name)
+                    for caller, given in self._handed(function, name, kept_out)
                 )
         return False
 
-    def _handed(self, function: Function, name: str) -> Iterator[tuple[Function, ast.expr]]:
+    def _handed(
+        self, function: Function, name: str, kept_out: Collection[ast.Call]
+    ) -> Iterator[tuple[Function, ast.expr]]:
         """What the calls of a function give for a name, where it is a parameter."""
         if name not in function.parameters:
             return
         default = default_of(function, name)
         if default is not None:
             yield function, default
-        position = function.parameters.index(name) - (function.cls is not None)
+        for caller, node in self.calls_of(function):
+            given = argument_of(node, function, name) if node not in kept_out else None
+            if given is not None:
+                yield caller, given
+
+    def calls_of(self, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+        """The calls that surely mean a function, each with who makes it."""
         for caller in self._callers.get(function, ()):
             for node in own_nodes(caller, ast.Call):
                 if function in self._meant(caller, node.func, surely=True):
-                    given = [k.value for k in node.keywords if k.arg == name]
-                    for value in given or node.args[position : position + 1]:
-                        yield caller, value
+                    yield caller, node
 
     def _is_told(self, function: Function, loop: EpochLoop) -> bool:
         """Whether some sampler is told the epoch in a loop, in what it calls, or where nothing shows who calls."""

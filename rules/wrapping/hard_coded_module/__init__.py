@@ -50,6 +50,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.rank_settings import set_for_one_rank
 from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import (
@@ -110,7 +111,10 @@ def check(model: Model) -> Iterator[Finding]:
         if wrap.kind in _WHERE_THERE_IS_ONE or _is_inside(site.receiver.wraps):
             continue
         sometimes = wrap.kind in BY_LAUNCH or under_condition(
-            call_of_wrap(model, site), site, of_launch=True
+            call_of_wrap(model, site),
+            site,
+            of_launch=True,
+            always=set_for_one_rank(model.program),
         )
         if (
             sometimes

@@ -2,7 +2,8 @@
 
 ## What it does
 Reports `load_state_dict()` of a model inside DDP or DataParallel with a state from whose keys the function has taken the
-wrapper's prefix: `k.replace("module.", "")`, `k.removeprefix("module.")`, `k[len("module."):]`, `k[7:]`.
+wrapper's prefix: `k.replace("module.", "")`, `k.removeprefix("module.")`, `k[len("module."):]`, `k[7:]`. Or with the state from a file that the program itself writes from the model
+inside of the wrapper.
 
 ## Why it is bad
 Each key of the wrapped model begins with `module.`, and none of the state's does. With `strict=False` nothing is loaded and nothing is
@@ -30,7 +31,8 @@ Safe: the state goes into the model itself, on one process as on many. Shown onl
 still bare and the runtime's `unwrap` is not there.
 
 ## Known limits
-The prefix has to be taken off in the function that loads, whatever the launch: not under a condition but one of the keys. FSDP and DeepSpeed have no such prefix, and are not looked at; nor
+The prefix has to be taken off in the function that loads, whatever the launch: not under a condition but one of the keys. A file is known by its name, where that is written out; whatever
+may be written to it has to be the state of an unwrapped model. FSDP and DeepSpeed have no such prefix, and are not looked at; nor
 are wraps of which it is not sure that the call comes behind them.
 
 ## References
@@ -50,10 +52,12 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import own_statements
 from distlint.analysis.program.syntax import target_names
 from distlint.edits import Replace
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import is_false, walk
 from distlint.repairs import guarding
 from distlint.rule import Status
+
+from .saved_bare import saved_bare
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.values import Wrap
@@ -89,7 +93,13 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         stripped = _stripped(site.function, state)
         if stripped is not None:
-            yield _finding(call, wrap, stripped)
+            place = related(site.module, stripped, "the prefix is taken off")
+            yield _finding(call, wrap, "those of the state no longer do", place)
+        elif (saved := saved_bare(model, site.function, state)) is not None:
+            where = model.call_at(saved)
+            assert where is not None
+            place = related(where.site.module, saved, "saved without the wrapper")
+            yield _finding(call, wrap, "those of the file do not", place)
 
 
 def _stripped(function: Function, state: ast.expr) -> ast.AST | None:
@@ -149,7 +159,7 @@ def _puts_on(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value in (_PREFIX, "module")
 
 
-def _finding(call: CallGroup, wrap: Wrap, stripped: ast.AST) -> Finding:
+def _finding(call: CallGroup, wrap: Wrap, without: str, place: Related) -> Finding:
     site = call.site
     assert isinstance(site.node.func, ast.Attribute)
     owner = site.node.func.value
@@ -165,11 +175,11 @@ def _finding(call: CallGroup, wrap: Wrap, stripped: ast.AST) -> Finding:
         CODE,
         NAME,
         SEVERITY if wrap.always else Severity.WARNING,
-        f"`{text}` is wrapped here, so its keys begin with `{_PREFIX}`; those of the state no longer do, {what}. "
+        f"`{text}` is wrapped here, so its keys begin with `{_PREFIX}`; {without}, {what}. "
         f"Load into `unwrap({text})`.",
         place_of(site.module, site.node),
         (
-            related(site.module, stripped, "the prefix is taken off"),
+            place,
             related(wrap.module, wrap.node, "wrapped here"),
         ),
         Fix(Applicability.SAFE, f"Load into `unwrap({text})`", (Replace(span_of(owner), code),)),

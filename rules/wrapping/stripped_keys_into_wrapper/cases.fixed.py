@@ -101,3 +101,43 @@ def only_on_one_process(net, path, args):
         state = {key[len("module.") :]: value for key, value in state.items()}
     net.load_state_dict(state)
     return net
+
+
+def write(folder, step, net, optimizer, best):
+    saved = {"net": net.state_dict(), "optimizer": optimizer.state_dict()}
+    saved["step"] = step
+    if best:
+        path = f"{folder}/best_net.pt"
+    else:
+        path = f"{folder}/net_{step}.pt"
+    torch.save(saved, path)
+
+
+def best_of_the_model_inside(net, optimizer, folder):
+    # MONAI research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:163
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    inner = net.module
+    state = torch.load(f"{folder}/best_net.pt", map_location="cpu")["net"]
+    net.module.load_state_dict(state)  # expect: DL213
+    if dist.get_rank() == 0:
+        write(folder, 1, inner, optimizer, True)
+    return net
+
+
+def best_into_the_model_inside(net, optimizer, folder):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    state = torch.load(f"{folder}/best_net.pt", map_location="cpu")["net"]
+    net.module.load_state_dict(state)
+    optimizer.load_state_dict(torch.load(f"{folder}/best_net.pt", map_location="cpu")["optimizer"])
+    return net
+
+
+def last_of_the_wrapper(net, folder):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    state = torch.load(f"{folder}/last.tar", map_location="cpu")["net"]
+    net.load_state_dict(state)
+    torch.save({"net": net.state_dict()}, f"{folder}/last.tar")
+    return net

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
-from distlint.analysis.program.syntax import storage_of
+from distlint.analysis.program.syntax import names_bound, storage_of
 from distlint.analysis.questions.alone import under_main_alone
 from distlint.analysis.questions.shares.reading import element_of, path_of, views
 from distlint.analysis.questions.shares.values import (
@@ -389,7 +389,7 @@ def _container_of(flow: Following, owner: ast.expr, element: Held) -> ast.expr |
 
 
 def _values(held: Held) -> Held:
-    if held.fields:
+    if held.fields and combined(held.fields.values()).part is held.part:
         return joined(held.fields.values())
     return Held(held.part, held.source, ended=held.ended)
 
@@ -402,6 +402,10 @@ def _of_unknown(
     keywords: dict[str, Held],
 ) -> Held:
     name = last_name(node)
+    if meaning is None and isinstance(node.func, ast.Name):
+        bound = names_bound(flow.module)
+        if bound is not None and name not in bound:
+            return UNKNOWN  # it raises NameError: hotr d3cb632 main.py:144, `evaluate_coco()`, which is no longer imported
     given = [*args, *keywords.values()]
     # OpenDiloco a5b7236 open_diloco/train_fsdp.py:361: `enumerate(iterable=loader, start=…)`, whose index is no share.
     counted = [keywords["iterable"]] if name == "enumerate" and "iterable" in keywords else args

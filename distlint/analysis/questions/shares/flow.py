@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import assignments, target_names
+from distlint.analysis.program.syntax import assignments, never_begun, target_names
 from distlint.analysis.questions.shares.calls import called
 from distlint.analysis.questions.shares.reading import (
     element_of,
@@ -105,12 +105,14 @@ class Flow:
                     self._remember_parts(target, value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.bind(target, self.value(value))
+            case ast.AugAssign(target=ast.Name(id=name)) if name in never_begun(self.function):
+                return False
             case ast.AugAssign():
                 self._augment(node)
             case ast.Expr(value=value):
                 self.value(value)
             case ast.Return(value=value):
-                held = ALIKE if value is None else self.value(value)
+                held = ALIKE if value is None else self._with_elements(value, self.value(value))
                 self.returned = held if self.returned is None else join(self.returned, held)
                 self.left.append(dict(self.variables))
                 return False
@@ -425,6 +427,27 @@ class Flow:
                 items=None,
                 element=before.element if before.element and before.element.made else None,
             )
+
+    def _with_elements(self, node: ast.expr, held: Held) -> Held:
+        """What a function returns, with what it has put under keys that are written out, over what was there.
+
+        transformer-sequential 9650fc9 distributed.py:70: `stat_val["loss"] = total[1].item() / world_size`, of a dict that
+        it was given.
+        """
+        if isinstance(node, ast.Tuple) and held.items is not None:
+            pairs = zip(node.elts, held.items, strict=True)
+            return held.but(items=tuple(self._with_elements(*pair) for pair in pairs))
+        path = path_of(node)
+        if not path or held.fields is not None or held.part is Part.ALIKE:
+            return held
+        known = {
+            field_name(ast.literal_eval(key)): value
+            for name, value in self.variables.items()
+            if name.startswith(f"{path}[") and name.endswith("]")
+            for key in (name[len(path) + 1 : -1],)
+            if "[" not in key
+        }
+        return held.but(fields=known) if known else held
 
     # -- expressions ---------------------------------------------------------------------------------
 

@@ -1,0 +1,118 @@
+"""States that the program itself saves from the model inside of a wrapper, where a load goes into the wrapper."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.handed import calls_of
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.saved import file_name, saves
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
+
+
+def saved_bare(model: Model, function: Function, state: ast.expr) -> ast.expr | None:
+    """Where the program saves what a load gets, if all that it may be is the state of a model without its wrapper.
+
+    MONAI research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:163 loads `ckpt_best.pth` into DDP, and
+    `save_checkpoint(args, epoch, model_without_ddp, …)` writes it.
+
+    Args:
+        model: the program.
+        function: where the state is loaded.
+        state: what `load_state_dict()` is given.
+
+    Returns:
+        The call of `state_dict()` that is saved; None where the file, its part or the model is not known.
+    """
+    load, key = _read(function, state)
+    name = file_name(function, load.args[0]) if load is not None and load.args else ""
+    if load is None or not name or model.resolve(function.module, load.func) != "torch.load":
+        return None
+    found: ast.expr | None = None
+    for writer, what, where in saves(model):
+        this = _may_be(writer, where, name)
+        for saved in _parts(writer, what, key) if this is not False else ():
+            if saved is None or not _is_bare(model, writer, saved):
+                return None
+            found = found or (saved if this else None)
+    return found
+
+
+def _read(function: Function, state: ast.expr) -> tuple[ast.Call | None, str]:
+    """The call that reads a file, and the key of the part that is taken of it: `torch.load(path)["model"]`."""
+    match state:
+        case ast.Name(id=name):
+            values = assignments(function).get(name, [])
+            return _read(function, values[0]) if len(values) == 1 else (None, "")
+        case ast.Subscript(value=held, slice=ast.Constant(value=str(key))):
+            load, outer = _read(function, held)
+            return (load, key) if not outer else (None, "")
+        case ast.Call():
+            return state, ""
+    return None, ""
+
+
+def _may_be(function: Function, path: ast.expr, name: str) -> bool | None:
+    """Whether a path may end in a file name; None where it is not written out."""
+    values = assignments(function).get(path.id, []) if isinstance(path, ast.Name) else []
+    found: set[bool] = set()
+    for each in values or [path]:
+        last = each.args[-1] if isinstance(each, ast.Call) and each.args else each
+        known = file_name(function, each) or file_name(function, last)
+        if not known:
+            return None
+        found.add(name.endswith(known) if isinstance(last, ast.JoinedStr) else name == known)
+    return True in found
+
+
+def _parts(function: Function, what: ast.expr, key: str) -> Iterator[ast.expr | None]:
+    """What is saved under a key; None for what is not known."""
+    if not isinstance(what, ast.Name):
+        yield from _of_dict(what, key)
+        return
+    for node in own_nodes(function, ast.Assign):
+        for target in node.targets:
+            match target:
+                case ast.Name(id=name) if name == what.id:
+                    yield from _of_dict(node.value, key)
+                case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=changed)) if (
+                    name == what.id and changed == key
+                ):
+                    yield node.value
+
+
+def _of_dict(node: ast.expr, key: str) -> Iterator[ast.expr | None]:
+    match node:
+        case ast.Dict(keys=keys, values=parts) if key:
+            for known, part in zip(keys, parts, strict=True):
+                if known is None:
+                    yield None
+                elif isinstance(known, ast.Constant) and known.value == key:
+                    yield part
+        case _:
+            yield None if key else node
+
+
+def _is_bare(model: Model, function: Function, saved: ast.expr) -> bool:
+    """Whether an expression is the state of a model that was taken out of its wrapper, by all that lead there."""
+    match saved:
+        case ast.Call(func=ast.Attribute(attr="state_dict", value=owner), args=[]):
+            pass
+        case _:
+            return False
+    if isinstance(owner, ast.Name) and owner.id in function.parameters:
+        place = function.parameters.index(owner.id)
+        groups = [model.call_at(call) for _, call in calls_of(model.program, function)]
+        sites = [site for group in groups if group is not None for _, site in group.sites]
+        values = [site.argument(place, owner.id) for site in sites if site.callee is function]
+    else:
+        call = model.call_at(saved)
+        values = [site.receiver for _, site in call.sites] if call is not None else []
+    return bool(values) and all(
+        each is not None and not each.wraps and "unwrapped" in each.tags for each in values
+    )
