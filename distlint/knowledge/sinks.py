@@ -1069,6 +1069,7 @@ _ROWS: tuple[CallRow, ...] = (
         DOWNLOAD,
         path=0,
         path_keyword="repo_or_dir",
+        unless="source=local",
         source="torch 2.13.0 torch/hub.py:576",
         # removes and moves the unpacked repository without a lock
     ),
