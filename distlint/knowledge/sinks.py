@@ -1558,6 +1558,9 @@ ONLY_STATES: Final = frozenset(
     }
 )
 """Those that write a model's weights and nothing else."""
+
+WITHOUT_DEVICES: Final = frozenset({"safetensors.torch.save_file", "safetensors.torch.save_model"})
+"""Those whose files do not say on which device a tensor was (safetensors 0.8.0 safetensors/torch.py:479 moves it to the CPU)."""
 FEW_SMALL_FILES: Final = frozenset(
     {
         "transformers.PreTrainedConfig.save_pretrained",

@@ -64,7 +64,7 @@ class Harm:
     of_share: bool = False
 
 
-_OVERWRITTEN: Final = "what is left of the file is whatever the ranks happened to write last"
+OVERWRITTEN: Final = "what is left of the file is whatever the ranks happened to write last"
 _RUNS_MODEL: Final = re.compile(
     r"(?i)generate|forward|infer|predict|model|sample|decode|translate|transcribe|chat|loss|step"
 )
@@ -488,7 +488,7 @@ def _goes_to_hub(_: LiveProgram, found: FileCall) -> Harm | None:
 
 
 def _is_large(live: LiveProgram, found: FileCall) -> Harm | None:
-    return Harm(_OVERWRITTEN) if is_large(live, found) else None
+    return Harm(OVERWRITTEN) if is_large(live, found) else None
 
 
 _WITNESSES: Final[tuple[Callable[[LiveProgram, FileCall], Harm | None], ...]] = (
