@@ -69,6 +69,8 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
         or name in module.functions
         or name in module.classes
         or name in module.imports
+        # scBERT 262fd4b finetune.py:266: `save_best_ckpt(…)` at the top of a script, by `from utils import *`.
+        or (module.star_imports and name not in module.assigned)
     ):
         found = _variable(frame, module, name, node)
         if found is not None:
@@ -406,6 +408,9 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     if base.variance is Variance.UNIFORM and (rank := _kept_rank(frame, node)) is not None:
         return rank
     variance, origin, tags = variance_of((entries.rest if entries is not None else base, index))
+    if isinstance(node.slice, ast.Slice) and index.variance is Variance.UNIFORM:
+        # What all ranks have in common, cut to the length of the data: scBERT 262fd4b utils.py:214.
+        tags = tags | (base.tags & {AGREED})
     if "bool-mask" in index.tags and AGREED not in tags:
         # `x[mask]`: how many elements are left is each rank's own.
         variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
