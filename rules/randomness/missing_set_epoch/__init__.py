@@ -74,7 +74,7 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.keywords import keyword_values
-from distlint.analysis.questions.never import contradicts, never_run
+from distlint.analysis.questions.never import contradicts, never_called, never_run
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.knowledge.randomness import LoaderMaker
@@ -143,6 +143,7 @@ def _made(
                 and not _gives_way(function, call)
                 and not shuffled_anew(model, function, call)
                 and all(node is not call for _, node in never_run(model.program, function))
+                and not never_called(model, function)
             ):
                 yield function, call, row
 
