@@ -1198,6 +1198,16 @@ _ROWS: tuple[CallRow, ...] = (
         source="timm 1.0.31 timm/data/dataset_factory.py:63",
     ),
     CallRow(
+        "torchaudio.datasets.LIBRISPEECH",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        condition=3,
+        source="torchaudio 0103a7a torchaudio/datasets/librispeech.py:62",
+        # unpacks where the folder is missing: another rank finds a part of it
+    ),
+    CallRow(
         "torchvision.datasets.MNIST",
         DOWNLOAD,
         path=0,

@@ -373,7 +373,9 @@ def _is_met(step: Step, writes: ast.AST, reads: ast.AST) -> bool:
             for each in step.sites
             for guard in each.guards
         )
-        and not any(reads in walk(each) for guard in site.guards for each in _other_arm(site, guard))
+        and not any(
+            reads in walk(each) for guard in site.guards for each in _other_arm(site, guard)
+        )
     )
 
 

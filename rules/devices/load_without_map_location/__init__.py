@@ -34,8 +34,11 @@ Only what is a checkpoint by the names around it, and only where the program sho
 there. Information where nothing in the program writes weights: who has made the file may have done so from the
 CPU. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
-user names is not known: it counts as a checkpoint of a GPU. Information where a
-file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
+user names is not known: it counts as a checkpoint of a GPU, unless all that the program writes comes from the CPU
+(information). Information where a
+file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it, and where
+its name stands in the program only where it is loaded, looked for or fetched. Silent where what rank 0 alone fills goes into
+the name: the others ask for another file. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
 - torch 2.13.0 torch/serialization.py:1315
@@ -103,7 +106,9 @@ _WRITES = re.compile(
 
 3DTopia be8562d model/triplane_vae.py:342 loads what others have published, and holds no training.
 """
-_WRITES_OTHERWISE = re.compile(rf"{_WRITES_CHECKPOINTS.pattern}|\.fit\(|save_pretrained\(|save_file\(")
+_WRITES_OTHERWISE = re.compile(
+    rf"{_WRITES_CHECKPOINTS.pattern}|\.fit\(|save_pretrained\(|save_file\("
+)
 """What writes weights by no `torch.save` of the program."""
 _WHOLE_NAME = re.compile(r"\w[\w.+-]*\.\w+")
 _READS = re.compile(r"^load|_load$|^(?:exists|isfile|is_file)$|download|fetch")

@@ -31,7 +31,7 @@ A warning where something shows the harm:
 | what is written | what happens |
 | --- | --- |
 | what comes over the network: `torch.hub.load`, data sets of torchvision, `requests.get()` into `open(path, "wb")` | a rank that comes a little later finds half of it |
-| a file that the run reads: at the same path, by who is handed the path below, by a function that is called with the folder, as `deepspeed_config` | it may be empty or half written then |
+| a file that the run reads: at the same path, by who is handed the path below, by a function that is called with the folder, as `deepspeed_config`; not where all ranks meet between the two | it may be empty or half written then |
 | what is of a rank's part of the data, or of the batch of a hook | the part of one rank is left |
 | what each has drawn without one seed for all | a mixture may be left |
 | what names the rank, `TrainerState`, what `Trainer.evaluate()` returns (with how long it took) | lines of another length: the end of one stands behind another's |

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+import torchaudio
 import torch_xla.core.xla_model as xm
 from accelerate import Accelerator
 from detectron2.utils.file_io import PathManager
@@ -2131,3 +2132,13 @@ def writes_while_others_read(rounds, folder, judge):
             json.dump(asked, file)
         dist.barrier()
         judge.score(json.load(open(os.path.join(folder, "asked.json"))))
+
+
+def speech_of_all(root):
+    dist.barrier()
+    return torchaudio.datasets.LIBRISPEECH(root, "dev-clean", download=True)  # expect: DL301
+
+
+def speech_that_is_there(root):
+    dist.barrier()
+    return torchaudio.datasets.LIBRISPEECH(root, "dev-other", "LibriSpeech", False)
