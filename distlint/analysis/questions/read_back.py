@@ -66,6 +66,7 @@ def only_resumes(live: LiveProgram, found: FileCall) -> bool:
                 and other.path is not None
                 and parts_of(other.path, other.function) == parts
                 and _in_one_run(live.program, found, other)
+                and not _behind(live, found, other, waited=True)
             ):
                 return True
     return False
@@ -290,8 +291,9 @@ def _in_one_run(program: Program, found: FileCall, other: FileCall) -> bool:
     return not reader.is_script or reader in linked(program, found.site.module)
 
 
-def _behind(live: LiveProgram, found: FileCall, other: FileCall) -> bool:
-    """Whether the function in which two calls come together, if one is seen, comes to the read after the write.
+def _behind(live: LiveProgram, found: FileCall, other: FileCall, *, waited: bool = False) -> bool:
+    """Whether the function in which two calls come together, if one is seen, comes to the read after the write: with no
+    wait of all between the two, or `waited` or not.
 
     What a run resumes from it has read before its loop begins: Parametric-Contrastive-Learning fe56535
     GPaCo/LT/paco_cifar.py:213.
@@ -300,7 +302,7 @@ def _behind(live: LiveProgram, found: FileCall, other: FileCall) -> bool:
     writes = _ways_to(live, found, reads.keys())
     common = writes.keys() & reads.keys()
     return not common or any(
-        _may_be_open(live, function, write, read)
+        comes_back(function, write, read) and (waited or not _all_meet(live, function, write, read))
         for function in common
         for write in writes[function]
         for read in reads[function]
