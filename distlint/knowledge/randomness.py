@@ -403,6 +403,13 @@ SAMPLERS: dict[str, Sampler] = {
             shuffle_keyword="shuffle",
         ),
         Sampler(
+            "monai.data.DistributedSampler",
+            "MONAI 0b283fa monai/data/samplers.py:21",
+            True,
+            seed_keyword="seed",
+            shuffle_keyword="shuffle",
+        ),
+        Sampler(
             "torch.utils.data.RandomSampler", "torch 2.13.0 torch/utils/data/sampler.py:116", False
         ),
         Sampler(

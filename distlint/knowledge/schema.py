@@ -88,8 +88,8 @@ class CallRow(NamedTuple):
     """"keyword=value" ("download=True") of an argument that is off by default: the effect holds only
     where the argument is given and may have that value."""
     unless: str = ""
-    """"keyword=value" ("exist_ok=True"): the effect holds unless the argument surely has that
-    value."""
+    """"keyword=value" ("exist_ok=True", "source=local"): the effect holds unless the argument surely
+    has that value."""
     condition: int | None = None
     """Position of the argument that `when` or `unless` names, where the row has one of them."""
     writers: str = ""

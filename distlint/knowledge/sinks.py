@@ -1069,6 +1069,7 @@ _ROWS: tuple[CallRow, ...] = (
         DOWNLOAD,
         path=0,
         path_keyword="repo_or_dir",
+        unless="source=local",
         source="torch 2.13.0 torch/hub.py:576",
         # removes and moves the unpacked repository without a lock
     ),
@@ -1195,6 +1196,16 @@ _ROWS: tuple[CallRow, ...] = (
         when="download=True",
         condition=7,
         source="timm 1.0.31 timm/data/dataset_factory.py:63",
+    ),
+    CallRow(
+        "torchaudio.datasets.LIBRISPEECH",
+        DOWNLOAD,
+        path=0,
+        path_keyword="root",
+        when="download=True",
+        condition=3,
+        source="torchaudio 0103a7a torchaudio/datasets/librispeech.py:62",
+        # unpacks where the folder is missing: another rank finds a part of it
     ),
     CallRow(
         "torchvision.datasets.MNIST",
@@ -1557,6 +1568,9 @@ ONLY_STATES: Final = frozenset(
     }
 )
 """Those that write a model's weights and nothing else."""
+
+WITHOUT_DEVICES: Final = frozenset({"safetensors.torch.save_file", "safetensors.torch.save_model"})
+"""Those whose files do not say on which device a tensor was (safetensors 0.8.0 safetensors/torch.py:479 moves it to the CPU)."""
 FEW_SMALL_FILES: Final = frozenset(
     {
         "transformers.PreTrainedConfig.save_pretrained",

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import AttributeSite, CallSite
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
@@ -29,10 +29,13 @@ from distlint.knowledge import facts
 from distlint.knowledge.configuration.launchers import SET_BY
 from distlint.knowledge.conventions import NAMED_RANKS
 from distlint.knowledge.versions import TRAINER_WITH_ACCELERATOR
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 from distlint.repairs.blocks import blocks
 from distlint.repairs.group import GROUP_QUESTIONS, group_at, tests_of_group
 from distlint.repairs.group_flow import Group, negated
+
+if TYPE_CHECKING:
+    from distlint.analysis.program.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,8 @@ _FROM_ENVIRONMENT: Final = re.compile(
 )
 """How code asks the launcher for a rank (torch 2.13.0 distributed/run.py, "Environment Variables")."""
 
+_ASKS_ENVIRONMENT: Final = re.compile(r"environ|getenv")
+
 _OR_NONE: Final = re.compile(r"""int\(os\.(?:environ\.get|getenv)\('LOCAL_RANK', '?-1'?\)\)""")
 """A local rank that is -1 where no launcher set the variable."""
 
@@ -203,7 +208,7 @@ def scope_at(model: Model, function: Function, line: int, *, with_group: bool) -
         if "barrier" not in found:
             _add(found, {"barrier": _GROUP["barrier"].format(name), "barrier_if": under})
     if "local_rank" not in found:
-        _add(found, {"local_rank": _local_rank_by_name(function, line)})
+        _add(found, {"local_rank": _local_rank_by_name(model, function, line)})
     if with_group:
         _add(found, {"local_rank": _local_rank_behind_group(model, function, line)})
     read = ""
@@ -615,19 +620,37 @@ def _read_elsewhere(model: Model, function: Function, line: int) -> str:
 
 @remembered
 def _plain_local_rank_read(module: Module) -> str:
-    """The first read of the local rank that raises where the launcher sets none."""
-    for node in walk(module.source.tree, ast.Call):
-        if _plain_read(node) == "LOCAL_RANK":
+    """The first read of the local rank that raises where the launcher sets none.
+
+    Not one that is made only where a test finds the launcher's variables, and the group another way, too: HIPT 780fafa
+    1-Hierarchical-Pretraining/utils.py:470, whose other arms are for Slurm and for one plain process.
+    """
+    tree = module.source.tree
+    tested = {
+        inner
+        for node in walk(tree, ast.If)
+        if _ASKS_ENVIRONMENT.search(ast.unparse(node.test))
+        and not any(last_name(call.func) == "init_process_group" for call in _calls_in(node.body))
+        for inner in _calls_in(node.body)
+    }
+    for node in walk(tree, ast.Call):
+        if _plain_read(node) == "LOCAL_RANK" and node not in tested:
             return source_of(module, node)
     return ""
 
 
-def _local_rank_by_name(function: Function, line: int) -> str:
+def _calls_in(body: list[ast.stmt]) -> Iterator[ast.Call]:
+    return (node for statement in body for node in walk(statement, ast.Call))
+
+
+def _local_rank_by_name(model: Model, function: Function, line: int) -> str:
     """The local rank by its name alone: a parameter, an attribute that other methods read, or a parsed option.
 
     UniFormerV2 722a434 slowfast/utils/multiprocessing.py:59, what `mp.spawn` runs; FixRes c9be6ac
     imnet_finetune/train.py:100, `self._train_cfg.local_rank`; pika 23c4cdd trainer/train_las_bmuf_otfaug.py:487,
-    `args.local_rank`, which the launcher hands over. Not where it is -1 without a launcher.
+    `args.local_rank`, which the launcher hands over. Not where it is -1 without a launcher, nor an option that nothing
+    reads: torch's own launchers set the variable alone, and it is left over (HIPT 780fafa
+    1-Hierarchical-Pretraining/eval_image_retrieval.py:97, "Please ignore and do not set this argument").
     """
     bound, text = _bindings(function), function.module.source.text
     if _NO_LOCAL_RANK.search(text):
@@ -645,9 +668,24 @@ def _local_rank_by_name(function: Function, line: int) -> str:
     for target in parsed if _LOCAL_RANK_OPTION.search(text) else ():
         stores = {id(n) for n in bound[target.id] if n.lineno < line}
         read = f"{target.id}.local_rank"
-        if stores <= {*map(id, parsed)} and read not in assignments(function):
+        if (
+            stores <= {*map(id, parsed)}
+            and read not in assignments(function)
+            and _reads_option(model.program, function.module)
+        ):
             return read
     return ""
+
+
+@remembered
+def _reads_option(program: Program, module: Module) -> bool:
+    """Whether anything in the programs that a file is part of reads a `local_rank` that it is handed."""
+    return any(
+        node.attr == "local_rank" and isinstance(node.ctx, ast.Load)
+        for each in linked(program, module)
+        if "local_rank" in each.source.text
+        for node in walk(each.source.tree, ast.Attribute)
+    )
 
 
 def _local_rank_of_methods(function: Function) -> str:

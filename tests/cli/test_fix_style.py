@@ -376,6 +376,16 @@ main(None)
 """
 
 
+ASKED_FIRST = (
+    'return model.to(int(os.environ["LOCAL_RANK"]))',
+    'if "RANK" in os.environ:\n        gpu = int(os.environ["LOCAL_RANK"])\n    else:\n        gpu = 0\n'
+    "    return model.to(gpu)",
+)
+"""HIPT 780fafa 1-Hierarchical-Pretraining/utils.py:470, which is started by Slurm or as one process as well."""
+UNREAD = ("args.local_rank", "args.rank")
+"""HIPT 780fafa 1-Hierarchical-Pretraining/eval_image_retrieval.py:97: an option that is left over."""
+
+
 @pytest.mark.parametrize(
     ("code", "written"),
     [
@@ -391,6 +401,8 @@ main(None)
         (READ_ELSEWHERE.format(read='["LOCAL_RANK"]'), 'int(os.environ["LOCAL_RANK"])'),
         (READ_ELSEWHERE.format(read='["LOCAL_RANK"]') + "torch.multiprocessing.spawn(main)\n", ""),
         (READ_ELSEWHERE.format(read='["RANK"]'), ""),
+        (READ_ELSEWHERE.format(read='["LOCAL_RANK"]').replace(*ASKED_FIRST), ""),
+        (WITH_OPTION.format(default="", again="parser.parse_args()").replace(*UNREAD), ""),
     ],
 )
 def test_a_local_rank_by_its_name(

@@ -489,3 +489,72 @@ def test_nothing_below_reads_what_is_written_on_an_arm_that_returns(
     ends: str, severity: str, tmp_path: Path
 ) -> None:
     assert severities(tmp_path, "DL301", LEFT.format(ends=ends)) == [severity]
+
+
+READ_BEHIND = """
+import json
+import torch.distributed as dist
+
+
+def write(settings, path):
+    with open(path, "w") as file:
+        json.dump(settings, file)
+
+
+def start(settings, path, engine, several):
+    dist.init_process_group("nccl")
+    write(settings, path)
+    {between}
+    return engine(json.load(open(path)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "severity"),
+    [
+        ("pass", "warning"),
+        ("dist.barrier()", "info"),
+        ("if several: dist.barrier()", "info"),
+        ("if dist.get_rank(several) == 0: dist.barrier(several)", "warning"),
+    ],
+)
+def test_all_ranks_wait_before_they_read(
+    between: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """EVF-SAM 9935dc5 model/unilm/beit3/run_beit3_finetuning.py:310: each rank has closed what it writes."""
+    files = {"train.py": READ_BEHIND.format(between=between)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+SAVES_LAST = """
+import torch
+import torch.distributed as dist
+from safetensors.torch import save_file
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(net, batches, path):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(net)
+    for batch in batches:
+        model(batch).sum().backward()
+    {saves}
+    {reads}
+"""
+
+
+@pytest.mark.parametrize(
+    ("saves", "reads", "severity"),
+    [
+        ("net.save_pretrained(path)", "", "warning"),
+        ("save_file(net.state_dict(), path)", "", "warning"),
+        ("torch.save(net.state_dict(), path)", "", "error"),
+        ("net.save_pretrained(path)", "net.from_pretrained(path)", "error"),
+    ],
+)
+def test_the_same_bytes_of_all_ranks(
+    saves: str, reads: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """santacoder-finetuning 13b6933 train.py:270: safetensors do not say from which GPU they come."""
+    files = {"train.py": SAVES_LAST.format(saves=saves, reads=reads)}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

@@ -1550,3 +1550,38 @@ def send(state, device):
 def test_ranks_that_leave_by_one_value(others: str, expected: str, tmp_path: Path) -> None:
     # cosmos-predict1 cosmos_predict1/utils/fsdp_optim_fix.py:82: rank 0 has told the others what it leaves with
     assert severities(tmp_path, "DL101", TOLD.replace("OTHERS", others)) == [expected]
+
+
+LOADED_BY_NAME = """
+import os
+import torch, torch.distributed as dist
+
+def save(net, folder, step):
+    if dist.get_rank() == 0:
+        {saved}
+
+def start(net, folder, given):
+    dist.barrier()
+    net.load_state_dict(torch.load({path}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("saved", "path", "severity"),
+    [
+        ("torch.save(net.state_dict(), given)", "f'{folder}/edges.pth'", "info"),
+        ("torch.save(net.state_dict(), f'{folder}/edges.pth')", "f'{folder}/edges.pth'", "warning"),
+        ("torch.save(net.state_dict(), f'{folder}/{step}.pth')", "given", "warning"),
+        (
+            "torch.save({k: v.cpu() for k, v in net.state_dict().items()}, f'{folder}/{step}.pth')",
+            "given",
+            "info",
+        ),
+    ],
+)
+def test_a_checkpoint_that_nothing_writes_from_a_gpu(
+    saved: str, path: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ControlAR 87e32e9 condition/hed.py:65; DialoGPT 61194e4 gpt2_training/train_utils.py:29."""
+    text = LOADED_BY_NAME.format(saved=saved, path=path)
+    assert severities_in("DL505", tmp_path, {"train.py": text}, capsys) == [severity]

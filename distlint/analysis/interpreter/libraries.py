@@ -193,11 +193,14 @@ def _takes_effect(
         if value is None and row.condition is not None and row.condition < len(args):
             starred = any(isinstance(argument, ast.Starred) for argument in node.args)
             value = None if starred else args[row.condition]
-        truth = None if value is None else value.truthiness()
-        expected = wanted == "True"
-        if condition == row.when and (value is None or truth is (not expected)):
+        if wanted not in ("True", "False"):
+            same = None if value is None or not value.known else value.const == wanted
+        else:
+            truth = None if value is None else value.truthiness()
+            same = None if truth is None else truth is (wanted == "True")
+        if condition == row.when and (value is None or same is False):
             return False
-        if condition == row.unless and truth is expected:
+        if condition == row.unless and same:
             return False
     return True
 

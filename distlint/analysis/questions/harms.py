@@ -38,6 +38,7 @@ from distlint.analysis.questions.filesystem import (
     mode_of,
     tolerated,
 )
+from distlint.analysis.questions.held_by_main import filled_by_some
 from distlint.analysis.questions.read_back import read_back
 from distlint.analysis.questions.seeding import drawn_by_each
 from distlint.analysis.questions.shares.program import shares
@@ -64,7 +65,7 @@ class Harm:
     of_share: bool = False
 
 
-_OVERWRITTEN: Final = "what is left of the file is whatever the ranks happened to write last"
+OVERWRITTEN: Final = "what is left of the file is whatever the ranks happened to write last"
 _RUNS_MODEL: Final = re.compile(
     r"(?i)generate|forward|infer|predict|model|sample|decode|translate|transcribe|chat|loss|step"
 )
@@ -253,7 +254,7 @@ def _is_filled_by_one(_: LiveProgram, found: FileCall) -> Harm | None:
 
     LongVA f4c8781 vision_niah/eval_vision_niah.py:265: `if accelerator.is_main_process: all_accuries.append(result)`.
     """
-    filled = _filled_by_some(found.function)
+    filled = filled_by_some((found.function,))
     names = {
         part.id for each in written(found) for part in _shown(each) if isinstance(part, ast.Name)
     }
@@ -262,39 +263,6 @@ def _is_filled_by_one(_: LiveProgram, found: FileCall) -> Harm | None:
         return None
     at = (related(found.site.module, where[0], "not every rank puts anything into it"),)
     return Harm("those that have put nothing into it leave it empty", at)
-
-
-def _filled_by_some(function: Function) -> dict[str, ast.AST]:
-    """The collections that begin empty and are filled under tests of the rank alone, each with a place that fills it."""
-    tested = {
-        inner: node
-        for node in own_nodes(function, ast.If)
-        if mentions_rank(node.test)
-        for inner in walk(node)
-    }
-    begun, filled, by_all = set[str](), dict[str, ast.AST](), set[str]()
-    for node in own_nodes(function, ast.Assign, ast.Call, ast.AugAssign):
-        match node:
-            case ast.Assign(
-                targets=[ast.Name(id=name)],
-                value=ast.List(elts=[]) | ast.Dict(keys=[]),
-            ) if node not in tested:
-                begun.add(name)
-            case (
-                ast.Call(
-                    func=ast.Attribute(
-                        value=ast.Name(id=name), attr="append" | "extend" | "update" | "add"
-                    )
-                )
-                | ast.AugAssign(target=ast.Name(id=name))
-                | ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))])
-            ):
-                if node in tested:
-                    filled.setdefault(name, node)
-                else:
-                    by_all.add(name)
-    once = {name for name, values in assignments(function).items() if len(values) == 1}
-    return {name: at for name, at in filled.items() if name in begun & once - by_all}
 
 
 def _is_mapped(_: LiveProgram, found: FileCall) -> Harm | None:
@@ -488,7 +456,7 @@ def _goes_to_hub(_: LiveProgram, found: FileCall) -> Harm | None:
 
 
 def _is_large(live: LiveProgram, found: FileCall) -> Harm | None:
-    return Harm(_OVERWRITTEN) if is_large(live, found) else None
+    return Harm(OVERWRITTEN) if is_large(live, found) else None
 
 
 _WITNESSES: Final[tuple[Callable[[LiveProgram, FileCall], Harm | None], ...]] = (

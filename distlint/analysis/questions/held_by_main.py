@@ -1,23 +1,24 @@
-"""Objects that rank 0 alone is given: the others have None in their place, and fail where they use it."""
+"""Objects that rank 0 alone is given or fills: the others have None in their place, and fail where they use it, or an empty one."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
-from distlint.analysis.program.definitions import Class
+from distlint.analysis.program.definitions import Class, dotted_name
 from distlint.analysis.program.environment import blocks_of
 from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Value
     from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Function
 
 
 def fails_on_others(live: LiveProgram, site: CallSite) -> bool:
@@ -88,3 +89,44 @@ def _given(live: LiveProgram, cls: Class, attr: str) -> Iterator[list[tuple[bool
         ranks = {MAIN, OTHER}
         sites = [] if group is None else [(r, s) for r, s in group.sites if r in ranks]
         yield [(rank == MAIN, site.argument(place, name)) for rank, site in sites]
+
+
+def filled_by_some(functions: Iterable[Function]) -> dict[str, ast.AST]:
+    """The collections that begin empty and are filled under tests of the rank alone, each with a place that fills it.
+
+    Args:
+        functions: those in which the names mean the same: one, or the methods of a class for its attributes.
+    """
+    begun, filled, by_all = set[str](), dict[str, ast.AST](), set[str]()
+    given: dict[str, int] = {}
+    for function in functions:
+        tested = {
+            inner
+            for node in own_nodes(function, ast.If)
+            if mentions_rank(node.test)
+            for inner in walk(node)
+        }
+        for name, values in assignments(function).items():
+            given[name] = given.get(name, 0) + len(values)
+        for node in own_nodes(function, ast.Assign, ast.AnnAssign, ast.Call, ast.AugAssign):
+            match node:
+                case (
+                    ast.Assign(targets=[into], value=ast.List(elts=[]) | ast.Dict(keys=[]))
+                    | ast.AnnAssign(target=into, value=ast.List(elts=[]) | ast.Dict(keys=[]))
+                ) if node not in tested:
+                    begun.add(dotted_name(into))
+                case (
+                    ast.Call(
+                        func=ast.Attribute(
+                            value=into, attr="append" | "extend" | "update" | "add" | "insert"
+                        )
+                    )
+                    | ast.AugAssign(target=into)
+                    | ast.Assign(targets=[ast.Subscript(value=into)])
+                ) if name := dotted_name(into):
+                    if node in tested:
+                        filled.setdefault(name, node)
+                    else:
+                        by_all.add(name)
+    once = {name for name, number in given.items() if number == 1}
+    return {name: at for name, at in filled.items() if name in begun & once - by_all}

@@ -1,17 +1,21 @@
-"""Code under a condition that never holds: a flag that is True or False is not above 1."""
+"""Code under a condition that never holds: a flag that is True or False is not above 1, an option that is on is not off."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import Option, options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import bound_again, default_of, literals, own_nodes
 from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
 
 _TRUTHS: Final = frozenset(
     {"is_available", "is_initialized", "isinstance", "hasattr", "bool", "any", "all"}
@@ -36,9 +40,33 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
                 yield from ((node.test, each) for each in walk(statement))
 
 
+@remembered
+def never_called(live: LiveProgram, function: Function) -> bool:
+    """Whether all calls of a function stand on arms that no run comes to, where all come to the other ones.
+
+    MONAI research-contributions 21ed8e5 DAE/Pretrain_full_contrast/data/__init__.py:9, the other arm of `is_pretrain`, which
+    all callers give True.
+    """
+    calls = calls_of(live.program, function)
+    return bool(calls) and all(_is_on_dead_arm(live, user, call) for user, call in calls)
+
+
+def _is_on_dead_arm(live: LiveProgram, function: Function, call: ast.Call) -> bool:
+    return live.call_at(call) is None and any(
+        any(call in walk(each) for each in arm)
+        and any(live.call_at(made) is not None for each in other for made in walk(each, ast.Call))
+        for node in own_nodes(function, ast.If)
+        for arm, other in ((node.body, node.orelse), (node.orelse, node.body))
+    )
+
+
 def never_holds(program: Program, test: ast.expr) -> bool:
-    """Whether a condition asks whether a flag that is True or False is above 1."""
+    """Whether a condition asks whether a flag that is True or False is above 1, or an option is what nothing makes it."""
     match test:
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr=name)):
+            return _only_value(program, name) is True
+        case ast.Attribute(attr=name):
+            return _only_value(program, name) is False
         case ast.BoolOp(op=ast.And(), values=values):
             return any(never_holds(program, each) for each in values)
         case ast.Compare(
@@ -48,6 +76,30 @@ def never_holds(program: Program, test: ast.expr) -> bool:
             above = above or (isinstance(op, ast.GtE | ast.Eq) and limit >= 2)
             return above and _is_flag(program, name)
     return False
+
+
+@remembered
+def _only_value(program: Program, name: str) -> bool | None:
+    """What an option is whatever the command line says, for its action gives its default; None for others.
+
+    MONAI research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:80: `default=True, action="store_true"`.
+    """
+    found: set[bool | None] = set()
+    for module in program.modules.values():
+        if name in module.source.text:
+            if name in _set_in(module):
+                return None
+            found |= {_of_its_action(each) for each in options_of(module) if each.name == name}
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_its_action(option: Option) -> bool | None:
+    match option.given.get("action"), option.default:
+        case ast.Constant(value="store_true"), ast.Constant(value=True):
+            return True
+        case ast.Constant(value="store_false"), ast.Constant(value=False):
+            return False
+    return None
 
 
 def is_refused(function: Function, test: ast.expr) -> bool:

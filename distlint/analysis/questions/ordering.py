@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
@@ -13,8 +14,14 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, mentions_rank, statement_with_test
+from distlint.analysis.program.syntax import (
+    assignments,
+    mentions_rank,
+    own_nodes,
+    statement_with_test,
+)
 from distlint.analysis.questions.carried import left_to_main
 from distlint.analysis.questions.filesystem import (
     asked_paths,
@@ -463,10 +470,52 @@ def unordered(
                 _conflict(prepared, step)
                 and not any(map(left_to_main, step.sites))
                 and not _on_other_arms(prepared, step)
+                and not _renamed_between(prepared, step)
             ):
                 yield prepared, theirs[way(step)]
                 waiting.remove(prepared)
                 break
+
+
+def _renamed_between(prepared: Step, used: Step) -> bool:
+    """Whether a variable that the path comes from gets another value between two calls of one function.
+
+    StreamPETR 95f6470 projects/mmdet3d_plugin/core/apis/test.py:105: `tmpdir = tmpdir + "_mask"`.
+    """
+    above = zip(reversed(prepared.sites), reversed(used.sites), strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0].node is pair[1].node, above))
+    inside = replace(prepared, through=prepared.through[: len(prepared.through) - common])
+    first, second = inside.outer, list(reversed(used.sites))[common]
+    function = first.function
+    if function is not second.function:
+        return False
+    given = _given_for(inside)
+    return any(
+        isinstance(node.ctx, ast.Store)
+        and node.id in given
+        and first.node.lineno < node.lineno < second.node.lineno
+        for node in own_nodes(function, ast.Name)
+    )
+
+
+def _given_for(step: Step) -> set[str]:
+    """The variables of the function that a trace belongs to from which the path of a step comes.
+
+    Of a parameter that its function changes as well, the path names the variable of that function.
+    """
+    path, outer = step.path, step.outer
+    found = {
+        node.id
+        for node in walk(outer.node, ast.Name)
+        if not set(parts_of(node, outer.function)).isdisjoint(path)
+    }
+    if step.through:
+        _, callee = step.through[-1]
+        for name in callee.parameters:
+            given = argument_of(outer.node, callee, name)
+            if given is not None and ("name", id(callee), name) in path:
+                found |= {node.id for node in walk(given, ast.Name)}
+    return found
 
 
 def _on_other_arms(prepared: Step, used: Step) -> bool:

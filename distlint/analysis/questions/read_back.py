@@ -7,24 +7,28 @@ from collections.abc import Iterator, Sequence, Set
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Final, TypeGuard
 
+from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import groups_of
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import mentions_rank, own_nodes, statement_with_test
 from distlint.analysis.questions.filesystem import (
     FileCall,
     check_before,
     file_calls,
     on_the_other_arm,
 )
-from distlint.analysis.questions.ordering import arguments_of
+from distlint.analysis.questions.ordering import Step, Traces, arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
@@ -62,6 +66,7 @@ def only_resumes(live: LiveProgram, found: FileCall) -> bool:
                 and other.path is not None
                 and parts_of(other.path, other.function) == parts
                 and _in_one_run(live.program, found, other)
+                and not _behind(live, found, other, waited=True)
             ):
                 return True
     return False
@@ -124,10 +129,8 @@ def _read_as(
     parts = parts_of(path, function)
     reading = _read_by_deepspeed(live.program)
     if reading is not None and not _met_behind(live, found):
-        starts = found.joint_entry.module if found.joint_entry is not None else None
         for node in _for_library(path, function):
-            own = (function.module, node)
-            yield next((place for place in reading if place[0] is starts), own)
+            yield from _at_start(live, found, reading, (function.module, node))
     if parts and str(parts[-1]).endswith(_CODE):
         yield from ((function.module, node) for node in _imports_again(function, writes))
     for other in live.answer(file_calls):
@@ -136,8 +139,7 @@ def _read_as(
     if found.site.method == "save_pretrained":
         yield from _loads_again(function, parts)
     elif not _is_into_folder(live, found, parts):
-        handed = _handed_on(live, path, function, writes)
-        yield from ((function.module, node) for node in handed)
+        yield from _handed_on(live, path, function, writes)
 
 
 def _imports_again(function: Function, writes: ast.AST) -> Iterator[ast.AST]:
@@ -173,7 +175,7 @@ def _reads_below(
     read = parts_of(other.path, other.function)
     return any(
         site.function is function
-        and comes_back(function, writes, site.node)
+        and _may_be_open(live, function, writes, site.node)
         and bound(read, arguments_of(site, other.function)) == path
         for site in live.callers.get(other.function, ())
     )
@@ -187,6 +189,34 @@ def _for_library(path: ast.expr, function: Function) -> Iterator[ast.AST]:
     for node in own_nodes(function, ast.Attribute):
         if isinstance(node.ctx, ast.Store) and node.attr in sinks.READ_BY_LIBRARIES:
             yield node
+
+
+def _at_start(
+    live: LiveProgram, found: FileCall, reading: tuple[Place, ...], kept: Place
+) -> list[Place]:
+    """The places at which DeepSpeed reads a file: those in functions that lead to its write as well, where any do; else in
+    their files, or where the path is `kept` for it.
+
+    TVTS 290a63e v1/downstream/run_class_linear.py:395, whose `main` calls what writes it, in another file than what makes
+    the group.
+    """
+    ways = _ways_to(live, found, frozenset())
+    files = {function.module for function in ways}
+    together = [
+        (function, place)
+        for place in reading
+        if place[0] in files
+        for function in ways
+        if function.module is place[0] and place[1] in own_nodes(function, ast.Call)
+    ]
+    if together:
+        return [
+            place
+            for function, place in together
+            for writes in ways[function]
+            if _may_be_open(live, function, writes, place[1])
+        ]
+    return [place for place in reading if place[0] in files] or [kept]
 
 
 def _met_behind(live: LiveProgram, found: FileCall) -> bool:
@@ -249,7 +279,7 @@ def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> 
         return check_before(found) is not None
     if _is_tried(found.function, other.site.node, found.site.node):
         return True
-    return comes_back(found.function, found.site.node, other.site.node)
+    return _may_be_open(live, found.function, found.site.node, other.site.node)
 
 
 def _in_one_run(program: Program, found: FileCall, other: FileCall) -> bool:
@@ -261,8 +291,9 @@ def _in_one_run(program: Program, found: FileCall, other: FileCall) -> bool:
     return not reader.is_script or reader in linked(program, found.site.module)
 
 
-def _behind(live: LiveProgram, found: FileCall, other: FileCall) -> bool:
-    """Whether the function in which two calls come together, if one is seen, comes to the read after the write.
+def _behind(live: LiveProgram, found: FileCall, other: FileCall, *, waited: bool = False) -> bool:
+    """Whether the function in which two calls come together, if one is seen, comes to the read after the write: with no
+    wait of all between the two, or `waited` or not.
 
     What a run resumes from it has read before its loop begins: Parametric-Contrastive-Learning fe56535
     GPaCo/LT/paco_cifar.py:213.
@@ -271,7 +302,7 @@ def _behind(live: LiveProgram, found: FileCall, other: FileCall) -> bool:
     writes = _ways_to(live, found, reads.keys())
     common = writes.keys() & reads.keys()
     return not common or any(
-        comes_back(function, write, read)
+        comes_back(function, write, read) and (waited or not _all_meet(live, function, write, read))
         for function in common
         for write in writes[function]
         for read in reads[function]
@@ -304,6 +335,56 @@ def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
         and any(writes is part for handler in node.handlers for part in walk(handler))
         for node in own_nodes(function, ast.Try)
     )
+
+
+def _may_be_open(live: LiveProgram, function: Function, writes: ast.AST, reads: ast.AST) -> bool:
+    """Whether a rank comes to a read behind a write that another may still be at: no wait of all lies between."""
+    return comes_back(function, writes, reads) and not _all_meet(live, function, writes, reads)
+
+
+@remembered
+def _all_meet(live: LiveProgram, function: Function, writes: ast.AST, reads: ast.AST) -> bool:
+    """Whether all ranks meet between two nodes of a function, in it or in what it calls, and not in a loop around both:
+    there the next turn writes while a rank reads.
+
+    EVF-SAM 9935dc5 model/unilm/beit3/run_beit3_finetuning.py:310: `torch.distributed.barrier()`, 89 lines below the write of
+    DeepSpeed's configuration and in front of `ds_init(…)`.
+    """
+    summaries = live.summaries_of(function)
+    if summaries is None or any(
+        loop.lineno <= _line(writes) and _line(reads) <= (loop.end_lineno or loop.lineno)
+        for loop in own_nodes(function, ast.For, ast.While)
+    ):
+        return False
+    traces = live.answer(Traces)
+    runs = [run for _, group in groups_of(summaries) for rank, run in group if rank is MAIN]
+    return bool(runs) and all(
+        any(_is_met(step, writes, reads) for step in traces.of(run)) for run in runs
+    )
+
+
+def _is_met(step: Step, writes: ast.AST, reads: ast.AST) -> bool:
+    """Whether a step is a wait of all ranks between two nodes, and on no arm that excludes the second."""
+    site = step.outer
+    return (
+        step.effect is None
+        and site.node is not writes
+        and _line(writes) < site.node.lineno < _line(reads)
+        and all(
+            guard.value.variance is Variance.UNIFORM and not mentions_rank(guard.node)
+            for each in step.sites
+            for guard in each.guards
+        )
+        and not any(
+            reads in walk(each) for guard in site.guards for each in _other_arm(site, guard)
+        )
+    )
+
+
+def _other_arm(site: CallSite, guard: Guard) -> Sequence[ast.stmt]:
+    """The statements of the arm of a condition that a call does not stand in."""
+    block = statement_with_test(site.function, guard.node) if not guard.exits else None
+    return () if block is None else block.orelse if guard.taken else block.body
 
 
 def comes_back(function: Function, writes: ast.AST, reads: ast.AST) -> bool:
@@ -372,7 +453,7 @@ def _lists_others(other: FileCall, read: Parts) -> bool:
 
 def _handed_on(
     live: LiveProgram, path: ast.expr, function: Function, writes: ast.AST
-) -> Iterator[ast.AST]:
+) -> Iterator[Place]:
     """Where the path goes, behind the write, to something else than writes, questions and messages.
 
     CodeGen e3e8855 CodeXGLUE/Code-Text/code-to-text/code/run.py:476: `computeMaps(predictions, dev_gold)`.
@@ -391,15 +472,39 @@ def _handed_on(
                 and last_name(called) not in sinks.TAKE_PATHS_ALONE
                 and any(means_it(each) for each in args)
                 and not sinks.WRITES.search(last_name(called))
-                and comes_back(function, writes, node)
+                and _may_be_open(live, function, writes, node)
             ):
-                yield node
+                yield function.module, node
             case ast.Return(value=ast.expr() as returned) if means_it(returned):
                 if not _result_is_dropped(live, function):
-                    yield node
+                    yield next(_used_by_callers(live, function), (function.module, node))
             case ast.Assign(targets=[ast.Attribute(attr=attr)], value=kept) if means_it(kept):
                 if _is_asked_behind(live, attr, function, writes):
-                    yield node
+                    yield function.module, node
+
+
+def _used_by_callers(live: LiveProgram, function: Function, steps: int = 2) -> Iterator[Place]:
+    """Where those who call a function, or get its result from these, hand it to something else."""
+    for user, call in _callers(live, function):
+        kept = {
+            target.id
+            for node in own_nodes(user, ast.Assign)
+            if node.value is call
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+
+        def means_it(node: ast.AST | None, call: ast.Call = call, kept: set[str] = kept) -> bool:
+            return node is call or (isinstance(node, ast.Name) and node.id in kept)
+
+        for node in own_nodes(user, ast.Call, ast.Return):
+            match node:
+                case ast.Call(args=args, keywords=keywords) if any(
+                    map(means_it, (*args, *(each.value for each in keywords)))
+                ):
+                    yield user.module, node
+                case ast.Return(value=returned) if steps and means_it(returned):
+                    yield from _used_by_callers(live, user, steps - 1)
 
 
 def _is_asked_behind(live: LiveProgram, attr: str, function: Function, writes: ast.AST) -> bool:

@@ -47,6 +47,14 @@ def saved_on_host(live: LiveProgram) -> frozenset[str]:
     return frozenset(name for name, on_host in saved.items() if on_host)
 
 
+def saves_states_on_host(live: LiveProgram) -> bool:
+    """Whether the program saves the state of something, and saves nothing but what lies in the host's memory."""
+    saves = [(function, what) for function, what, _ in _saves(live)]
+    return any("state_dict" in ast.unparse(what) for _, what in saves) and all(
+        _on_host(live, function, what) or _converts(function) for function, what in saves
+    )
+
+
 def file_names(function: Function, path: ast.expr | None) -> frozenset[str]:
     """The names that a file may have: that of its path, or each that the methods of an object write into an attribute;
     none where one of these is not written out.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Value, Variance
-from distlint.analysis.live.joint_entry import ComingTo, called, groups_of
+from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, may_be_about_rank
 from distlint.analysis.live.processes import SAYS_RANKS
 from distlint.analysis.live.several import has_no_ranks
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
@@ -187,7 +187,12 @@ def _early(acts: list[Act], theirs: dict[int, Act]) -> Iterator[Early]:
         if act.does is Does.WAIT:
             waiting = []
         elif act.does is Does.WRITE:
-            if act.own and id(act.node) in theirs and not _by_workers(act.module):
+            if (
+                act.own
+                and id(act.node) in theirs
+                and not _by_workers(act.module)
+                and not any(may_be_about_rank(g) for site in act.sites for g in site.guards)
+            ):
                 waiting.append(act)
         else:
             for written in waiting:

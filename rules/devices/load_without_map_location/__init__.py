@@ -34,8 +34,11 @@ Only what is a checkpoint by the names around it, and only where the program sho
 there. Information where nothing in the program writes weights: who has made the file may have done so from the
 CPU. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
-user names is not known: it counts as a checkpoint of a GPU. Information where a
-file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
+user names is not known: it counts as a checkpoint of a GPU, unless all that the program writes comes from the CPU
+(information). Information where a
+file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it, and where
+its name stands in the program only where it is loaded, looked for or fetched. Silent where what rank 0 alone fills goes into
+the name: the others ask for another file. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
 - torch 2.13.0 torch/serialization.py:1315
@@ -53,12 +56,20 @@ from distlint.analysis.interpreter.ranks import OTHER
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
+from distlint.analysis.questions.held_by_main import filled_by_some
 from distlint.analysis.questions.launched import one_gpu_each, without_launcher
 from distlint.analysis.questions.paths import parts_of
-from distlint.analysis.questions.saved import HOST_STATE, file_name, file_names, saved_on_host
+from distlint.analysis.questions.saved import (
+    HOST_STATE,
+    file_name,
+    file_names,
+    saved_on_host,
+    saves_states_on_host,
+)
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.repairs.arguments import with_keyword
@@ -72,6 +83,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Function
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -96,6 +108,13 @@ _WRITES = re.compile(
 
 3DTopia be8562d model/triplane_vae.py:342 loads what others have published, and holds no training.
 """
+_WRITES_OTHERWISE = re.compile(
+    rf"{_WRITES_CHECKPOINTS.pattern}|\.fit\(|save_pretrained\(|save_file\("
+)
+"""What writes weights by no `torch.save` of the program."""
+_WHOLE_NAME = re.compile(r"\w[\w.+-]*\.\w+")
+_READS = re.compile(r"^load|_load$|^(?:exists|isfile|is_file)$|download|fetch")
+"""Last names of what loads, looks for or fetches a file."""
 _CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
 _TENSORS = re.compile(
@@ -289,12 +308,83 @@ def _nobody_writes(model: Model, site: CallSite) -> bool:
 
 
 def _is_from_elsewhere(model: Model, site: CallSite) -> bool:
-    """Whether nothing shows that a GPU has written the file: the program writes none, or none of its name."""
-    return _is_never_there(model, site) or not model.answer(_writes_weights)
+    """Whether nothing shows that a GPU has written the file: the program writes none, none of its name, or from the CPU."""
+    return (
+        _is_never_there(model, site)
+        or not model.answer(_writes_weights)
+        or model.answer(_writes_from_host)
+        or _is_named_by_loads_alone(model, site)
+    )
 
 
 def _writes_weights(live: LiveProgram) -> bool:
     return any(_WRITES.search(module.source.text) for module in live.program.modules.values())
+
+
+def _writes_from_host(live: LiveProgram) -> bool:
+    """Whether all that the program writes of weights are files that it saves from the host's memory itself.
+
+    DialoGPT 61194e4 LSP_train.py:347: `torch.save({k: (v.cpu() if v is not None else None) for …}, …)`.
+    """
+    return bool(live.answer(saves_states_on_host)) and not any(
+        _WRITES_OTHERWISE.search(module.source.text) for module in live.program.modules.values()
+    )
+
+
+def _is_named_by_loads_alone(model: Model, site: CallSite) -> bool:
+    """Whether a file has a name that stands in the program only where it is loaded, looked for or fetched.
+
+    ControlAR 87e32e9 condition/hed.py:65: `ControlNetHED.pth`, and above it the address that has it. What a library
+    calls so it may write itself: offsite-tuning 4a67ffa has no trainer, and loads `pytorch_model.bin`.
+    """
+    name = file_name(site.function, site.node.args[0] if site.node.args else None)
+    if not _WHOLE_NAME.fullmatch(name):
+        return False
+    modules = model.program.modules.values()
+    if any(_WRITES_CHECKPOINTS.search(each.source.text) for each in modules):
+        return False
+    for module in modules:
+        if name in module.source.text:
+            reading = {
+                node
+                for call in walk(module.source.tree, ast.Call)
+                if _READS.search(last_name(call.func))
+                for node in walk(call, ast.Constant)
+            }
+            held = {
+                node
+                for function in (module.body, *module.all_functions)
+                for values in _only_read(function)
+                for value in values
+                for node in walk(value, ast.Constant)
+            }
+            for node in walk(module.source.tree, ast.Constant):
+                if (
+                    isinstance(node.value, str)
+                    and node.value.endswith(name)
+                    and "://" not in node.value
+                    and node not in reading
+                    and node not in held
+                ):
+                    return False
+    return True
+
+
+def _only_read(function: Function) -> Iterator[list[ast.expr]]:
+    """The values of variables of a function that are handed to nothing but what loads, looks for or fetches a file."""
+    read = {
+        node
+        for call in own_nodes(function, ast.Call)
+        if _READS.search(last_name(call.func))
+        for node in walk(call, ast.Name)
+    }
+    used: dict[str, bool] = {}
+    for node in own_nodes(function, ast.Name):
+        if isinstance(node.ctx, ast.Load):
+            used[node.id] = used.get(node.id, True) and node in read
+    for name, values in assignments(function).items():
+        if used.get(name):
+            yield values
 
 
 def _is_never_there(model: Model, site: CallSite) -> bool:
@@ -327,22 +417,26 @@ def _is_never_there(model: Model, site: CallSite) -> bool:
 
 def _own_file(site: CallSite) -> bool:
     """Whether each rank has a file of its own: that names the rank's own device (verl 0.9.1,
-    utils/checkpoint/fsdp_checkpoint_manager.py)."""
+    utils/checkpoint/fsdp_checkpoint_manager.py), or what rank 0 alone has filled.
+
+    self-rewarding-lm-pytorch ebeca90 self_rewarding_lm_pytorch/dpo.py:195: `f"model.ckpt.{len(self.scores) - 1}.pt"`.
+    """
     path = site.argument(0)
     if path is None or path.variance is not Variance.UNIFORM or "rank" in path.tags:
         return True
+    cls = site.function.cls
+    filled = filled_by_some((site.function,)) | filled_by_some(cls.methods.values() if cls else ())
     work, seen = list(site.node.args[:1]), set[str]()
     while work:
-        for node in walk(work.pop()):
-            if isinstance(node, ast.Name) and node.id not in seen:
-                seen.add(node.id)
-                if "rank" in node.id.lower():
-                    return True
-                work += assignments(site.function).get(node.id, [])
-            elif isinstance(node, ast.Attribute) and (
-                "rank" in node.attr.lower() or node.attr == "process_index"
-            ):
+        for node in walk(work.pop(), ast.Name, ast.Attribute):
+            name = dotted_name(node)
+            if "rank" in last_name(node).lower() or last_name(node) == "process_index":
                 return True
+            if name in filled:
+                return True
+            if isinstance(node, ast.Name) and name not in seen:
+                seen.add(name)
+                work += assignments(site.function).get(name, [])
     return False
 
 

@@ -401,3 +401,45 @@ def by_the_first_of_each_machine(model, path):
     else:
         checkpoint = torch.load(path)
     model.load_state_dict(checkpoint)
+
+
+class StopsEarly:
+    # self-rewarding-lm-pytorch ebeca90 self_rewarding_lm_pytorch/dpo.py:195
+    def __init__(self, net, judge):
+        self.net = net
+        self.judge = judge
+        self.marks: list = []
+        self.seen = []
+
+    def step(self, folder):
+        dist.barrier()
+        if dist.get_rank() == 0:
+            self.marks.append(self.judge(self.net))
+        self.seen.append(folder)
+        self.net.load_state_dict(torch.load(f"{folder}/weights.{len(self.marks) - 1}.pt"))
+
+    def step_of_all(self, folder):
+        dist.barrier()
+        path = f"{folder}/weights.{len(self.seen) - 1}.pt"
+        self.net.load_state_dict(torch.load(path, map_location="cpu"))  # expect: DL505
+
+
+def write_weights(net, folder):
+    torch.save(net.state_dict(), os.path.join(folder, "sketch_weights.pth"))
+
+
+def fetched_weights(net, folder):
+    # ControlAR 87e32e9 condition/hed.py:65: information
+    dist.barrier()
+    path = os.path.join(folder, "edge_detector.pth")
+    if not os.path.exists(path):
+        download_file("https://example.org/models/edge_detector.pth", folder)
+    net.load_state_dict(torch.load(path, map_location="cpu"))  # expect: DL505
+
+
+def own_weights(net, folder):
+    dist.barrier()
+    path = os.path.join(folder, "sketch_weights.pth")
+    if not os.path.exists(path):
+        download_file("https://example.org/models/sketch_weights.pth", folder)
+    net.load_state_dict(torch.load(path, map_location="cpu"))  # expect: DL505

@@ -324,3 +324,29 @@ def in_turn(source, folder):
     with FileLock(f"{folder}.lock"):
         fetched(source, folder)
         return os.listdir(folder)
+
+
+class PutBack:
+    # RadFM 9efba84 src/My_Trainer/trainer.py:3599
+    def is_world_process_zero(self):
+        return self.args.process_index == 0 if self.args.known else self.args.first
+
+    def push(self, results, folder):
+        if not self.is_world_process_zero() or self.args.quiet:
+            return
+        for index in range(dist.get_rank(), len(results), dist.get_world_size()):
+            torch.save(results[index], os.path.join(folder, f"{index}.pt"))
+
+    def finish(self, results, folder):
+        self.push(results, folder)
+        return os.listdir(folder)
+
+    def put(self, results, folder):
+        if not self.args.loud or self.args.quiet:
+            return
+        for index in range(dist.get_rank(), len(results), dist.get_world_size()):
+            torch.save(results[index], os.path.join(folder, f"{index}.pt"))
+
+    def end(self, results, folder):
+        self.put(results, folder)
+        return os.listdir(folder)  # expect: DL311

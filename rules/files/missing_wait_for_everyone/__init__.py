@@ -44,7 +44,7 @@ functions, the place is shown and nothing is written.
 ## Known limits
 Paths are compared as written, through variables that are assigned once and through arguments. Any
 collective between the two counts as waiting, also one in a branch; `torch.cuda.synchronize()`, with which a rank
-waits for its own device, does not. Whether the process ends while
+waits for its own device, does not. Two calls between which a variable of the path gets another value are of two paths. Whether the process ends while
 another rank still writes is not looked at: launchers wait for all ranks.
 
 ## References

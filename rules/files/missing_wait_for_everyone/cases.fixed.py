@@ -611,3 +611,30 @@ def either_stage(model, out, epochs, second_stage, better):
         elif epoch >= second_stage:
             model.load_state_dict(torch.load(os.path.join(out, "best.pth")))
         dist.barrier()
+
+
+def parts_in(part, folder):
+    torch.save(part, os.path.join(folder, f"{dist.get_rank()}.pt"))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(folder)
+
+
+def in_another_folder(boxes, masks, folder):
+    # StreamPETR 95f6470 projects/mmdet3d_plugin/core/apis/test.py:105
+    parts_in(boxes, folder)
+    folder = folder + "_masks"
+    parts_in(masks, folder)
+
+
+def pieces_in(part, folder):
+    torch.save(part, os.path.join(folder, f"{dist.get_rank()}.pt"))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(folder)
+
+
+def in_the_same_folder(boxes, masks, folder):
+    pieces_in(boxes, folder)
+    masks = masks[1:]
+    pieces_in(masks, folder)  # expect: DL302

@@ -31,7 +31,7 @@ A warning where something shows the harm:
 | what is written | what happens |
 | --- | --- |
 | what comes over the network: `torch.hub.load`, data sets of torchvision, `requests.get()` into `open(path, "wb")` | a rank that comes a little later finds half of it |
-| a file that the run reads: at the same path, by who is handed the path below, by a function that is called with the folder, as `deepspeed_config` | it may be empty or half written then |
+| a file that the run reads: at the same path, by who is handed the path below, by a function that is called with the folder, as `deepspeed_config`; not where all ranks meet between the two | it may be empty or half written then |
 | what is of a rank's part of the data, or of the batch of a hook | the part of one rank is left |
 | what each has drawn without one seed for all | a mixture may be left |
 | what names the rank, `TrainerState`, what `Trainer.evaluate()` returns (with how long it took) | lines of another length: the end of one stands behind another's |
@@ -45,7 +45,8 @@ A warning where something shows the harm:
 | `save_pretrained(…, is_main_process=…, state_dict=accelerator.get_state_dict(model))` in a launch with ZeRO-3 | the others have no state, and write the empty parameters that they hold over it (an error) |
 
 An error where it is a checkpoint, in a file in which all ranks are seen to come, but a warning where the run itself reads it
-in front of the write alone, to go on from an earlier run. Information elsewhere: a configuration, the
+in front of the write alone, to go on from an earlier run, and where all ranks write the same bytes of it: by `save_pretrained` or as
+safetensors, which name no device, in no launch with FSDP or ZeRO-3 and read by nothing in the run. Information elsewhere: a configuration, the
 options, a list of scores that are the same on all ranks, a picture, a tokenizer, a README, of which nothing shows that ranks write
 other lines or that the run reads them.
 Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
@@ -130,7 +131,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.contents import holds_state, is_large
-from distlint.analysis.questions.harms import Harm, harm_of
+from distlint.analysis.questions.harms import OVERWRITTEN, Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.made_before import left_to_first, made_before_fit, prepared_before
@@ -141,10 +142,11 @@ from distlint.analysis.questions.terminals import never_answered
 from distlint.analysis.questions.written_by_main import leaves_all_to_main, leaves_to_main
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
-from distlint.knowledge import facts
+from distlint.knowledge import facts, sinks
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import KEEPS_WHAT_IS_THERE
 from distlint.knowledge.versions import SAVES_BY_FUNCTION
+from distlint.launch.engines import SHARDING
 from distlint.nodes import last_name, walk
 from distlint.repairs import downloads, guarding
 from distlint.repairs.blocks import block_with
@@ -254,6 +256,7 @@ def _found(model: Model) -> Iterator[Finding]:
             Severity.ERROR
             if _is_state(model, found)
             and not only_resumes(model, found)
+            and not _is_alike(model, found, harm)
             and joint_entry.module is module
             and joint_entry.all_ranks
             and ranks_meet(model.program, module)
@@ -360,6 +363,19 @@ def _without_repeats(calls: Iterable[FileCall]) -> Iterator[FileCall]:
 
 def _is_state(model: Model, found: FileCall) -> bool:
     return holds_state(found) and is_large(model, found)
+
+
+def _is_alike(model: Model, found: FileCall, harm: Harm) -> bool:
+    """Whether all ranks write the same bytes of one model, which the run does not read: the file ends up whole mostly.
+
+    safetensors has no device in it, which `torch.save` writes of each tensor. santacoder-finetuning 13b6933 train.py:270,
+    behind `trainer.train()`; in ZeRO-3 or FSDP each rank has another part.
+    """
+    return (
+        harm.text == OVERWRITTEN
+        and (found.site.method == "save_pretrained" or found.site.name in sinks.WITHOUT_DEVICES)
+        and model.start_in(SHARDING, found.site.module) is None
+    )
 
 
 def _of_parts(found: FileCall, harm: Harm) -> str:

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+import torchaudio
 import torch_xla.core.xla_model as xm
 from accelerate import Accelerator
 from detectron2.utils.file_io import PathManager
@@ -2086,3 +2087,58 @@ class AllWriteBeside:
         torch.save(state, path)  # expect: DL301
         if rank == 0:
             print(path)
+
+
+def hub_of_this_machine(name, folder):
+    # VideoActionModel 948f1f1 vam/evaluation/quality.py:148
+    dist.barrier()
+    return torch.hub.load(folder, name, source="local")
+
+
+def hub_by_its_address(name):
+    dist.barrier()
+    return torch.hub.load("owner/encoders", name, source="github")  # expect: DL301
+
+
+def write_answers(answers, folder):
+    with open(os.path.join(folder, "answers.json"), "w") as file:  # expect: DL301
+        json.dump(answers, file)
+
+
+def waits_before_it_reads(answers, folder, judge):
+    # EVF-SAM 9935dc5 model/unilm/beit3/run_beit3_finetuning.py:310: information
+    dist.barrier()
+    write_answers(answers, folder)
+    dist.barrier()
+    return judge.score(json.load(open(os.path.join(folder, "answers.json"))))
+
+
+def write_questions(questions, folder):
+    with open(os.path.join(folder, "questions.json"), "w") as file:  # expect: DL301
+        json.dump(questions, file)
+
+
+def waits_behind_it_reads(questions, folder, judge):
+    dist.barrier()
+    write_questions(questions, folder)
+    found = judge.score(json.load(open(os.path.join(folder, "questions.json"))))
+    dist.barrier()
+    return found
+
+
+def writes_while_others_read(rounds, folder, judge):
+    for asked in rounds:
+        with open(os.path.join(folder, "asked.json"), "w") as file:  # expect: DL301
+            json.dump(asked, file)
+        dist.barrier()
+        judge.score(json.load(open(os.path.join(folder, "asked.json"))))
+
+
+def speech_of_all(root):
+    dist.barrier()
+    return torchaudio.datasets.LIBRISPEECH(root, "dev-clean", download=True)  # expect: DL301
+
+
+def speech_that_is_there(root):
+    dist.barrier()
+    return torchaudio.datasets.LIBRISPEECH(root, "dev-other", "LibriSpeech", False)

@@ -9,14 +9,15 @@ where each turn of a `for` over a range hands its number and a loader that was m
 call of `set_epoch()` counts for nothing on a parameter whose default None no call replaces, on an object whose
 class has no such method, on what is called a data set, criterion, optimizer or the like, on a sampler for evaluation or in
 a function that evaluates, by their names, where the loop trains, in a class of which nothing that runs makes an object, and on a sampler that the same
-turn of the loop replaces before anything draws from it. Also one of two samplers of the same steps that is left out where the
+turn of the loop replaces before anything draws from it, nor under a test of an option whose action gives its default
+(`action="store_true", default=True`). Also one of two samplers of the same steps that is left out where the
 other one is told. Where nothing calls `set_epoch()` at all, also a generator that hands out the batches of a
 loader for ever, a `try` that begins a loader anew at its end (of a run that makes the sampler: also where others tell theirs),
 and a sampler of batches that goes through another one again and again; and where no call joins
 a loop to the sampler, one through a loader of the name that what makes the sampler is kept under. With a framework
 that sets the epoch itself: a sampler in a `WebLoader`, which hides it, and one in a loader that a Trainer's own
 `get_train_dataloader` does not prepare. Also what makes such a sampler by itself: `deepspeed.initialize(training_data=…)`,
-timm's `create_loader(distributed=…)` and what tlt makes of it, and DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`, which has `set_epoch` itself.
+MONAI's subclass, timm's `create_loader(distributed=…)` and what tlt makes of it, and DGL's `GraphDataLoader(use_ddp=True, shuffle=True)`, which has `set_epoch` itself.
 
 ## Why it is bad
 The sampler shuffles with a generator seeded from `seed + epoch`. The epoch stays 0 unless somebody sets it:
@@ -74,7 +75,7 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.keywords import keyword_values
-from distlint.analysis.questions.never import contradicts, keeps_out, never_run
+from distlint.analysis.questions.never import contradicts, keeps_out, never_called, never_run
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.knowledge.randomness import LoaderMaker
@@ -95,6 +96,8 @@ STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler", b"set_epoch", b"GraphDataLoader")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
+_OF_MONAI = "monai.data.DistributedSampler"
+"""A subclass, with another argument in front."""
 _MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader")
 """Words of files in which samplers are made."""
 _ITERATES_BASE = "super().__iter__()"
@@ -143,6 +146,7 @@ def _made(
                 and not _gives_way(function, call)
                 and not shuffled_anew(model, function, call)
                 and all(node is not call for _, node in never_run(model.program, function))
+                and not never_called(model, function)
             ):
                 yield function, call, row
 
@@ -287,6 +291,8 @@ def _shuffle_of(
     meaning = model.resolve(module, call.func)
     if isinstance(meaning, str) and meaning in randomness.LOADER_MAKERS:
         return ("shuffle", None) if makes_sampler(model, module, call) else None
+    if meaning == _OF_MONAI:
+        return randomness.SAMPLERS[_OF_MONAI].shuffle_keyword, 4
     if meaning == _SAMPLER or (function is not None and _chosen(model, function, call.func)):
         return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
     if not isinstance(meaning, Class):
@@ -475,6 +481,8 @@ def _never_told(model: Model, user: Function) -> Iterator[Related]:
     tests = (test for test, node in never_run(model.program, user) if told_epoch(node) is not None)
     for test in dict.fromkeys(tests):
         why = "one process" if contradicts(user.module, test) else "this is True or False"
+        if isinstance(test, ast.UnaryOp | ast.Attribute):
+            why = "the action of its option gives the default"
         yield related(user.module, test, f"never holds: {why}")
     for node in told_in_vain(user):
         yield related(user.module, node, "this sampler is replaced before anything draws from it")

@@ -1,5 +1,6 @@
 """Samplers over epochs, for training and otherwise."""
 
+import monai
 import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler
 from torch.utils.data.distributed import DistributedSampler as Sharded
@@ -794,3 +795,24 @@ def trained_and_measured(texts, model, epochs):
         loader.sampler.set_epoch(epoch)
         gone_through_once(model, loader)
         measured_once(model, loader)
+
+
+def of_monai(model, data, steps):
+    # MONAI research-contributions 21ed8e5 SwinUNETR/Pretrain/utils/data_utils.py:129
+    sampler = monai.data.DistributedSampler(dataset=data, even_divisible=True)  # expect: DL403
+    loader = DataLoader(data, sampler=sampler)
+    step = 0
+    while step < steps:
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
+
+
+def of_monai_in_order(model, data, steps):
+    sampler = monai.data.DistributedSampler(data, True, None, None, False)
+    loader = DataLoader(data, sampler=sampler)
+    step = 0
+    while step < steps:
+        for batch in loader:
+            model(batch).sum().backward()
+            step += 1
