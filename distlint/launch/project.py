@@ -56,10 +56,12 @@ _TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
 """What people fill in before they type a command: a shell would read from a file of that name."""
 _ENDS_QUOTED = re.compile(r"\\{2,3}$")
 _TOLD = re.compile(
-    r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +-"
-    r"|torchrun +-|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
+    r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +(?:-|\\{1,3}$)"
+    r"|torchrun +(?:-|\\{1,3}$)|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
 )
 """A launch that stands in a page outside of a fenced block: quoted, indented, or by itself."""
+_SPACE_BEHIND = re.compile(r"\\[ \t]+$")
+"""What nobody sees in a page: vidt a8c48b5 README.md:384."""
 _INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
 """A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
 README.md:209."""
@@ -984,6 +986,7 @@ def _shell_of_markdown(text: str) -> tuple[list[str], list[tuple[int, int]]]:
             kept.append("")
             continue
         written = _TO_FILL_IN.sub(_as_variable, _PROMPT.sub(r"\1  ", line))
+        written = _SPACE_BEHIND.sub(r"\\", written)
         if not inside:
             # Quoted, a continued line ends in three backslashes: one that is escaped, and a line break
             # (EDVR b02e63a docs/TrainTest.md:38).
