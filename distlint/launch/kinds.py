@@ -70,7 +70,7 @@ _WORDS: Final = {
     ),
     Kind.DOCKERFILE: re.compile(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
-        rb"|nvidia/pytorch:2[0-2]\.|timm==0\.[1-3]\."
+        rb"|nvidian?/pytorch:2[0-2]\.|timm==0\.[1-3]\."
     ),
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
@@ -78,14 +78,14 @@ _WORDS: Final = {
         rb"|(?:ested|eveloped|e use)[ \w.,=]{1,16} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
         rb"|\bcudatoolkit==?\d|\bpython==?3\.[5-7]\b"
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
-        rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
+        rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidian?/pytorch:2[0-2]\."
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
         rb"|sh[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
         # ClimaX 6d5d354 docs/usage.md:31: `--trainer.strategy=ddp --trainer.devices=8`, which Lightning starts.
         rb"|--trainer\.devices[= \t]|\bsrun[ \t]+-"
     ),
     Kind.REQUIREMENTS: re.compile(
-        rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
+        rb"^(?:transformers|torch|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-7]\.",
         re.MULTILINE,
     ),
     Kind.PROJECT: re.compile(
@@ -145,6 +145,7 @@ _OLD_TIMM: Final = re.compile(
     rb"^assert timm\.__version__ == [\"']0\.[12]\.\d+|^assert timm\.__version__ == [\"']0\.3\.[0-4][\"']",
     re.MULTILINE,
 )
+_OF_MMCV_1: Final = re.compile(rb"^(?:from|import) mmcv\.(?:runner|parallel)\b", re.MULTILINE)
 _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 
@@ -250,6 +251,11 @@ def takes_any_rank(data: bytes) -> bool:
 def wants_old_timm(data: bytes) -> bool:
     """Whether a Python file ends with every timm but one that torch 2 cannot import: `torch._six` is gone."""
     return b"timm.__version__" in data and _OLD_TIMM.search(data) is not None
+
+
+def needs_mmcv_1(data: bytes) -> bool:
+    """Whether a Python file imports, at its top, what mmcv 2.0.0 has no more."""
+    return b"mmcv." in data and _OF_MMCV_1.search(data) is not None
 
 
 def takes_a_hyphen(data: bytes) -> bool:

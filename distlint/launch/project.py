@@ -201,6 +201,9 @@ class LaunchFiles:
     hyphen: Set[str] = frozenset()
     """The Python files that take their rank from that launcher as torch 2 spells it. Only `check_launch` may ask."""
 
+    of_mmcv_1: Set[str] = frozenset()
+    """The Python files that import what mmcv 2 has no more. Only `check_launch` may ask."""
+
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
@@ -230,6 +233,19 @@ class LaunchFiles:
     def takes_a_hyphen(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts takes its rank as torch 2's old launcher spells it alone."""
         return self._meant_by(script, launch) in self.hyphen
+
+    def ends_with_mmcv_2(self, script: Script, launch: Launch) -> bool:
+        """Whether the Python file that a launch starts ends at its imports, with the mmcv that the project asks for."""
+        meant = self._meant_by(script, launch)
+        return meant in self.of_mmcv_1 and self.asks_for("mmcv", (2,), meant)
+
+    def starts_in(self, folder: str, script: Script, launch: Launch) -> bool:
+        """Whether the Python file that a launch starts may be one of the project, seen from a folder of another machine."""
+        path = posixpath.join(folder, launch.file)
+        named = self._by_name.get(posixpath.basename(path), ())
+        return bool(self._meant_by(script, launch)) or any(
+            _common_end(each, path) > 1 for each in named
+        )
 
     def _meant_by(self, script: Script, launch: Launch) -> str:
         """The Python file that a launch starts; empty where it is not known.

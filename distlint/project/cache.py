@@ -80,7 +80,7 @@ class FileFacts:
     distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version,
     `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model,
     `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `composes` whether it may give
-    hydra configurations that are no files, `opens` the settings whose values it opens as files.
+    hydra configurations that are no files, `of_mmcv_1` whether it imports what mmcv 2 has no more, `opens` the settings whose values it opens as files.
     """
 
     digest: str
@@ -92,6 +92,7 @@ class FileFacts:
     loads_wrapped: bool = False
     hyphen: bool = False
     composes: bool = False
+    of_mmcv_1: bool = False
     opens: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
@@ -134,7 +135,7 @@ class Cache:
                     (row[0], row[1], row[2], row[3]),
                     FileFacts(
                         row[4],
-                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128)),
+                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256)),
                         opens=tuple(row[6]),
                     ),
                 )
@@ -157,7 +158,8 @@ class Cache:
                 + 16 * fact.clips
                 + 32 * fact.loads_wrapped
                 + 64 * fact.hyphen
-                + 128 * fact.composes,
+                + 128 * fact.composes
+                + 256 * fact.of_mmcv_1,
                 fact.opens,
             ]
             for path, (stamp, fact) in facts.items()

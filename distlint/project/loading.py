@@ -16,6 +16,7 @@ from distlint.launch.kinds import (
     is_relevant,
     kind_of,
     loads_wrapped,
+    needs_mmcv_1,
     opened,
     says_clipping,
     says_launch,
@@ -445,6 +446,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         loads_wrapped=loads_wrapped(data),
         hyphen=takes_a_hyphen(data),
         composes=composes_in_code(data),
+        of_mmcv_1=needs_mmcv_1(data),
         opens=opened(data),
     )
 
