@@ -54,7 +54,7 @@ found, and none where the program asks whether it was passed. Who starts process
 a Dockerfile or what a page installs lets in torch below 2 alone (by its version, that of Python, or `cudatoolkit`), or a page tells
 of tests with torch 1 alone; launches are information there (the name of conda's environment may tell it, too: `source activate pt1.8`), where the script takes what any
 version passes (it declares both spellings, or the hyphen beside a torch 2 that is required, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
-which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or that asserts such a timm, or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
+which passes nothing, or where the script changes to a folder of somebody's machine and starts there what no file of the project can be. A script that imports what only mmcv 1 has, beside an mmcv 2 that is installed, ends before it parses anything: silent, and information of its launches. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or that asserts such a timm, or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
 and scripts and launches beside whose requirements, or environment of conda, torch is pinned below 2: what is installed passes what they take.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
