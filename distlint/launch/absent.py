@@ -11,7 +11,7 @@ from typing import Final
 
 from distlint.columns import split_lines
 from distlint.findings import Place
-from distlint.launch.commands import OF_PYTHON, Launch, launches, starts_ranks
+from distlint.launch.commands import OF_PYTHON, Launch, Option, launches, starts_ranks
 from distlint.launch.made import MAKES, entered, enters, makes_files, may_put, where
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
@@ -520,6 +520,26 @@ def json_named(files: LaunchFiles, name: str, script: Script) -> Configuration |
         if found is not None:
             return found
     return None
+
+
+def jsons_named(files: LaunchFiles, option: Option, script: Script) -> Iterator[Configuration]:
+    """DeepSpeed's JSONs that an option may name: all of a folder that fit, where a part of the name is not known.
+
+    video-SALMONN-2 61faec0 video_SALMONN2_plus/scripts/train.sh:68: `--deepspeed scripts/zero${DEEPSPEED}.json`.
+    """
+    around = option.word.around if option.word is not None else ()
+    if option.value is not None:
+        found = json_named(files, option.value, script)
+        yield from () if found is None else (found,)
+    elif len(around) == 2 and around[0] and not around[0].endswith("/") and "/" not in around[1]:
+        start, end = around
+        for path in sorted(each.path for each in files.of(Format.DEEPSPEED)):
+            base = posixpath.basename(path)
+            if base.startswith(posixpath.basename(start)) and base.endswith(end):
+                named = posixpath.join(posixpath.dirname(start), base)
+                found = json_named(files, named, script)
+                if found is not None and found.path == path:
+                    yield found
 
 
 def is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
