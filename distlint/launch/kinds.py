@@ -14,6 +14,7 @@ class Kind(enum.Enum):
     JSON = "json"
     SHELL = "shell"
     DOCKERFILE = "dockerfile"
+    MAKEFILE = "makefile"
     GUIDE = "guide"
     """Markdown, which tells people what to type."""
     REQUIREMENTS = "requirements"
@@ -39,6 +40,8 @@ _HISTORY: Final = ("CHANGELOG", "CHANGES", "HISTORY", "NEWS", "RELEASE")
 
 _DOCKERFILE: Final = re.compile(r"dockerfile|Dockerfile[._-][^/]*|.*\.dockerfile", re.IGNORECASE)
 """poolformer a075575 detection/Dockerfile_mmdetseg."""
+_MAKEFILES: Final = frozenset({"GNUmakefile", "Makefile", "makefile"})
+"""GNU make 4.4 manual, 3.2: hotr d3cb632 Makefile:25."""
 _SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
 _REQUIREMENTS: Final = ("requirements.txt", "requirement.txt")
 """TVTS 290a63e v1/requirement.txt: what the page beside it has people install."""
@@ -49,7 +52,7 @@ _NAMES: Final = {
     "pdm.lock": Kind.LOCK,
 }
 
-TELLS: Final = frozenset({Kind.SHELL, Kind.DOCKERFILE, Kind.GUIDE})
+TELLS: Final = frozenset({Kind.SHELL, Kind.DOCKERFILE, Kind.MAKEFILE, Kind.GUIDE})
 """Files that would tell how a program is started."""
 
 _ENDS: Final = (*_SUFFIXES, ".md", *_REQUIREMENTS, *_NAMES)
@@ -68,6 +71,7 @@ _WORDS: Final = {
         _LAUNCHES.pattern
         + rb"|\b(?:srun|mpirun)[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,|\bllamafactory-cli[ \t]+train\b"
     ),
+    Kind.MAKEFILE: _LAUNCHES,
     Kind.DOCKERFILE: re.compile(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
         rb"|nvidian?/pytorch:2[0-2]\.|timm==0\.[1-3]\."
@@ -151,7 +155,7 @@ _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 def may_be_of_launch(name: str) -> bool:
     """Whether `kind_of` may say something of a file of this name, which costs a tenth of asking it."""
-    return name.endswith(_ENDS) or "ockerfile" in name
+    return name.endswith(_ENDS) or "ockerfile" in name or "akefile" in name
 
 
 def kind_of(name: str) -> Kind | None:
@@ -159,6 +163,8 @@ def kind_of(name: str) -> Kind | None:
     base = name.rpartition("/")[2]
     if _DOCKERFILE.fullmatch(base):
         return Kind.DOCKERFILE
+    if base in _MAKEFILES:
+        return Kind.MAKEFILE
     if base.endswith(".md"):
         return None if base.upper().startswith(_HISTORY) else Kind.GUIDE
     if base.endswith(_REQUIREMENTS):

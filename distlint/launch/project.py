@@ -51,6 +51,9 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 """What a program fills in before anybody reads the file: nothing is known of such a configuration."""
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
+_SILENT = re.compile(r"^\t[ \t]*[@+-]+")
+"""What tells make not to show a line, or to go on when it fails."""
+_OF_MAKE = re.compile(r"(?<!\$)\$\((\w+)\)")
 _PROMPT = re.compile(r"^(\s*)[$%>] ")
 _TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
 """What people fill in before they type a command: a shell would read from a file of that name."""
@@ -70,6 +73,8 @@ _RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
+_UNKNOWN = "${UNKNOWN__}"
+"""In the place of what is not known of a text."""
 _ENGINES = frozenset({"deepspeed", "use_deepspeed", "deepspeed_config_file", "fsdp", "use_fsdp"})
 """Options of `accelerate launch` and of transformers' TrainingArguments that choose one."""
 
@@ -859,6 +864,8 @@ def read_files(
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
+            case Kind.MAKEFILE:
+                _read_script(file, commands_of(file.path, _shell_of_makefile(file.text)), result)
             case Kind.GUIDE:
                 _read_script(file, _of_markdown(file.path, file.text), result)
     return result
@@ -926,16 +933,15 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
 
 
 def _inner(path: str, command: Command) -> Iterator[Command]:
-    """The commands inside a word (`bash -c "torchrun train.py"`), each at the place of that word."""
+    """The commands inside a word (`bash -c "torchrun train.py"`), each at the place of that word.
+
+    What is not known in it is a variable there: COAT 80ec99f examples/OLMo/scripts/beaker/mitch-ish-7b.sh:30.
+    """
     if not command.words or command.words[0].text in ("echo", "printf"):
         return
     for word in command.words[1:]:
-        text = word.text
-        if (
-            text is None
-            or " " not in text
-            or not re.search(r"torchrun|accelerate|deepspeed|-m torch", text)
-        ):
+        text = word.text if word.text is not None else _UNKNOWN.join(word.around)
+        if " " not in text or not re.search(r"torchrun|accelerate|deepspeed|-m torch", text):
             continue
         for inner in commands_of(path, text):
             words = tuple(
@@ -959,6 +965,20 @@ def _shell_of_dockerfile(text: str) -> str:
             body = re.sub(r'"\s*,', '" ', body.replace("[", " ").replace("]", " "))
         kept.append(body)
         inside = line.rstrip().endswith("\\")
+    return "\n".join(kept)
+
+
+def _shell_of_makefile(text: str) -> str:
+    """The recipes at their places, with blanks for all the rest; make's own variables are as unknown as the shell's."""
+    kept: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        goes_on = inside and kept[-1].endswith("\\")
+        inside = goes_on or line.startswith("\t")
+        body = line if inside else ""
+        if not goes_on:
+            body = _SILENT.sub(lambda found: " " * len(found[0]), body)
+        kept.append(_OF_MAKE.sub(r"${\1}", body).replace("$$", "$"))
     return "\n".join(kept)
 
 
