@@ -76,9 +76,9 @@ from collections.abc import Iterator
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
-from distlint.launch.absent import enters
 from distlint.launch.commands import Launch, Option, Plain
 from distlint.launch.counted import miscounted
+from distlint.launch.made import enters
 from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.unset import unset

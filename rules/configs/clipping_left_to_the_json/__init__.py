@@ -95,7 +95,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if named is None or "per_device_train_batch_size" not in given:
             continue
         asked = _norm(given.get("max_grad_norm"))
-        for found in jsons_named(files, named, script) if asked is not None else ():
+        if asked is None:
+            continue
+        for found in jsons_named(files, named, script):
             if KEY not in found.values:
                 by_path[found.path] = found
                 asking.setdefault(found.path, []).append(
