@@ -753,6 +753,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     any_rank = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.any_rank)
     any_rank |= _of_torch_1(found.entries)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
+    of_mmcv_1 = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.of_mmcv_1)
     composes = any(e.facts.composes for e in found.entries if e.facts)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
     opening = {e.file.shown: e.facts.opens for e in found.entries if e.facts and e.facts.opens}
@@ -777,7 +778,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         told = (
             texts,
             frozenset(found.names),
-            *(any_rank, clips, several, wrapped, hyphen, pages, opening, composes),
+            *(any_rank, clips, several, wrapped, hyphen, of_mmcv_1, pages, opening, composes),
         )
         known = run.request.trees.launch if run.request.trees is not None else None
         if known is not None and known[0] == told:
@@ -787,6 +788,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             files,
             loads_wrapped=wrapped,
             hyphen=hyphen,
+            of_mmcv_1=of_mmcv_1,
             pages=pages,
             opening_configs=opening,
             composed_in_code=composes,
@@ -802,7 +804,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    lists = (found.names, any_rank, clips, hyphen, opening, ["composes"] * composes)
+    lists = (found.names, any_rank, clips, hyphen, of_mmcv_1, opening, ["composes"] * composes)
     known = "\n\n".join("\n".join(sorted(each)) for each in lists)
     names = content_digest(known.encode("utf-8", "surrogateescape"))
     question = _Question(named, f"launch {sorted(reported)} {names}", find)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 from distlint.columns import split_lines
 from distlint.findings import Place
-from distlint.launch.commands import OF_PYTHON, Launch, launches, starts_ranks
+from distlint.launch.commands import OF_PYTHON, Launch, Option, launches, starts_ranks
+from distlint.launch.made import MAKES, entered, enters, makes_files, may_put, where
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
 
@@ -30,24 +31,6 @@ CONFIGURATIONS: Final = frozenset(
 )
 """Options by which programs are told a file to read: ULTRA 427966a README.md:248, `-c config/transductive/pretrain.yaml`."""
 _READ: Final = (".json", ".yaml", ".yml")
-MAKES: Final = frozenset(
-    {
-        "git",
-        "wget",
-        "curl",
-        "cp",
-        "mv",
-        "ln",
-        "rsync",
-        "tar",
-        "unzip",
-        "scp",
-        "gsutil",
-        "aws",
-        "tee",
-    }
-)
-"""Commands after which there may be other files than those of the project."""
 _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+){2,}")
@@ -58,19 +41,45 @@ _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
 
 def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tuple[str, Place]]:
     """The files that a launch names and the project lacks, though it has the folder that each would stand in."""
-    if makes_files(script, until=launch.place.line if script.told else None):
-        return
+    until = launch.place.line if script.told else None
     for word in _named(launch):
-        elsewhere = _program_elsewhere if word is launch.script else _is_not_where_it_starts
-        if (
-            is_missing(files, word, script)
-            or _is_in_another_folder(files, word, script)
-            or elsewhere(files, script, launch, word)
-            or (script.told and _is_below_its_folder(files, script, launch, word))
-            or _is_not_in_the_folder_of_all(files, script, word)
-            or (word is launch.script and _is_not_beside_the_others(files, script, word))
+        program = word is launch.script
+        elsewhere = _program_elsewhere if program else _is_not_where_it_starts
+        if (program and _is_not_beside_the_others(files, script, launch)) or (
+            not _may_make(files, script, launch, word, until)
+            and (
+                is_missing(files, word, script)
+                or _is_in_another_folder(files, word, script)
+                or elsewhere(files, script, launch, word)
+                or (script.told and _is_below_its_folder(files, script, launch, word))
+                or _is_not_in_the_folder_of_all(files, script, word)
+            )
         ):
             yield word.text or "", word.place
+
+
+def _may_make(
+    files: LaunchFiles, script: Script, launch: Launch, word: Word, until: int | None
+) -> bool:
+    """Whether a script may make a file that a launch names, above a line of it.
+
+    Who clones this very project makes nothing that it lacks: COAT 80ec99f README.md:37, above launches of `scripts/train.py`,
+    which examples/OLMo has.
+    """
+    program = launch.script
+    here = (
+        word is not program
+        and program is not None
+        and program.sure
+        and any(
+            files.folders_with(posixpath.join(each, program.text or ""), script.path)
+            for each in ("", *enters(script))
+        )
+    )
+    return makes_files(script, until=until) and any(
+        command.line < (until or command.line + 1) and may_put(command, word.text or "", here=here)
+        for command in script.commands
+    )
 
 
 def is_missing(files: LaunchFiles, word: Word, script: Script) -> bool:
@@ -84,7 +93,11 @@ def is_missing(files: LaunchFiles, word: Word, script: Script) -> bool:
     if path is not None:
         return files.lacks(path) or _was_moved_below(files, path, script)
     return is_nowhere(files, name, script) and (
-        files.has_beside(name, script.path) or bool(files.moved(name, script.path))
+        bool(files.moved(name, script.path))
+        or any(
+            files.has_beside(posixpath.join(each, name), script.path)
+            for each in ("", *enters(script))
+        )
     )
 
 
@@ -162,26 +175,57 @@ def _is_not_in_the_folder_of_all(files: LaunchFiles, script: Script, word: Word)
     )
 
 
-def _is_not_beside_the_others(files: LaunchFiles, script: Script, word: Word) -> bool:
-    """Whether a program named without a folder is nowhere in the project, and others that the same script starts so lie beside it.
+def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch) -> bool:
+    """Whether a program named without a folder is nowhere in the project, and most that are started in the same folder lie
+    beside the script: those of itself, or of the scripts beside it.
 
     LAVENDER 139860e README.md:117: `main_retmc_mlm_head.py`, among launches of `main_qamc_mlm_gen_ans_idx.py` and others that
-    are at the top. A page that has a link to such a file has people fetch it.
+    are at the top. A page that has a link to such a file has people fetch it. research-contributions 21ed8e5
+    DiNTS/run_ensemble.sh:25: `ensemble_multi-gpu.py`, and scripts beside it start `train_multi-gpu.py` and
+    `infer_multi-gpu.py`.
     """
-    name, folder = posixpath.normpath(word.text or ""), posixpath.dirname(script.path)
-    if "/" in name or files.has_name(name):
+    name, folder = bare_program(launch), posixpath.dirname(script.path)
+    if not name or files.has_name(name) or not is_written_out(name):
         return False
-    bare = {
-        posixpath.normpath(each.script.text)
-        for each in script.launches
-        if each.script is not None and each.script.text and each.script.text.endswith(".py")
-    }
-    there = {each for each in bare if posixpath.join(folder, each) in files.names}
+    if any(may_put(each, name) for each in script.commands if each.line < launch.place.line):
+        return False
+    beside = _started_with(script, launch)
+    if not script.told and beside == {name}:
+        beside = _started_by_those_beside(files, folder)
+    there = {each for each in beside if posixpath.join(folder, each) in files.names}
     return (
-        len(there) >= len(bare - there)
-        and is_nowhere(files, name, script)
+        len(there) >= max(1, len(beside - there))
+        and files.is_absent(name, script.path)
         and re.search(rf"://\S*/{re.escape(name)}\b", script.text) is None
     )
+
+
+def _started_with(script: Script, launch: Launch) -> set[str]:
+    """The programs without a folder that a script launches in the folder in which it makes one of its launches."""
+    moves = sorted(entered(script), key=lambda each: each.place.line)
+    at = where(moves, launch.place.line)
+    return {
+        name
+        for each in script.launches
+        if (name := bare_program(each)) and where(moves, each.place.line) == at
+    }
+
+
+def _started_by_those_beside(files: LaunchFiles, folder: str) -> set[str]:
+    """The programs that the shell scripts of a folder launch without one."""
+    return {
+        name
+        for script, launch in files.launches()
+        if posixpath.dirname(script.path) == folder and (name := bare_program(launch))
+    }
+
+
+def bare_program(launch: Launch) -> str:
+    """The Python file without a folder that a launch starts; empty where it starts another."""
+    word = launch.script
+    text = word.text if word is not None and word.sure else None
+    name = posixpath.normpath(text) if text and text.endswith(".py") else ""
+    return "" if "/" in name else name
 
 
 def _given(launch: Launch) -> Iterator[str]:
@@ -226,12 +270,12 @@ def _path_of(word: Word, script: Script) -> str | None:
     folder = posixpath.dirname(script.path)
     if word.own:
         return posixpath.normpath(posixpath.join(folder, word.text or ""))
-    entered = list(_entered(script))
-    if len(entered) != 1 or not entered[0].own or not is_written_out(word.text or ""):
+    folders = list(entered(script))
+    if len(folders) != 1 or not folders[0].own or not is_written_out(word.text or ""):
         return None
-    if posixpath.isabs(word.text or "") or word.place.line < entered[0].place.line:
+    if posixpath.isabs(word.text or "") or word.place.line < folders[0].place.line:
         return None
-    return posixpath.normpath(posixpath.join(folder, entered[0].text or "", word.text or ""))
+    return posixpath.normpath(posixpath.join(folder, folders[0].text or "", word.text or ""))
 
 
 def _is_in_another_folder(files: LaunchFiles, word: Word, script: Script) -> bool:
@@ -457,25 +501,6 @@ def configurations(launch: Launch) -> Iterator[Word]:
             yield replace(word, place=option.place)
 
 
-def makes_files(script: Script, made: Set[str] = MAKES, until: int | None = None) -> bool:
-    """Whether a script may make programs or configurations, or does so above a line; `tee` into a log is none."""
-    return any(
-        command.words
-        and command.words[0].text in made
-        and not _writes_log(command)
-        and (until is None or command.line < until)
-        for command in script.commands
-    )
-
-
-def _writes_log(command: Command) -> bool:
-    """R1-V bbbbe3d src/scripts/run_grpo_vllm_qwen25vl.sh:51: `| tee "${OUTPUT_DIR}/training_log.txt"`."""
-    return command.words[0].text == "tee" and all(
-        (word.text or "").endswith((".log", ".txt")) or (word.text or "").startswith("-")
-        for word in command.words[1:]
-    )
-
-
 def written_at(script: Script, name: str, place: Place) -> Place:
     """Where a name is written that a command has of a variable: `CMD="torchrun …"`, `eval $CMD`."""
     lines = split_lines(script.text)
@@ -488,20 +513,6 @@ def written_at(script: Script, name: str, place: Place) -> Place:
     return place
 
 
-def enters(script: Script) -> Iterator[str]:
-    """The folders that a script changes to, wherever in a command that is said; `..` for those not known."""
-    return (word.text or ".." for word in _entered(script))
-
-
-def _entered(script: Script) -> Iterator[Word]:
-    """The words that name the folders which a script changes to."""
-    for command in script.commands:
-        for at, word in enumerate(command.words if not command.aside else ()):
-            if (word.text or "").rpartition("/")[2] in ("cd", "pushd"):
-                named = [w for w in command.words[at + 1 :] if w.text != "--"]
-                yield named[0] if named else Word(None, word.place)
-
-
 def json_named(files: LaunchFiles, name: str, script: Script) -> Configuration | None:
     """DeepSpeed's JSON that a launch names, in the folder of the script or in one that it changes to."""
     for each in (name, *(posixpath.join(folder, name) for folder in enters(script))):
@@ -511,6 +522,26 @@ def json_named(files: LaunchFiles, name: str, script: Script) -> Configuration |
     return None
 
 
+def jsons_named(files: LaunchFiles, option: Option, script: Script) -> Iterator[Configuration]:
+    """DeepSpeed's JSONs that an option may name: all of a folder that fit, where a part of the name is not known.
+
+    video-SALMONN-2 61faec0 video_SALMONN2_plus/scripts/train.sh:68: `--deepspeed scripts/zero${DEEPSPEED}.json`.
+    """
+    around = option.word.around if option.word is not None else ()
+    if option.value is not None:
+        found = json_named(files, option.value, script)
+        yield from () if found is None else (found,)
+    elif len(around) == 2 and around[0] and not around[0].endswith("/") and "/" not in around[1]:
+        start, end = around
+        for path in sorted(each.path for each in files.of(Format.DEEPSPEED)):
+            base = posixpath.basename(path)
+            if base.startswith(posixpath.basename(start)) and base.endswith(end):
+                named = posixpath.join(posixpath.dirname(start), base)
+                found = json_named(files, named, script)
+                if found is not None and found.path == path:
+                    yield found
+
+
 def is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
     """Whether a file is in no folder that the script may be started in, or changes to.
 
@@ -518,6 +549,6 @@ def is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
     """
     folder = posixpath.dirname(posixpath.normpath(name))
     own = folder in _folders_started(files, script)
-    entered = [each for each in enters(script) if not (own and posixpath.isabs(each))]
-    meant = [name, *(posixpath.join(each, name) for each in entered)]
+    folders = [each for each in enters(script) if not (own and posixpath.isabs(each))]
+    meant = [name, *(posixpath.join(each, name) for each in folders)]
     return all(is_written_out(each) and files.is_absent(each, script.path) for each in meant)

@@ -7,46 +7,74 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.columns import split_lines
+from distlint.findings import Place
 from distlint.launch.commands import Launch, launches
 from distlint.launch.project import Script
 from distlint.launch.shell import Command
 
 _OPTION: Final = re.compile(r"--?[A-Za-z]")
+_LOST: Final = re.compile(r"[ \t]*(?:> )?(?P<word>[^\s\\`<#]+)")
+_ALL_GIVEN: Final = re.compile(r"[ \t]*(\"\$\{?@\}?\"|\$\{?@\}?)[ \t]*(?:\\[ \t]*)?")
+"""A line of nothing but what the script is given, which is no command where a launch ends above it."""
+_SPACE_BEHIND: Final = re.compile(r"\\[ \t]+$")
 
 
-def cut_short(script: Script) -> Iterator[tuple[Launch, Command, int]]:
+def cut_short(script: Script) -> Iterator[tuple[Launch, str, Place, int]]:
     """The launches that end above arguments which are meant for them.
 
     A comment or an empty line ends a command even behind a backslash, as a line without one does, or with a space behind
     it. No command is called `--lr`. MiniCPM 0fcc3d0 finetune/sft_finetune.sh:7 has a comment above each of its options.
+    ControlAR 87e32e9 scripts/autoregressive/train_t2i_hed_multiscale.sh:15 lacks the backslash above `"$@"`.
 
     Args:
-        script: a shell script; in a page, people put together again what they type.
+        script: a shell script; in a page, people put together again what they type: nothing but a space that nobody sees
+            ends a command there (vidt a8c48b5 README.md:384).
 
     Yields:
-        The launch, the first command that is made of its arguments, and how many there are.
+        The launch, the first word of its arguments that is made a command, where it stands, and how many commands there are.
     """
     lines = split_lines(script.text)
+    if script.told:
+        yield from _by_a_space(script, lines)
+        return
     launch: Launch | None = None
-    lost: list[Command] = []
+    lost: list[tuple[str, Place]] = []
     for command in script.commands:
         if command.aside:
             continue
-        if launch is not None and _is_argument(command, lines):
-            lost.append(command)
+        if launch is not None and (word := _argument(launch, command, lines)):
+            lost.append((word, command.words[0].place))
             continue
         if launch is not None and lost:
-            yield launch, lost[0], len(lost)
+            yield launch, *lost[0], len(lost)
         launch, lost = next(launches([command]), None), []
     if launch is not None and lost:
-        yield launch, lost[0], len(lost)
+        yield launch, *lost[0], len(lost)
 
 
-def _is_argument(command: Command, lines: list[str]) -> bool:
-    """Whether a command is an option, and stands so in its line."""
-    first = command.words[0].text if command.words else None
-    return (
-        first is not None
-        and _OPTION.match(first) is not None
-        and lines[command.line - 1].lstrip().startswith(first.partition("=")[0])
+def _argument(launch: Launch, command: Command, lines: list[str]) -> str:
+    """The word that a command begins with, where that is an option and stands so in its line, all that the script is given,
+    or what follows a backslash with a space; else empty."""
+    if not command.words:
+        return ""
+    first, line = command.words[0].text, lines[command.line - 1]
+    if first is None:
+        given = _ALL_GIVEN.fullmatch(line)
+        between = lines[launch.place.line : command.line - 1]
+        return given[1] if given is not None and all(map(str.strip, between)) else ""
+    goes_on = _OPTION.match(first) or (
+        command.line > 1 and _SPACE_BEHIND.search(lines[command.line - 2])
     )
+    return first if goes_on and line.lstrip().startswith(first.partition("=")[0]) else ""
+
+
+def _by_a_space(script: Script, lines: list[str]) -> Iterator[tuple[Launch, str, Place, int]]:
+    """The launches of a page that a backslash with a space behind it ends."""
+    for launch in script.launches if script.followed else ():
+        line = launch.place.line
+        while line < len(lines) and lines[line - 1].endswith("\\"):
+            line += 1
+        found = _LOST.match(lines[line]) if line < len(lines) else None
+        if found is not None and _SPACE_BEHIND.search(lines[line - 1]):
+            start, end = (len(lines[line][:at].encode()) for at in found.span("word"))
+            yield launch, found["word"], Place(script.path, line + 1, start, line + 1, end), 1

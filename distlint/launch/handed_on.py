@@ -11,15 +11,13 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import STARTS_BY_FILE
 from distlint.launch.absent import (
     CONFIGURATIONS,
-    MAKES,
     configurations,
-    enters,
     is_missing,
     is_nowhere,
     is_written_out,
-    makes_files,
 )
 from distlint.launch.commands import Launch, script_started
+from distlint.launch.made import MAKES, enters, makes_files
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.shell import Word
 

@@ -14,6 +14,7 @@ class Kind(enum.Enum):
     JSON = "json"
     SHELL = "shell"
     DOCKERFILE = "dockerfile"
+    MAKEFILE = "makefile"
     GUIDE = "guide"
     """Markdown, which tells people what to type."""
     REQUIREMENTS = "requirements"
@@ -39,6 +40,8 @@ _HISTORY: Final = ("CHANGELOG", "CHANGES", "HISTORY", "NEWS", "RELEASE")
 
 _DOCKERFILE: Final = re.compile(r"dockerfile|Dockerfile[._-][^/]*|.*\.dockerfile", re.IGNORECASE)
 """poolformer a075575 detection/Dockerfile_mmdetseg."""
+_MAKEFILES: Final = frozenset({"GNUmakefile", "Makefile", "makefile"})
+"""GNU make 4.4 manual, 3.2: hotr d3cb632 Makefile:25."""
 _SETTINGS: Final = frozenset({Kind.YAML, Kind.JSON})
 _REQUIREMENTS: Final = ("requirements.txt", "requirement.txt")
 """TVTS 290a63e v1/requirement.txt: what the page beside it has people install."""
@@ -49,7 +52,7 @@ _NAMES: Final = {
     "pdm.lock": Kind.LOCK,
 }
 
-TELLS: Final = frozenset({Kind.SHELL, Kind.DOCKERFILE, Kind.GUIDE})
+TELLS: Final = frozenset({Kind.SHELL, Kind.DOCKERFILE, Kind.MAKEFILE, Kind.GUIDE})
 """Files that would tell how a program is started."""
 
 _ENDS: Final = (*_SUFFIXES, ".md", *_REQUIREMENTS, *_NAMES)
@@ -68,9 +71,10 @@ _WORDS: Final = {
         _LAUNCHES.pattern
         + rb"|\b(?:srun|mpirun)[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,|\bllamafactory-cli[ \t]+train\b"
     ),
+    Kind.MAKEFILE: _LAUNCHES,
     Kind.DOCKERFILE: re.compile(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
-        rb"|nvidia/pytorch:2[0-2]\.|timm==0\.[1-3]\."
+        rb"|nvidian?/pytorch:2[0-2]\.|timm==0\.[1-3]\."
     ),
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
@@ -78,14 +82,14 @@ _WORDS: Final = {
         rb"|(?:ested|eveloped|e use)[ \w.,=]{1,16} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
         rb"|\bcudatoolkit==?\d|\bpython==?3\.[5-7]\b"
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
-        rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidia/pytorch:2[0-2]\."
+        rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidian?/pytorch:2[0-2]\."
         # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
         rb"|sh[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
         # ClimaX 6d5d354 docs/usage.md:31: `--trainer.strategy=ddp --trainer.devices=8`, which Lightning starts.
         rb"|--trainer\.devices[= \t]|\bsrun[ \t]+-"
     ),
     Kind.REQUIREMENTS: re.compile(
-        rb"^(?:transformers|torch(?:vision|audio)?|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-4]\.",
+        rb"^(?:transformers|torch(?:vision|audio)?|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-7]\.",
         re.MULTILINE,
     ),
     Kind.PROJECT: re.compile(
@@ -153,12 +157,13 @@ _FROM: Final = re.compile(
     rb"^from[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE
 )
 _IMPORT: Final = re.compile(rb"^import[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
+_OF_MMCV_1: Final = re.compile(rb"^(?:from|import) mmcv\.(?:runner|parallel)\b", re.MULTILINE)
 _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 
 def may_be_of_launch(name: str) -> bool:
     """Whether `kind_of` may say something of a file of this name, which costs a tenth of asking it."""
-    return name.endswith(_ENDS) or "ockerfile" in name
+    return name.endswith(_ENDS) or "ockerfile" in name or "akefile" in name
 
 
 def kind_of(name: str) -> Kind | None:
@@ -166,6 +171,8 @@ def kind_of(name: str) -> Kind | None:
     base = name.rpartition("/")[2]
     if _DOCKERFILE.fullmatch(base):
         return Kind.DOCKERFILE
+    if base in _MAKEFILES:
+        return Kind.MAKEFILE
     if base.endswith(".md"):
         return None if base.upper().startswith(_HISTORY) else Kind.GUIDE
     if base.endswith(_REQUIREMENTS):
@@ -275,6 +282,11 @@ def imported_by(data: bytes) -> tuple[str, ...]:
         found.update(f"{module.decode()}.{name}" for name in re.findall(r"\w+", names.decode()))
     found.update(name.decode() for name in _IMPORT.findall(data))
     return tuple(sorted(found))
+
+
+def needs_mmcv_1(data: bytes) -> bool:
+    """Whether a Python file imports, at its top, what mmcv 2.0.0 has no more."""
+    return b"mmcv." in data and _OF_MMCV_1.search(data) is not None
 
 
 def takes_a_hyphen(data: bytes) -> bool:

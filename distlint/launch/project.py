@@ -51,15 +51,20 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 """What a program fills in before anybody reads the file: nothing is known of such a configuration."""
 
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
+_SILENT = re.compile(r"^\t[ \t]*[@+-]+")
+"""What tells make not to show a line, or to go on when it fails."""
+_OF_MAKE = re.compile(r"(?<!\$)\$\((\w+)\)")
 _PROMPT = re.compile(r"^(\s*)[$%>] ")
 _TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
 """What people fill in before they type a command: a shell would read from a file of that name."""
 _ENDS_QUOTED = re.compile(r"\\{2,3}$")
 _TOLD = re.compile(
-    r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +-"
-    r"|torchrun +-|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
+    r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +(?:-|\\{1,3}$)"
+    r"|torchrun +(?:-|\\{1,3}$)|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
 )
 """A launch that stands in a page outside of a fenced block: quoted, indented, or by itself."""
+_SPACE_BEHIND = re.compile(r"\\[ \t]+$")
+"""What nobody sees in a page: vidt a8c48b5 README.md:384."""
 _INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
 """A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
 README.md:209."""
@@ -68,6 +73,8 @@ _RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
+_UNKNOWN = "${UNKNOWN__}"
+"""In the place of what is not known of a text."""
 _ENGINES = frozenset({"deepspeed", "use_deepspeed", "deepspeed_config_file", "fsdp", "use_fsdp"})
 """Options of `accelerate launch` and of transformers' TrainingArguments that choose one."""
 
@@ -199,6 +206,9 @@ class LaunchFiles:
     hyphen: Set[str] = frozenset()
     """The Python files that take their rank from that launcher as torch 2 spells it. Only `check_launch` may ask."""
 
+    of_mmcv_1: Set[str] = frozenset()
+    """The Python files that import what mmcv 2 has no more. Only `check_launch` may ask."""
+
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
@@ -228,6 +238,19 @@ class LaunchFiles:
     def takes_a_hyphen(self, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts takes its rank as torch 2's old launcher spells it alone."""
         return self._meant_by(script, launch) in self.hyphen
+
+    def ends_with_mmcv_2(self, script: Script, launch: Launch) -> bool:
+        """Whether the Python file that a launch starts ends at its imports, with the mmcv that the project asks for."""
+        meant = self._meant_by(script, launch)
+        return meant in self.of_mmcv_1 and self.asks_for("mmcv", (2,), meant)
+
+    def starts_in(self, folder: str, script: Script, launch: Launch) -> bool:
+        """Whether the Python file that a launch starts may be one of the project, seen from a folder of another machine."""
+        path = posixpath.join(folder, launch.file)
+        named = self._by_name.get(posixpath.basename(path), ())
+        return bool(self._meant_by(script, launch)) or any(
+            _common_end(each, path) > 1 for each in named
+        )
 
     def _meant_by(self, script: Script, launch: Launch) -> str:
         """The Python file that a launch starts; empty where it is not known.
@@ -841,6 +864,8 @@ def read_files(
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
+            case Kind.MAKEFILE:
+                _read_script(file, commands_of(file.path, _shell_of_makefile(file.text)), result)
             case Kind.GUIDE:
                 _read_script(file, _of_markdown(file.path, file.text), result)
     return result
@@ -908,16 +933,15 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
 
 
 def _inner(path: str, command: Command) -> Iterator[Command]:
-    """The commands inside a word (`bash -c "torchrun train.py"`), each at the place of that word."""
+    """The commands inside a word (`bash -c "torchrun train.py"`), each at the place of that word.
+
+    What is not known in it is a variable there: COAT 80ec99f examples/OLMo/scripts/beaker/mitch-ish-7b.sh:30.
+    """
     if not command.words or command.words[0].text in ("echo", "printf"):
         return
     for word in command.words[1:]:
-        text = word.text
-        if (
-            text is None
-            or " " not in text
-            or not re.search(r"torchrun|accelerate|deepspeed|-m torch", text)
-        ):
+        text = word.text if word.text is not None else _UNKNOWN.join(word.around)
+        if " " not in text or not re.search(r"torchrun|accelerate|deepspeed|-m torch", text):
             continue
         for inner in commands_of(path, text):
             words = tuple(
@@ -941,6 +965,20 @@ def _shell_of_dockerfile(text: str) -> str:
             body = re.sub(r'"\s*,', '" ', body.replace("[", " ").replace("]", " "))
         kept.append(body)
         inside = line.rstrip().endswith("\\")
+    return "\n".join(kept)
+
+
+def _shell_of_makefile(text: str) -> str:
+    """The recipes at their places, with blanks for all the rest; make's own variables are as unknown as the shell's."""
+    kept: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        goes_on = inside and kept[-1].endswith("\\")
+        inside = goes_on or line.startswith("\t")
+        body = line if inside else ""
+        if not goes_on:
+            body = _SILENT.sub(lambda found: " " * len(found[0]), body)
+        kept.append(_OF_MAKE.sub(r"${\1}", body).replace("$$", "$"))
     return "\n".join(kept)
 
 
@@ -984,6 +1022,7 @@ def _shell_of_markdown(text: str) -> tuple[list[str], list[tuple[int, int]]]:
             kept.append("")
             continue
         written = _TO_FILL_IN.sub(_as_variable, _PROMPT.sub(r"\1  ", line))
+        written = _SPACE_BEHIND.sub(r"\\", written)
         if not inside:
             # Quoted, a continued line ends in three backslashes: one that is escaped, and a line break
             # (EDVR b02e63a docs/TrainTest.md:38).

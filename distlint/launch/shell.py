@@ -64,6 +64,7 @@ class Word:
         own: whether it is a path that begins at the folder of the script itself, wherever that is started.
         given: the argument of the script that it is: 1 for `$1`.
         key: `data.path` of `data.path=$DATA`, whose value is not known.
+        around: what is known around the parts that are not: `zero` and `.json` of `zero$STAGE.json`.
     """
 
     text: str | None
@@ -73,6 +74,7 @@ class Word:
     own: bool = False
     given: int = 0
     key: str = ""
+    around: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +347,8 @@ class _Script:
         if len(pieces) == 1:
             return replace(pieces[0], place=place)
         if any(each.text is None for each in pieces):
-            return Word(None, place, sure)
+            known = [each.text if each.text is not None else "\0" for each in pieces]
+            return Word(None, place, sure, around=tuple("".join(known).split("\0")))
         text = "".join(each.text or "" for each in pieces)
         return Word(text, place, sure, own=bool(pieces) and pieces[0].own)
 

@@ -50,8 +50,11 @@ _PINNED: Final = re.compile(
 )
 """The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`, or conda's one `=`: SoftTeacher
 0423bb2 README.md:84."""
-_OF_NVIDIA: Final = re.compile(r"\bnvcr\.io/nvidia/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
+_OF_NVIDIA: Final = re.compile(r"\bnvcr\.io/nvidian?/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
 _RELEASES: Final = {
+    (20, 2): "1.5",
+    (20, 6): "1.6",
+    (20, 8): "1.7",
     (20, 11): "1.8",
     (21, 3): "1.9",
     (21, 7): "1.10",
@@ -63,7 +66,7 @@ _RELEASES: Final = {
 became it."""
 _WHEELS: Final = re.compile(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d+\.\d+(?:\.\d+)?)/")
 """The torch for which the wheels of mmcv are built that a page or Dockerfile has people install."""
-_MMCV: Final = re.compile(r"\bmmcv-full[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
+_MMCV: Final = re.compile(r"\b(?P<name>mmcv(?:-full)?)[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
 """The mmcv that a page or Dockerfile has people install."""
 _OF_CONDA: Final = re.compile(
     r"\bconda (?:create|install)\b[^\n`]*?[ \t](?P<name>python|cudatoolkit)[ \t]*(?P<clauses>==?[ \t]*\d[\d.]*)"
@@ -215,7 +218,7 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
     for found in _WHEELS.finditer(text):
         yield "torch", f"=={found['version']}"
     for found in _MMCV.finditer(text):
-        yield "mmcv-full", found["clauses"]
+        yield found["name"], found["clauses"]
     for found in _OF_CONDA.finditer(text):
         yield found["name"], re.sub(r"^=(?!=)", "==", found["clauses"])
     for found in _TIMM.finditer(text):

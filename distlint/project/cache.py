@@ -93,6 +93,7 @@ class FileFacts:
     loads_wrapped: bool = False
     hyphen: bool = False
     composes: bool = False
+    of_mmcv_1: bool = False
     old_torch: bool = False
     opens: tuple[str, ...] = field(default=(), kw_only=True)
     imports: tuple[str, ...] = field(default=(), kw_only=True)
@@ -137,7 +138,7 @@ class Cache:
                     (row[0], row[1], row[2], row[3]),
                     FileFacts(
                         row[4],
-                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256)),
+                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),
                         opens=tuple(row[6]),
                         imports=tuple(row[7]),
                     ),
@@ -162,7 +163,8 @@ class Cache:
                 + 32 * fact.loads_wrapped
                 + 64 * fact.hyphen
                 + 128 * fact.composes
-                + 256 * fact.old_torch,
+                + 256 * fact.of_mmcv_1
+                + 512 * fact.old_torch,
                 fact.opens,
                 fact.imports,
             ]

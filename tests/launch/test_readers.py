@@ -242,6 +242,33 @@ def test_a_dockerfile_keeps_its_lines() -> None:
     ]
 
 
+def test_a_makefile_keeps_its_lines() -> None:
+    """hotr d3cb632 Makefile:25; in what goes on, a dash is no sign of make's."""
+    text = (
+        "GPUS ?= 8\n\ntrain: torchrun\n\t@echo $$HOME\n\t-python -m torch.distributed.launch \\\n\t\t--nproc_per_node=$(GPUS) \\\n"
+        "\t\t--use_env main.py \\\n\t\t--lr 1e-4\n# torchrun old.py\ntest:\n\ttorchrun --nproc_per_node=2 main.py --eval\n"
+    )
+    found = [launch for _, launch in read("Makefile", Kind.MAKEFILE, text).launches()]
+    assert [(each.place.line, each.script and each.script.text) for each in found] == [
+        (5, "main.py"),
+        (11, "main.py"),
+    ]
+    assert set(found[0].options) == {"nproc_per_node", "use_env"}
+    assert found[0].options["nproc_per_node"].value is None
+    assert set(found[0].arguments) == {"lr"}
+
+
+def test_a_text_for_a_shell_of_which_a_part_is_not_known() -> None:
+    """COAT 80ec99f examples/OLMo/scripts/beaker/mitch-ish-7b.sh:30."""
+    text = 'gantry run -- /bin/bash -c "torchrun --nnodes ${N}:${N} --nproc-per-node 8 train.py ${CONFIG} --save ${OUT}"\n'
+    (found,) = (launch for _, launch in read("run.sh", Kind.SHELL, text).launches())
+    assert found.script is not None
+    assert found.script.text == "train.py"
+    assert found.options["nnodes"].value is None
+    assert found.arguments["save"].value is None
+    assert not found.complete
+
+
 def test_another_program_with_the_same_word_is_no_configuration() -> None:
     files = read("a.yaml", Kind.YAML, "distributed_type: ddp\nmodel: gpt\n")
     assert not list(files.of(Format.ACCELERATE))

@@ -159,11 +159,15 @@ def test_the_quote_that_stays_open(text: str, place: int | None) -> None:
         ("torchrun a.py \\\n --b c \\\n --d e\n", []),
         ("x=$(torchrun a.py \\\n --b c)\n", []),
         ("python a.py \\\n # a comment\n --b c\n", []),
+        ("torchrun --x \\ \n  a.py --c d\n", [(2, 1)]),
+        ('torchrun a.py --b\n# --c\n"$@"\n', [(3, 1)]),
+        ('torchrun a.py --b\n\n"$@"\n', []),
+        ('torchrun a.py --b \\\n"$@"\n', []),
     ],
 )
 def test_the_launch_that_ends_above_its_arguments(text: str, lost: list[tuple[int, int]]) -> None:
     (script,) = read_files([TextFile("run.sh", Kind.SHELL, text)]).scripts
-    assert [(command.line, number) for _, command, number in cut_short(script)] == lost
+    assert [(at.line, number) for _, _, at, number in cut_short(script)] == lost
 
 
 PARSES = """

@@ -1375,6 +1375,64 @@ def test_a_launch_in_a_folder_of_somebodys_machine(
     assert severities_in("DL805", tmp_path, files, capsys) == [severity]
 
 
+def test_a_launch_of_what_somebodys_machine_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """research-contributions 21ed8e5 DAE/Pretrain_full_contrast/scripts/ablation_m20.sh:96."""
+    files = {
+        "wide/main.py": "print(1)\n",
+        "deep/main.py": "print(1)\n",
+        "tall/run.sh": "cd /workspace/framework\npython -m torch.distributed.launch --nproc_per_node 2 main.py\n",
+    }
+    assert severities_in("DL805", tmp_path, files, capsys) == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("pin", "severity"), [("mmcv-full==1.4.8", "warning"), ("mmcv-full==1.7.2", "error")]
+)
+def test_an_mmcv_that_no_torch_2_takes(
+    pin: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """AiT 3527d50 vae/train_depth_vqvae_dist.py:220."""
+    files = {
+        "train.py": LAUNCHED.format(first="import mmcv", rest="", parse="parse_args"),
+        "requirements.txt": f"{pin}\n",
+        "README.md": "```\npython -m torch.distributed.launch --nproc_per_node=2 train.py\n```\n",
+    }
+    assert severity in severities_in("DL805", tmp_path, files, capsys)
+
+
+@pytest.mark.parametrize(
+    ("version", "severities"), [("2.1.0", ["info"]), ("1.6.0", ["warning", "warning"])]
+)
+def test_a_script_of_mmcv_1_beside_mmcv_2(
+    version: str, severities: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DFormer 814799b mmseg/.mim/tools/train.py:12: the script ends before it parses anything."""
+    head = "from mmcv.runner import get_dist_info"
+    files = {
+        "train.py": LAUNCHED.format(first=head, rest="", parse="parse_args"),
+        "README.md": f"```\npip install mmcv=={version}\npip install torch==2.1.2\n```\n",
+        "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
+    }
+    assert severities_in("DL805", tmp_path, files, capsys) == severities
+
+
+@pytest.mark.parametrize(
+    ("image", "severity"), [("nvidian/pytorch:20.03", "warning"), ("nvidia/pytorch:23.05", "error")]
+)
+def test_the_image_of_a_page(
+    image: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """research-contributions 21ed8e5 DiNTS/README.md:20."""
+    files = {
+        "train.py": LAUNCHED.format(first="", rest="", parse="parse_args"),
+        "README.md": f"```\nFROM nvcr.io/{image}-py3\n```\n",
+        "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
+    }
+    assert severity in severities_in("DL805", tmp_path, files, capsys)
+
+
 @pytest.mark.parametrize(
     ("saved", "severity"),
     [

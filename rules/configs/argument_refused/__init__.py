@@ -47,7 +47,7 @@ Shown only: whether the launch is meant to change or the script, a person has to
 ## Known limits
 The parser is to be the only one of its file, or to have its options of the only other one (`parents`), and all of its
 arguments are to be added in one function, which may give it back to who parses with it, each under a name
-that is written out; `HfArgumentParser` has an option for each field of its dataclasses, where all of these are known. Of
+that is written out, or on the parser that a script makes at its top and parses with in a function; choices count where all that they are put together from is known; `HfArgumentParser` has an option for each field of its dataclasses, where all of these are known. Of
 transformers' own TrainingArguments, those of any version count. Silent where a parser is handed on, has subparsers, or
 reads known arguments alone; and for pages other than a README, but of scripts that lie beside them, or whose parser has most of
 the options that are told. Of hydra, silent where a launch chooses an option of a group or names another configuration, and
@@ -76,9 +76,9 @@ from collections.abc import Iterator
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
-from distlint.launch.absent import enters
 from distlint.launch.commands import Launch, Option, Plain
 from distlint.launch.counted import miscounted
+from distlint.launch.made import enters
 from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.unset import unset
@@ -124,7 +124,7 @@ def check(model: Model) -> Iterator[Finding]:
                 for script, launch in started
                 for option in launch.arguments.values()
                 if _tells_of_it(module, script, launch, parser)
-                and (why := parser.refuses(option)) is not None
+                and (why := parser.refuses(option, model.program)) is not None
                 and not (option.bare and _may_be_filled_in(script, option))
                 and not (script.told and _STANDS_FOR.fullmatch(option.value or ""))
             )

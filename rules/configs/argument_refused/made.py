@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,6 +91,18 @@ def declared(
     return options
 
 
+def used_for(nodes: Sequence[ast.AST], name: str) -> set[str]:
+    """The attributes that nodes ask of a name, and an empty text where it is used, or set, for anything else."""
+    asked = {
+        id(node.value): node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    return {
+        asked.get(id(node), "") for node in nodes if isinstance(node, ast.Name) and node.id == name
+    }
+
+
 def asks(model: Model, function: Function, call: ast.expr, maker: Function) -> bool:
     """Whether an expression calls the function that makes a parser, and gives it nothing."""
     return (
@@ -102,7 +114,7 @@ def asks(model: Model, function: Function, call: ast.expr, maker: Function) -> b
     )
 
 
-def calls_of(nodes: list[ast.AST], method: str) -> Iterator[ast.Call]:
+def calls_of(nodes: Sequence[ast.AST], method: str) -> Iterator[ast.Call]:
     """The calls of a method among nodes."""
     for node in nodes:
         if (

@@ -11,11 +11,13 @@ from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.launch.commands import Option
 
-from .made import PLAIN, Made, asks, calls_of, declared, parsers_made
+from .choices import choices_of
+from .made import PLAIN, Made, asks, calls_of, declared, parsers_made, used_for
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.program import Program
 
 _TAKES_MORE = re.compile(r"parse_known_args|add_subparsers|parse_intermixed|sys\.argv|REMAINDER")
 """What reads arguments that no `add_argument` names."""
@@ -36,7 +38,7 @@ class Parser:
     unknown: str = "unrecognized arguments: {}"
     """What it says of such an option."""
 
-    def refuses(self, option: Option) -> str | None:
+    def refuses(self, option: Option, program: Program) -> str | None:
         """What argparse says of an option, and what to write; None where it takes it, or that is not known.
 
         A beginning of one name stands for it, a hyphen is no underscore.
@@ -57,15 +59,18 @@ class Parser:
             return None
         if value is None:
             return f"`argument {name}: expected one argument`" if option.bare else None
-        match given.get("choices"):
-            case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
-                known = [each.value for each in elts if isinstance(each, ast.Constant)]
-                if len(known) == len(elts) and value not in map(str, known) and "type" not in given:
-                    return f"`argument {name}: invalid choice: '{value}'`"
+        if "choices" in given and self._is_text(given.get("type")):
+            choices = choices_of(program, self.module, given["choices"])
+            if choices is not None and not choices.takes(value):
+                return f"`argument {name}: invalid choice: '{value}'`"
         match given.get("type"):
             case ast.Name(id="int" | "float" as kind) if not _is_number(value, kind):
                 return f"`argument {name}: invalid {kind} value: '{value}'`"
         return None
+
+    @staticmethod
+    def _is_text(kind: ast.expr | None) -> bool:
+        return kind is None or (isinstance(kind, ast.Name) and kind.id == "str")
 
     def _lost_a_dash(self, name: str) -> bool:
         """Whether a word has one dash of two, and no option of one dash and one letter that it could be.
@@ -100,7 +105,11 @@ def parser_of(model: Model, module: Module) -> Parser | None:
         return None
     match sorted(made, key=lambda each: "parents" in each.keywords):
         case [Made(function, name) as only] if only.is_plain:
-            return _read(module, function, name) or _of_who_asks(model, module, only)
+            return (
+                _read(module, function, name)
+                or _of_who_asks(model, module, only)
+                or _of_the_file(module, only)
+            )
         case [Made() as parent, Made(function, name) as child] if parent.is_plain:
             if child.keywords <= PLAIN | {"parents"} and _is_child(model, child, parent):
                 own, above = _read(module, function, name), declared(parent.function, parent.name)
@@ -148,6 +157,29 @@ def _of_who_asks(model: Model, module: Module, made: Made) -> Parser | None:
     if len(given) != 1 or added is None or not asks(model, function, given[0], made.function):
         return None
     return Parser({**options, **added}, call, module)
+
+
+def _of_the_file(module: Module, made: Made) -> Parser | None:
+    """The parser that a script makes at its top, and that one of its functions parses with.
+
+    research-contributions 21ed8e5 SwinMM/WORD/main.py:113: `args = parser.parse_args()` in `main()`.
+    """
+    if not made.function.is_module_body:
+        return None
+    options = declared(made.function, made.name, given_back=False)
+    parsing: list[ast.Call] = []
+    for function in module.all_functions:
+        nodes = list(own_nodes(function, ast.Name, ast.Attribute, ast.Call))
+        if function is made.function or not any(
+            isinstance(each, ast.Name) and each.id == made.name for each in nodes
+        ):
+            continue
+        if used_for(nodes, made.name) != {"parse_args"} or made.name in function.parameters:
+            return None
+        parsing += calls_of(nodes, "parse_args")
+    if options is None or len(parsing) != 1 or parsing[0].args or parsing[0].keywords:
+        return None
+    return Parser(options, parsing[0], module)
 
 
 def called_parser_of(model: Model, module: Module) -> Parser | None:

@@ -53,7 +53,7 @@ from dataclasses import dataclass
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
-from distlint.launch.absent import json_named
+from distlint.launch.absent import jsons_named
 from distlint.launch.commands import Option
 from distlint.launch.project import Configuration, Format, LaunchFiles
 from distlint.nodes import last_name
@@ -92,14 +92,17 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for script, launch in files.launches(told=True):
         given = {name.rpartition(".")[2]: each for name, each in launch.arguments.items()}
         named = given.get("deepspeed")
-        if named is None or named.value is None or "per_device_train_batch_size" not in given:
+        if named is None or "per_device_train_batch_size" not in given:
             continue
-        found, asked = json_named(files, named.value, script), _norm(given.get("max_grad_norm"))
-        if found is not None and KEY not in found.values and asked is not None:
-            by_path[found.path] = found
-            asking.setdefault(found.path, []).append(
-                _Asked(*asked, (given.get("max_grad_norm") or named).place)
-            )
+        asked = _norm(given.get("max_grad_norm"))
+        if asked is None:
+            continue
+        for found in jsons_named(files, named, script):
+            if KEY not in found.values:
+                by_path[found.path] = found
+                asking.setdefault(found.path, []).append(
+                    _Asked(*asked, (given.get("max_grad_norm") or named).place)
+                )
     for arguments, json in files.trained():
         norm = arguments.values.get("max_grad_norm")
         if KEY not in json.values and isinstance(norm, int | float) and norm > 0:

@@ -54,7 +54,7 @@ found, and none where the program asks whether it was passed. Who starts process
 a Dockerfile or what a page installs lets in torch below 2 alone (by its version, that of Python, or `cudatoolkit`), or a page tells
 of tests with torch 1 alone; launches are information there (the name of conda's environment may tell it, too: `source activate pt1.8`), where the script takes what any
 version passes (it declares both spellings, or the hyphen beside a torch 2 that is required, reads the environment, or parses nothing itself), where it is not known, and with `--use_env`,
-which passes nothing. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or that asserts such a timm, or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
+which passes nothing, or where the script changes to a folder of somebody's machine and starts there what no file of the project can be. A script that imports what only mmcv 1 has, beside an mmcv 2 that is installed, ends before it parses anything: silent, and information of its launches. So is a script whose imports only a library of torch 1 has (mmcv 1, timm 0.3), or that asserts such a timm, or whose own DDP calls a method that torch 2's has no more, beside a torch 1 that is asked for,
 and scripts and launches beside whose requirements, or environment of conda, torch is pinned below 2: what is installed passes what they take.
 
 Not proven: the launcher's spelling is that of the torch that is installed.
@@ -67,6 +67,7 @@ Not proven: the launcher's spelling is that of the torch that is installed.
 from __future__ import annotations
 
 import ast
+import builtins
 import posixpath
 import re
 from collections.abc import Iterator
@@ -78,6 +79,7 @@ from distlint.analysis.model import Model, place_of, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.leftover import cannot_be_read
 from distlint.columns import split_lines
 from distlint.edits import AddImport, Replace, Span
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
@@ -85,7 +87,8 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
 from distlint.launch.engines import only_starts_one
-from distlint.launch.kinds import wants_old_timm
+from distlint.launch.kinds import needs_mmcv_1, wants_old_timm
+from distlint.launch.made import enters
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
 from distlint.repairs.arguments import with_first
@@ -184,6 +187,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             or e[1].script is None
             or e[1].script.text is None
             or files.takes_any_rank(*e)
+            or _is_of_another_machine(files, *e)
+            or files.ends_with_mmcv_2(*e)
             or "use_env" in e[1].options
             or files.older_than("timm", (0, 3, 3), e[0].path)
             or files.older_than("mmcv-full", (1, 4, 3), e[0].path)
@@ -226,6 +231,15 @@ def _of_pages(files: LaunchFiles) -> Iterator[Finding]:
                 CODE, NAME, Severity.INFO, _does_the_same(runs), launch.place, places, fix
             )
             return
+
+
+def _is_of_another_machine(files: LaunchFiles, script: Script, launch: Launch) -> bool:
+    """Whether a launch is made in somebody's folder, and starts there what the project is not known to have.
+
+    research-contributions 21ed8e5 DAE/Pretrain_full_contrast/scripts/ablation_m20.sh:96: `cd /workspace/…`, and a `main.py`.
+    """
+    folders = [each for each in enters(script) if posixpath.isabs(each)]
+    return bool(folders) and not any(files.starts_in(each, script, launch) for each in folders)
 
 
 def _runs(files: LaunchFiles, script: Script, launch: Launch) -> _Instead | None:
@@ -312,6 +326,8 @@ def check(model: Model) -> Iterator[Finding]:
     }
     helpers = {path for path, each in declared.items() if each and not started[path]}
     for module in model.modules:
+        if declared[module.path] and _ends_at_its_imports(model, module):
+            continue
         own, launched = declared[module.path], started[module.path]
         yield from _wanted(model, module, own)
         if left_out := [
@@ -453,6 +469,17 @@ def _ignored(
     fix = Fix(Applicability.UNSAFE, advice, edits) if edits is not None else None
     places = tuple(Related(each.place, "started here") for each in started[:_SHOWN])
     yield Finding(CODE, NAME, SEVERITY, text, place_of(module, call), places, fix)
+
+
+def _ends_at_its_imports(model: Model, module: Module) -> bool:
+    """Whether a script ends before it parses anything.
+
+    DFormer 814799b mmseg/.mim/tools/train.py:12 has `from mmcv.runner import …`, and README.md:111 installs mmcv 2.1.0.
+    """
+    return cannot_be_read(model.program, module) or (
+        needs_mmcv_1(module.source.text.encode())
+        and model.launch.asks_for("mmcv", (2,), module.path)
+    )
 
 
 def _is_for_several(model: Model, module: Module) -> bool:
@@ -626,8 +653,11 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
             "arguments`, though nothing reads it. Declare both spellings."
         )
     elif started:
+        what = "`unrecognized arguments: --local-rank`, as torch 2 spells it"
+        if isinstance(declared, ast.Call) and any(map(_is_required, declared.keywords)):
+            what = "`the following arguments are required: --local_rank`, as torch 2 passes `--local-rank`"
         text = (
-            "Every rank ends with `unrecognized arguments: --local-rank`, as torch 2 spells it. "
+            f"Every rank ends with {what}. "
             "Declare both spellings, or start with `torchrun`, which passes nothing, and read LOCAL_RANK."
         )
     else:
@@ -649,7 +679,7 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     places = tuple(Related(launch.place, "started here") for launch in started[:_SHOWN])
     # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 or the first timm trains runs with little that is newer.
     old = model.launch.older_than("torch", _HYPHEN, module.source.path)
-    of_torch_1 = _OF_TORCH_1.search(module.source.text) is not None
+    of_torch_1 = _OF_TORCH_1.search(module.source.text) is not None or _has_old_mmcv(model, module)
     severity = Severity.ERROR if started and not old and not of_torch_1 else SEVERITY
     if (
         model.launch.pinned_before("timm", (0, 3, 3), module.path)
@@ -660,6 +690,15 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     ):
         severity = Severity.INFO
     return Finding(CODE, NAME, severity, text, place_of(module, declared), places, fix)
+
+
+def _has_old_mmcv(model: Model, module: Module) -> bool:
+    """Whether a script imports an mmcv that is pinned to one built for C++14, as no torch 2 takes it: mmcv pull request 2865.
+
+    AiT 3527d50 vae/train_depth_vqvae_dist.py:12, and requirements.txt has `mmcv-full==1.4.8`.
+    """
+    tops = {name.partition(".")[0] for name in module.imports.values()}
+    return "mmcv" in tops and model.launch.pinned_before("mmcv-full", (1, 7, 2), module.path)
 
 
 def _calls_into_torch_1(model: Model, module: Module) -> bool:
@@ -698,12 +737,27 @@ def _made_optional(module: Module, call: ast.Call, code: str) -> str | None:
     """
     given = {keyword.arg: keyword for keyword in call.keywords}
     match given.get("required"):
-        case ast.keyword(value=ast.Constant(value=True)) as required if "default" not in given:
+        case ast.keyword() as required if _is_required(required) and "default" not in given:
             written, text = source(module.source.text, required), module.source.text
             quote = '"' if '"' in source(text, call.args[0]) else "'"
             read = f"default=os.environ.get({quote}LOCAL_RANK{quote}, {quote}0{quote})"
             return code.replace(written, read) if code.count(written) == 1 else None
     return None
+
+
+def _is_required(keyword: ast.keyword) -> bool:
+    """Whether a keyword of `add_argument` has an argument be given.
+
+    `required=int` does, as a class is true: research-contributions 21ed8e5 DiNTS/ensemble.py:62.
+    """
+    if keyword.arg != "required":
+        return False
+    match keyword.value:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.Name(id=name):
+            return isinstance(getattr(builtins, name, None), type)
+    return False
 
 
 def _reading(module: Module, call: ast.Call, code: str) -> str | None:

@@ -177,13 +177,17 @@ def _visible(launch: Launch) -> Iterator[tuple[int, str, Place]]:
 
 
 def _of_slurm(script: Script) -> Iterator[tuple[int, str, Place]]:
-    """How many GPUs of a machine the scheduler is asked for."""
+    """How many GPUs of a machine the scheduler is asked for.
+
+    Who asks for none does without: carla_garage 1448bed team_code/slurm_relabel_dataset.sh:8, `--gres=gpu:0` for 72 processes
+    whose `device` is "cpu".
+    """
     for name in ("gres", "gpus_per_node"):
         word = script.scheduler.get(name)
         if word is None or not word.text:
             continue
         found = _GRES.search(word.text) or re.search(r"(?:^|:)(\d+)$", word.text)
-        if found is not None and (name != "gres" or "gpu" in word.text):
+        if found is not None and int(found[1]) and (name != "gres" or "gpu" in word.text):
             yield int(found[1]), "Slurm gives", word.place
 
 

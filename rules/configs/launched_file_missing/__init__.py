@@ -11,8 +11,8 @@ further down, seen from where the program is; configurations that a script hands
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
 page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
-YAML of `llamafactory-cli train`; programs without a folder that no file of the project is called, where the others of the same
-script lie beside it; what is not there from the folder in which all that start a script do so; modules that Python is to run as
+YAML of `llamafactory-cli train`; programs without a folder that no file of the project is called, where most others that the
+script, or else those beside it, start in the same folder lie beside it; what is not there from the folder in which all that start a script do so; modules that Python is to run as
 files (`mpirun -np 8 python package.train`); options of hydra's groups that launches or lists of defaults choose; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
 as where a comment between its lines ends the command, or where a program's own options stand in its place; programs behind a variable that only another script sets to the launcher; and configurations of accelerate that name such a JSON of DeepSpeed.
@@ -43,7 +43,7 @@ Shown only: which file is meant, a person has to say.
 
 ## Known limits
 Names without a folder say nothing: scripts are started in all places; but those that no file of the project has. Of hydra's
-groups, silent where code registers configurations. A module in a package may be installed. Silent where a script fetches or copies files,
+groups, silent where code registers configurations. A module in a package may be installed. Silent where a script may fetch or copy the file, or clones another project to work in,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
 that the file may be in, and on a page any that has a file of that name below it. Launches that miss the same file are one finding.
 

@@ -3,7 +3,8 @@
 ## What it does
 Finds shell scripts with a launch in which a quote is still open at the end, shells that are given no command
 (`srun bash -c && …`), since the quote that opens it is missing, and launches that end above their arguments: a comment
-or an empty line between continued lines, a line without its backslash, or one with a space behind it.
+or an empty line between continued lines, a line without its backslash, or one with a space behind it (which is a warning in a
+README).
 
 ## Why it is bad
 The shell takes all that follows an open quote for a part of one word, and ends with an error at the end of the file: the
@@ -34,7 +35,8 @@ torchrun --nproc_per_node=8 train.py \\
 Shown only: which quote is too much or missing, and what is done with a comment, a person has to say.
 
 ## Known limits
-Scripts of bash and sh; what a Dockerfile or a page quotes is not judged. A launch ends too early where an option begins the
+Scripts of bash and sh; what a Dockerfile or a page quotes is not judged, nor what a page has on lines of its own, but for a
+space behind a backslash in a README. A launch ends too early where an option begins the
 next command: behind a comment that stands for the last argument, nothing is lost.
 
 Not proven: no process starts.
@@ -46,6 +48,7 @@ Not proven: no process starts.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.cut_short import cut_short
@@ -68,6 +71,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     DMD2 8d8fa55 experiments/sdv1.5: `--ckpt_only_path $CHECKPOINT_PATH/…_039000" \\`, a launch on eight machines.
     """
     for script in files.scripts:
+        if script.told:
+            yield from _ended_early(script)
         if kind_of(script.path) is not Kind.SHELL:
             continue
         if script.launches and (start := open_quote(script.text)) is not None:
@@ -82,13 +87,21 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             )
             place = Lines(script.path, script.text).place(start, end)
             yield _finding(place, happens, "Open the quote")
-        for launch, lost, lines in cut_short(script):
-            happens = (
-                f"this command ends above line {lost.line}: the ranks start without `{lost.words[0].text}` and what follows, "
-                f"which the shell runs as {'commands' if lines > 1 else 'a command'}"
-            )
-            advice = "End each line but the last one in a backslash, with no comment and no empty line between them"
-            yield _finding(launch.place, happens, advice, lost.words[0].place)
+        yield from _ended_early(script)
+
+
+def _ended_early(script: Script) -> Iterator[Finding]:
+    """The launches that end in front of their arguments."""
+    advice = "End each line but the last one in a backslash, with no comment and no empty line between them"
+    if script.told:
+        advice = "Take out the space behind the backslash"
+    for launch, word, at, lines in cut_short(script):
+        happens = (
+            f"this command ends above line {at.line}: the ranks start without `{word}` and what follows, which the shell runs "
+            f"as {'commands' if lines > 1 else 'a command'}"
+        )
+        severity = Severity.WARNING if script.told else SEVERITY
+        yield replace(_finding(launch.place, happens, advice, at), severity=severity)
 
 
 def _starts_ranks(script: Script) -> bool:

@@ -47,7 +47,7 @@ from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.deepspeed_keys import SCHEDULES, TRAINER_SCHEDULES
-from distlint.launch.absent import json_named
+from distlint.launch.absent import jsons_named
 from distlint.launch.deepspeed import value_at
 from distlint.launch.project import Configuration, Format, LaunchFiles
 from distlint.nodes import last_name
@@ -80,16 +80,15 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             given is None
             or not given.sure
             or named is None
-            or named.value is None
             or "per_device_train_batch_size" not in launch.arguments
         ):
             continue
-        found = json_named(files, named.value, script)
-        if found is not None and _is_another(found, given.value):
-            by_path[found.path] = found
-            asking.setdefault(found.path, []).append(
-                (f"--lr_scheduler_type {given.value}", given.place)
-            )
+        for found in jsons_named(files, named, script):
+            if _is_another(found, given.value):
+                by_path[found.path] = found
+                asking.setdefault(found.path, []).append(
+                    (f"--lr_scheduler_type {given.value}", given.place)
+                )
     for arguments, json in files.trained():
         given = arguments.values.get("lr_scheduler_type")
         if isinstance(given, str) and _is_another(json, given):

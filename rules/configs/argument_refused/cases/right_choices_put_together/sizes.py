@@ -1,0 +1,2 @@
+SIZES = {"small": 1, "large": 2}
+SIZES["huge"] = 3

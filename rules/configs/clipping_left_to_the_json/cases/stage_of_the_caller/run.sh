@@ -1,0 +1,8 @@
+STAGE=2
+while [[ "$#" -gt 0 ]]; do
+    case $1 in
+        --stage) STAGE="$2"; shift ;;
+    esac
+    shift
+done
+deepspeed train.py --deepspeed zero${STAGE}.json --per_device_train_batch_size 4 --max_grad_norm 0.5
