@@ -10,6 +10,7 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import bound_again, own_nodes
+from distlint.analysis.questions.fixed_options import fixed_option, set_in
 from distlint.nodes import walk
 
 _TRUTHS: Final = frozenset(
@@ -23,15 +24,19 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
 
     FiD fe769f3 train_retriever.py:49: `if opt.is_distributed > 1: train_sampler.set_epoch(epoch)`, and src/slurm.py
     sets `params.is_distributed` to True or False. And those under a test that the file itself makes impossible, or an
-    assertion of the function.
+    assertion of the function, or what an option of the command line cannot be.
     """
     for node in own_nodes(function, ast.If):
-        if (
+        always = fixed_option(program, function.module, node.test)
+        if always is False or (
             never_holds(program, node.test)
             or contradicts(function.module, node.test)
             or is_refused(function, node.test)
         ):
             for statement in node.body:
+                yield from ((node.test, each) for each in walk(statement))
+        elif always:
+            for statement in node.orelse:
                 yield from ((node.test, each) for each in walk(statement))
 
 
@@ -142,29 +147,8 @@ def _is_flag(program: Program, name: str) -> bool:
             continue
         if f"--{name}" in text or f"--{name.replace('_', '-')}" in text:
             return False
-        values += _set_in(module).get(name, ())
+        values += set_in(module).get(name, ())
     return bool(values) and all(_is_truth(each, name) for each in values)
-
-
-@remembered
-def _set_in(module: Module) -> dict[str, list[ast.expr]]:
-    """What a file puts into attributes, by their names, whatever they are of; fields and keywords of the name too."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in walk(module.source.tree, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.keyword):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    for part in walk(target, ast.Attribute, ast.Name):
-                        if isinstance(part.ctx, ast.Store):
-                            name = part.attr if isinstance(part, ast.Attribute) else part.id
-                            found.setdefault(name, []).append(value)
-            case ast.AnnAssign(target=ast.Attribute(attr=name) | ast.Name(id=name), value=value):
-                found.setdefault(name, []).append(value or node.annotation)
-            case ast.AugAssign(target=ast.Attribute(attr=name), value=value):
-                found.setdefault(name, []).append(node.target)
-            case ast.keyword(arg=str(name), value=value):
-                found.setdefault(name, []).append(value)
-    return found
 
 
 def _is_truth(node: ast.expr, flag: str) -> bool:

@@ -14,6 +14,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import functions_at
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.constant_flags import NO_CONSTANT, constant_flag
+from distlint.analysis.questions.fixed_options import fixed_option
 from distlint.analysis.questions.leftover import (
     is_looked_up,
     is_plain,
@@ -187,7 +188,8 @@ def settled(
         case ast.Attribute(value=receiver, attr=attr):
             if (last_name(receiver), attr) in refused_options(program):
                 return False
-            return constant_flag(program, function, receiver, attr)
+            fixed = fixed_option(program, function.module, node)
+            return constant_flag(program, function, receiver, attr) if fixed is None else fixed
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             value = settled(program, function, operand, depth)
             return _UNKNOWN if value is _UNKNOWN else not value
