@@ -482,7 +482,9 @@ def _never_told(model: Model, user: Function) -> Iterator[Related]:
         holds = fixed_option(model.program, user.module, test)
         why = "never holds: this is True or False"
         if holds is not None:
-            why = f"{'always' if holds else 'never'} holds: the command line gives it one value only"
+            why = (
+                f"{'always' if holds else 'never'} holds: the command line gives it one value only"
+            )
         elif contradicts(user.module, test):
             why = "never holds: one process"
         yield related(user.module, test, why)

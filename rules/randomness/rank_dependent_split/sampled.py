@@ -6,18 +6,22 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.nodes import walk
+
+from .parted import WORDS, is_of_generator, order_drawn
+from .unseeded import makes_trainer, seeds_stream
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Class, Function, Module
 
-_PERMUTES: Final = "torch.randperm"
 _WORDS: Final = ("seed", "determin")
 _SAMPLER: Final = "Sampler"
+_STREAM: Final = {"random": "python", "numpy": "numpy", "torch": "torch"}
 
 
 class Permuted(NamedTuple):
@@ -25,27 +29,46 @@ class Permuted(NamedTuple):
 
     drawn: ast.Call
     part: ast.Subscript
+    stream: str
+    """"python", "numpy" or "torch"; empty for a generator that is made without a seed."""
     generator: str
     """The generator beside it, which was seeded and is handed to nothing; empty where there is none."""
 
 
 def unshared_permutations(model: Model, module: Module) -> Iterator[Permuted]:
-    """The permutations of a file's samplers that differ between ranks, since nothing seeds torch's own stream.
+    """The permutations of a file's samplers that differ between ranks, since nothing seeds the stream that they are drawn from.
 
     DB 65ca77a data/data_loader.py:137: `g.manual_seed(self.epoch)`, and `torch.randperm(n)` without it.
     """
-    if "randperm" not in module.source.text:
+    if not any(word in module.source.text for word in WORDS):
         return
     found = [
         permuted
         for cls in module.all_classes
-        if _is_sampler(model, cls)
-        and _is_used(model, cls)
-        and (method := cls.methods.get("__iter__")) is not None
+        if _is_sampler(model, cls) and _is_used(model, cls)
+        for method in _ordering(cls)
         for permuted in _permuted(model, method)
     ]
-    if found and not any(_seeds_torch(model, each) for each in linked(model.program, module)):
-        yield from found
+    around = linked(model.program, module) if found else ()
+    seeded = {
+        stream: any(_seeds(model, each, stream) for each in around)
+        for stream in {permuted.stream for permuted in found}
+    }
+    yield from (permuted for permuted in found if not seeded[permuted.stream])
+
+
+def _ordering(cls: Class) -> Iterator[Function]:
+    """What gives the order of a sampler: `__iter__`, and the methods that it calls on itself."""
+    begun = cls.methods.get("__iter__")
+    if begun is None:
+        return
+    yield begun
+    called = dict.fromkeys(
+        node.func.attr
+        for node in own_nodes(begun, ast.Call)
+        if isinstance(node.func, ast.Attribute) and dotted_name(node.func.value) == "self"
+    )
+    yield from (cls.methods[name] for name in called if name in cls.methods)
 
 
 def _is_sampler(model: Model, cls: Class) -> bool:
@@ -65,29 +88,69 @@ def _is_used(model: Model, cls: Class) -> bool:
 
 
 def _permuted(model: Model, method: Function) -> Iterator[Permuted]:
-    for name, values in assignments(method).items():
-        for drawn in (node for value in values for node in walk(value)):
-            if (
-                isinstance(drawn, ast.Call)
-                and model.resolve(method.module, drawn.func) == _PERMUTES
-                and not any(keyword.arg in ("generator", None) for keyword in drawn.keywords)
-            ):
-                part = next(_parts_of_rank(method, name), None)
-                if part is not None:
-                    yield Permuted(drawn, part, _idle_generator(method))
+    for drawn in own_nodes(method, ast.Call):
+        name = order_drawn(model, method.module, method, drawn)
+        part = next(_parts_of_rank(method, drawn, name), None) if name else None
+        if part is not None:
+            stream = ""
+            if not is_of_generator(method, drawn):
+                meaning = str(model.resolve(method.module, drawn.func))
+                stream = _STREAM.get(meaning.partition(".")[0], "")
+            yield Permuted(drawn, part, stream, _idle_generator(method))
 
 
-def _parts_of_rank(method: Function, name: str) -> Iterator[ast.Subscript]:
-    """The slices of a list whose bounds the rank decides."""
+def _parts_of_rank(method: Function, drawn: ast.Call, name: str) -> Iterator[ast.Subscript]:
+    """What the rank is given of a list that was drawn above, or of what is made of it."""
+    names = _made_of(method, name)
     for node in own_nodes(method, ast.Subscript):
-        match node:
-            case ast.Subscript(value=ast.Name(id=sliced), slice=ast.Slice() as bounds):
-                if sliced == name and _is_of_rank(method, bounds):
-                    yield node
+        if (node.lineno, node.col_offset) < (drawn.lineno, drawn.col_offset) and not any(
+            part is drawn for part in walk(node.value)
+        ):
+            continue
+        if any(
+            part is drawn or dotted_name(part) in names for part in (node.value, *_called(node))
+        ):
+            if _is_of_rank(method, node.slice):
+                yield node
 
 
-def _is_of_rank(method: Function, bounds: ast.Slice) -> bool:
-    parts = [part for part in (bounds.lower, bounds.upper, bounds.step) if part is not None]
+def _called(node: ast.Subscript) -> Iterator[ast.AST]:
+    """The call whose result is taken a part of."""
+    if isinstance(node.value, ast.Call):
+        yield node.value
+
+
+@remembered
+def _made_of(method: Function, name: str) -> frozenset[str]:
+    """The variables that hold a list, or what is made of all of it; its length is none of that."""
+    found, known = {name}, 0
+    while known < len(found):
+        known = len(found)
+        for each, values in assignments(method).items():
+            if any(found & _read(value) for value in values):
+                found.add(each)
+    return frozenset(found)
+
+
+def _read(value: ast.expr) -> set[str]:
+    """The variables that an expression reads, but for those it asks only how long they are."""
+    match value:
+        case ast.Call(func=func) if last_name(func) in ("len", "ceil"):
+            return set()
+        case ast.Name(id=name):
+            return {name}
+    return {
+        name
+        for child in ast.iter_child_nodes(value)
+        if isinstance(child, ast.expr | ast.comprehension)
+        for name in (_read(child) if isinstance(child, ast.expr) else _read(child.iter))
+    }
+
+
+def _is_of_rank(method: Function, index: ast.expr) -> bool:
+    if not isinstance(index, ast.Slice):
+        return mentions_rank(index)
+    parts = [part for part in (index.lower, index.upper, index.step) if part is not None]
     names = {node.id for part in parts for node in walk(part, ast.Name)}
     return any(
         mentions_rank(each)
@@ -113,6 +176,15 @@ def _generators(tree: ast.AST) -> list[str]:
         and isinstance(node.value, ast.Call)
         and last_name(node.value.func) == "Generator"
     ]
+
+
+def _seeds(model: Model, module: Module, stream: str) -> bool:
+    """Whether anything in a file may seed a stream; a Trainer seeds all three when it is made."""
+    if not stream:
+        return False
+    if stream == "torch":
+        return _seeds_torch(model, module)
+    return seeds_stream(model, module, stream) or makes_trainer(model, module)
 
 
 def _seeds_torch(model: Model, module: Module) -> bool:

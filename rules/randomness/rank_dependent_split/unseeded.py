@@ -82,7 +82,7 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
                 if not node.args or not _is_kept(method, node.args[0], kept):
                     continue
                 stream = _stream(model, module, node)
-                if not any(_seeds_stream(model, each, stream) for each in modules):
+                if not any(seeds_stream(model, each, stream) for each in modules):
                     yield node
 
 
@@ -100,13 +100,13 @@ def unseeded_subsets(model: Model, module: Module) -> Iterator[ast.Call]:
         ):
             continue
         stream = _stream(model, module, node)
-        if not any(_seeds_stream(model, each, stream) for each in modules) or never_seeded(
+        if not any(seeds_stream(model, each, stream) for each in modules) or never_seeded(
             model, function, node, stream
         ):
             yield node
 
 
-def _seeds_stream(model: Model, module: Module, stream: str) -> bool:
+def seeds_stream(model: Model, module: Module, stream: str) -> bool:
     """Whether anything in a file may seed a generator alike on all ranks, by the name of what it calls.
 
     What a function does that is there to seed is said by its calls: Uni-Perceiver a8c9e37 uniperceiver/engine/defaults.py:276
@@ -254,7 +254,7 @@ def has_ranks(model: Model, module: Module) -> bool:
     return (
         "rainer" in module.source.text
         and model.starts_several(module)
-        and any(_trainers_in(model, function) for function in module.all_functions)
+        and makes_trainer(model, module)
     )
 
 
@@ -265,6 +265,11 @@ def _trainers_in(model: Model, function: Function) -> list[ast.Call]:
     return [
         node for node in own_nodes(function, ast.Call) if _is_trainer(model, function.module, node)
     ]
+
+
+def makes_trainer(model: Model, module: Module) -> bool:
+    """Whether a file makes a Trainer."""
+    return any(_trainers_in(model, function) for function in module.all_functions)
 
 
 def _is_trainer(model: Model, module: Module, node: ast.Call) -> bool:
