@@ -11,7 +11,7 @@ that seeds nothing, and the beginning and the rest of a permutation or of a shuf
 test on (for a `Trainer`, one that is started on several ranks and makes it later), where nothing that runs before may seed, and
 samples that a data set keeps by a draw (`random.sample(rows, k)`, `Subset(data, torch.randperm(n)[:k])`) where the
 seed is none or the rank's own, and lists made from a
-set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
+set of texts (`list(set(prompts))`) or sorted by the `hash` of texts that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
 (information), or in which the workers of `imap_unordered` and `as_completed` are done. Also the permutation in a sampler of the program that gives each rank its part of it, by `torch.randperm` without a generator, `random`,
@@ -233,6 +233,8 @@ def _unordered(module: Module, use: Unordered) -> Finding:
     edits: tuple[Replace, ...] = ()
     if isinstance(use.made, ast.Call) and last_name(use.made) in ("list", "tuple"):
         edits = (Replace(span_of(use.made.func), "sorted"),)
+    elif use.by_hash:
+        advice = "Sort by the texts themselves"
     return Finding(
         CODE,
         NAME,
