@@ -5,7 +5,7 @@ Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manua
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
 `torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
 the loop, in the methods of models and losses of the project that the script makes, or be those of random
-transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets. A name may choose the class, in a
+transforms of images (`RandomResizedCrop`), of `__getitem__` of its data sets and of functions that its loaders are given as `collate_fn`. A name may choose the class, in a
 table (`LOSSES[args.loss]()`), a module (`getattr(losses, name)()`), a registry that decorators fill, or a
 configuration (`target:`, `_target_:` and `class_path:` in YAML and JSON). The training loop may be that of
 Lightning: `trainer.fit(module)` on several devices runs the module's `training_step`. Finds also scripts that

@@ -160,7 +160,8 @@ def _is_over_sample(function: Function, loop: ast.AST, draw: ast.Call) -> bool:
         return False
     heads = [each.iter for each in getattr(loop, "generators", [loop])]
     # A collator goes through a batch, which has as many samples on every rank.
-    batch = set(function.parameters) if function.name == "__call__" else set()
+    collates = function.cls is None or function.name == "__call__"
+    batch = set(function.parameters) if collates else set()
     return any(
         _names(head) & _of_sample(function) - batch
         for head in heads
