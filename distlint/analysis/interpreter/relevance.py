@@ -117,11 +117,18 @@ def _calling_writers(
 ) -> set[Function]:
     """The functions between one that has to do with ranks and one that writes or fetches files.
 
-    By names that one function or class of the program has: `net()` → `fetch()` → `open(path, "wb")`.
+    By names that one function or class of the program has: `net()` → `fetch()` → `open(path, "wb")`. The constructor of a
+    data set whose library class fetches it is one of them (ginr-ipc 135f55c src/datasets/mydatasets.py:119).
     """
     defined = Counter(f.cls.name if f.cls and f.name == "__init__" else f.name for f in texts)
-    found: set[Function] = set()
-    work = {
+    found = {
+        method
+        for module in program.modules.values()
+        for cls in module.all_classes
+        if (method := cls.methods.get("__init__")) in held
+        and not facts.FETCHING_CLASSES.isdisjoint(program.mro(cls)[1])
+    }
+    work = found | {
         f
         for f in _holding(held, facts.WRITING_WORDS | {"open"}) - strong
         if not held[f].isdisjoint(_WRITES) or _OPENED_TO_WRITE.search(texts[f])

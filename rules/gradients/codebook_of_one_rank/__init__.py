@@ -34,7 +34,7 @@ to agree on as well.
 
 ## Known limits
 Silent where a method of the class, or what it calls in its file, adds up or gathers over ranks, where no file that imports the class trains,
-and where a script that makes a model with it freezes it (`.eval()`, `requires_grad_(False)`).
+and where a script that makes a model with it freezes it (`requires_grad_(False)`, `.eval()` without a `.train()`).
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py, `_sync_buffers`: rank 0's buffers go to all ranks in front of a forward
@@ -68,7 +68,9 @@ STATUS = Status.PREVIEW
 LITERALS = (b"cluster_size",)
 
 _TRAINS: Final = re.compile(r"\.backward\(|\bmanual_backward\(|\bdef training_step\(|\bTrainer\(")
-_FROZEN: Final = r"\b{name}(?:\.\w+)*\.(?:eval\(\)|requires_grad_\(False\))|\bin {name}\.parameters\(\):\s+\w+\.requires_grad = False"
+_KEEPS_APART: Final = "broadcast_buffers=False"
+_FROZEN: Final = r"\b{name}(?:\.\w+)*\.requires_grad_\(False\)|\bin {name}\.parameters\(\):\s+\w+\.requires_grad = False"
+_MODE: Final = r"\b{name}(?:\.\w+)*\.(eval|train)\("
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -77,7 +79,7 @@ def check(model: Model) -> Iterator[Finding]:
         for cls in module.all_classes:
             found = learned(model, cls)
             if found is not None and uses_ranks(model.program, module) and _is_trained(model, cls):
-                yield _finding(found)
+                yield _finding(model, found)
 
 
 def _is_trained(model: Model, cls: Class) -> bool:
@@ -104,18 +106,30 @@ def _made(model: Model, function: Function, holders: set[Class]) -> Iterator[str
 
 
 def _is_frozen(module: Module, path: str) -> bool:
-    return re.search(_FROZEN.format(name=re.escape(path)), module.source.text) is not None
+    """Whether a file takes the gradients of an object, or puts it into evaluation for good.
+
+    AiT 3527d50 vae/train_depth_vqvae_dist.py:27: `vae.eval()` in what validates, and `vae.train()` in the loop.
+    """
+    name, text = re.escape(path), module.source.text
+    return re.search(_FROZEN.format(name=name), text) is not None or (
+        {found[1] for found in re.finditer(_MODE.format(name=name), text)} == {"eval"}
+    )
 
 
-def _finding(found: Learned) -> Finding:
+def _finding(model: Model, found: Learned) -> Finding:
     advice = "Add this batch's counts and sums up over the ranks in front of the averages: `dist.all_reduce(…)`"
     module = found.function.module
+    apart = any(_KEEPS_APART in m.source.text for m in importers(model.program, module))
+    how = (
+        "DDP is told to send no buffers: each rank trains with a codebook of its own"
+        if apart
+        else "DDP sends rank 0's to all: what the other ranks counted is lost"
+    )
     return Finding(
         CODE,
         NAME,
         SEVERITY,
-        f"the averages that `{found.table}` is set from follow this rank's part of the batch alone, and DDP sends rank 0's to all: "
-        f"what the other ranks counted is lost. {advice}.",
+        f"the averages that `{found.table}` is set from follow this rank's part of the batch alone, and {how}. {advice}.",
         place_of(module, found.average),
         (related(module, found.setting, "the codebook is set from them"),),
         Fix(Applicability.DISPLAY, advice),
