@@ -10,12 +10,12 @@ each rank its part. Also `random.shuffle` in the constructor of a data set where
 that seeds nothing, and the beginning and the rest of a permutation or of a shuffled list, one to train on and one to
 test on (for a `Trainer`, one that is started on several ranks and makes it later), where nothing that runs before may seed, and
 samples that a data set keeps by a draw (`random.sample(rows, k)`, `Subset(data, torch.randperm(n)[:k])`) where the
-seed is none or the rank's own, and lists made from a
+seed is none (`random.seed(None)` is that, too) or the rank's own, and lists made from a
 set of texts (`list(set(prompts))`) or sorted by the `hash` of texts that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
 (information), or in which the workers of `imap_unordered` and `as_completed` are done. Also the permutation in a sampler of the program that gives each rank its part of it, by `torch.randperm` without a generator, `random`,
-`np.random` or a `default_rng()` without a seed, where nothing seeds what it draws from. And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
+`np.random`, a `default_rng()` without a seed or a `RandomSampler` whose batches it cuts, where nothing seeds what it draws from. And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -203,7 +203,7 @@ def _permuted(module: Module, permuted: Permuted) -> Finding:
         Severity.WARNING,
         f"nothing seeds what `{source_of(module, permuted.drawn.func)}` draws from: {_OVERLAP}. {advice}.",
         place_of(module, permuted.drawn),
-        (related(module, permuted.part, "the rank's part of it"),),
+        (related(permuted.where, permuted.part, "the rank's part of it"),),
         Fix(Applicability.DISPLAY, advice),
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
@@ -17,10 +17,12 @@ from .unseeded import makes_trainer, seeds_stream
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Function, Module
+    from distlint.analysis.program.definitions import Function, Module
 
 _WORDS: Final = ("seed", "determin")
 _SAMPLER: Final = "Sampler"
+_DRAW_ANEW: Final = ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
+"""Samplers of torch that draw an order for each pass, by torch's stream where they are given no generator."""
 _STREAM: Final = {"random": "python", "numpy": "numpy", "torch": "torch"}
 
 
@@ -28,6 +30,7 @@ class Permuted(NamedTuple):
     """A permutation of all samples, and the part of it that the rank takes."""
 
     drawn: ast.Call
+    where: Module
     part: ast.Subscript
     stream: str
     """"python", "numpy" or "torch"; empty for a generator that is made without a seed."""
@@ -40,21 +43,72 @@ def unshared_permutations(model: Model, module: Module) -> Iterator[Permuted]:
 
     DB 65ca77a data/data_loader.py:137: `g.manual_seed(self.epoch)`, and `torch.randperm(n)` without it.
     """
-    if not any(word in module.source.text for word in WORDS):
-        return
-    found = [
-        permuted
-        for cls in module.all_classes
-        if _is_sampler(model, cls) and _is_used(model, cls)
-        for method in _ordering(cls)
-        for permuted in _permuted(model, method)
-    ]
+    found = list(_cut_by_rank(model, module))
+    if any(word in module.source.text for word in WORDS):
+        found += [
+            permuted
+            for cls in module.all_classes
+            if _is_sampler(model, cls) and _is_used(model, cls)
+            for method in _ordering(cls)
+            for permuted in _permuted(model, method)
+        ]
     around = linked(model.program, module) if found else ()
     seeded = {
         stream: any(_seeds(model, each, stream) for each in around)
         for stream in {permuted.stream for permuted in found}
     }
     yield from (permuted for permuted in found if not seeded[permuted.stream])
+
+
+def _cut_by_rank(model: Model, module: Module) -> Iterator[Permuted]:
+    """The samplers of torch without a generator whose batches one of the program cuts by the rank.
+
+    LAMM ea57136 src/datasets/__init__.py:41: a `DistributedBatchSampler` over a `RandomSampler`.
+    """
+    if not any(name in module.source.text for name in _DRAW_ANEW):
+        return
+    for function in module.all_functions:
+        for call in own_nodes(function, ast.Call):
+            drawn = [each for each in _given(function, call) if _draws_anew(model, module, each)]
+            cls = model.resolve(module, call.func) if drawn else None
+            if isinstance(cls, Class) and _is_sampler(model, cls):
+                part = next(_cuts(cls), None)
+                if part is not None:
+                    yield Permuted(drawn[0], cls.module, part, "torch", "")
+
+
+def _given(function: Function, call: ast.Call) -> Iterator[ast.Call]:
+    """The calls that make what a call is handed."""
+    for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+        values = [given]
+        if isinstance(given, ast.Name):
+            values = assignments(function).get(given.id, [])
+        yield from (value for value in values if isinstance(value, ast.Call))
+
+
+def _draws_anew(model: Model, module: Module, made: ast.Call) -> bool:
+    meaning = model.resolve(module, made.func)
+    return (
+        isinstance(meaning, str)
+        and meaning.startswith("torch.utils.data.")
+        and last_name(made.func) in _DRAW_ANEW
+        and not any(keyword.arg in ("generator", None) for keyword in made.keywords)
+    )
+
+
+def _cuts(cls: Class) -> Iterator[ast.Subscript]:
+    """Where a sampler that goes through another one gives a slice whose bounds the rank decides."""
+    begun = cls.methods.get("__iter__")
+    if begun is None or not any(
+        isinstance(node, ast.Attribute) and node.attr.endswith("sampler")
+        for loop in own_nodes(begun, ast.For)
+        for node in walk(loop.iter, ast.Attribute)
+    ):
+        return
+    for method in _ordering(cls):
+        for node in own_nodes(method, ast.Subscript):
+            if isinstance(node.slice, ast.Slice) and _is_of_rank(method, node.slice):
+                yield node
 
 
 def _ordering(cls: Class) -> Iterator[Function]:
@@ -96,7 +150,7 @@ def _permuted(model: Model, method: Function) -> Iterator[Permuted]:
             if not is_of_generator(method, drawn):
                 meaning = str(model.resolve(method.module, drawn.func))
                 stream = _STREAM.get(meaning.partition(".")[0], "")
-            yield Permuted(drawn, part, stream, _idle_generator(method))
+            yield Permuted(drawn, method.module, part, stream, _idle_generator(method))
 
 
 def _parts_of_rank(method: Function, drawn: ast.Call, name: str) -> Iterator[ast.Subscript]:
@@ -182,9 +236,11 @@ def _seeds(model: Model, module: Module, stream: str) -> bool:
     """Whether anything in a file may seed a stream; a Trainer seeds all three when it is made."""
     if not stream:
         return False
-    if stream == "torch":
-        return _seeds_torch(model, module)
-    return seeds_stream(model, module, stream) or makes_trainer(model, module)
+    if stream == "torch" and _seeds_torch(model, module):
+        return True
+    return makes_trainer(model, module) or (
+        stream != "torch" and seeds_stream(model, module, stream)
+    )
 
 
 def _seeds_torch(model: Model, module: Module) -> bool:
