@@ -171,7 +171,8 @@ def settled(
 ) -> object:
     """The constant that an expression comes out as in every call that the program makes of a function.
 
-    Only what depends on a parameter that has a constant as its default counts, or on an attribute that is one constant.
+    Only what depends on a parameter that each call leaves at its default or gives one constant counts, or on an attribute
+    that is one constant.
 
     Args:
         depth: how many calls are gone back for a parameter; with 0 attributes alone count.
@@ -212,10 +213,14 @@ def settled(
 
 @remembered
 def _given(program: Program, function: Function, name: str, depth: int) -> object:
-    """The constant that a parameter is in every call."""
-    default = default_of(function, name) if name in function.parameters else None
+    """The constant that a parameter is in every call.
+
+    research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:137: `build_loader(args, is_pretrain=True)` alone.
+    """
+    default = default_of(function, name)
     if (
-        not isinstance(default, ast.Constant)
+        name not in function.parameters
+        or not isinstance(default, ast.Constant | None)
         or name in _stored(function)
         or not all(map(is_plain, function.decorators))
         or depth == 0
@@ -224,6 +229,7 @@ def _given(program: Program, function: Function, name: str, depth: int) -> objec
     callers = calls_of(program, function)
     if not callers or _is_handed_on(program, function):
         return _UNKNOWN
+    found: object = default.value if default is not None else _UNKNOWN
     for user, call in callers:
         if any(isinstance(each, ast.Starred) for each in call.args) or any(
             keyword.arg is None for keyword in call.keywords
@@ -232,14 +238,16 @@ def _given(program: Program, function: Function, name: str, depth: int) -> objec
         argument = argument_of(call, function, name)
         match argument:
             case None:
-                value: object = default.value
+                value: object = default.value if default is not None else _UNKNOWN
             case ast.Constant():
                 value = argument.value
             case _:
                 value = settled(program, user, argument, depth - 1)
-        if value is _UNKNOWN or type(value) is not type(default.value) or value != default.value:
+        if found is _UNKNOWN:
+            found = value
+        if value is _UNKNOWN or type(value) is not type(found) or value != found:
             return _UNKNOWN
-    return default.value
+    return found
 
 
 @remembered

@@ -69,13 +69,14 @@ from dataclasses import replace
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.fixed_options import fixed_option
 from distlint.analysis.questions.keywords import keyword_values
 from distlint.analysis.questions.never import contradicts, never_run
+from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.knowledge.randomness import LoaderMaker
@@ -150,8 +151,21 @@ def _made(
                 and not _gives_way(function, call)
                 and not shuffled_anew(model, function, call)
                 and all(node is not call for _, node in never_run(model.program, function))
+                and not _is_never_called(model, function)
             ):
                 yield function, call, row
+
+
+def _is_never_called(model: Model, function: Function) -> bool:
+    """Whether all calls of what makes a sampler stand where the program's own calls never come.
+
+    research-contributions 21ed8e5 DAE/Pretrain_full_contrast/data/__init__.py:9: `build_loader_finetune(args)` for a flag that
+    the one script gives as True.
+    """
+    users = calls_of(model.program, function)
+    return bool(users) and all(
+        is_unset_in_program(model, user.module, call.lineno) for user, call in users
+    )
 
 
 @all_remembered

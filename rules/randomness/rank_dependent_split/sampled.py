@@ -163,9 +163,8 @@ def _parts_of_rank(method: Function, drawn: ast.Call, name: str) -> Iterator[ast
             continue
         if any(
             part is drawn or dotted_name(part) in names for part in (node.value, *_called(node))
-        ):
-            if _is_of_rank(method, node.slice):
-                yield node
+        ) and _is_of_rank(method, node.slice):
+            yield node
 
 
 def _called(node: ast.Subscript) -> Iterator[ast.AST]:

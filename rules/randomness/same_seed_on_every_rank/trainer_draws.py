@@ -40,7 +40,7 @@ def drawn_by_trainers(model: Model, module: Module) -> Iterator[tuple[Module, as
     if not any(step in module.source.text for step in _STEPS):
         return
     for cls in module.all_classes:
-        own, outside = model.program.mro(cls)
+        outside = model.program.mro(cls)[1]
         if _TRAINER not in facts.with_bases(outside) or not _is_started(model, module):
             continue
         if any(makes_torch_differ(model, each) for each in linked(model.program, module)):
