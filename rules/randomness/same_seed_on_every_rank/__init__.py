@@ -45,7 +45,7 @@ which each rank takes its part.
 
 ## Known limits
 A warning where a training step draws (noise, times, masks), or a data set draws which sample it gives; information where
-other samples are cropped, flipped or masked alike, which harms little and lasts until a sample takes another number of
+other samples are cropped, flipped or masked alike one by one, which harms little and lasts until a sample takes another number of
 draws. A draw in a model's methods is such a step's where it takes as many numbers on every rank: one for each sample, of a
 constant shape, or on the GPU; information where it is drawn for each part of a batch, or on the CPU for the longest
 sample of the rank's own batch. Silent on draws in functions that generate, infer or evaluate, on draws up to the size of a sample, on the sample that a data

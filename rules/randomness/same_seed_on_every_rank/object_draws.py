@@ -35,6 +35,7 @@ from .left_off import left_off
 from .sample_draws import (
     chooses_sample,
     depends_on_sample,
+    has_shape,
     keeps_in_step,
     replaces_failed,
     streams_out_of_step,
@@ -290,7 +291,9 @@ def _drawn(
             and not is_sent_to_all(model, function, node)
             and not is_unset_in_program(model, function.module, node.lineno)
         ):
-            if not of_data and draw.stream == "torch" and keeps_in_step(function, node):
+            # A batch that is not filled up has one shape on all ranks: its noise is that of the step.
+            of_step = not of_data or (of_batches and has_shape(node))
+            if of_step and draw.stream == "torch" and keeps_in_step(function, node):
                 yield node, Harm.STEP, harm_of(draw)
             elif chooses_sample(model, function, node):
                 yield node, Harm.CHOICE, 0

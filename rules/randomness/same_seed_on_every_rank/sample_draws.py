@@ -112,6 +112,17 @@ def keeps_in_step(function: Function, draw: ast.Call) -> bool:
     return not any(_is_length(part) for size in sizes for part in walk(size))
 
 
+def has_shape(draw: ast.Call) -> bool:
+    """Whether a draw has the shape of something: one number may be a choice that all ranks have to make alike."""
+    if last_name(draw.func).endswith(("_like", "_")):
+        return True
+    return any(
+        not isinstance(part, ast.Constant)
+        for each in (*draw.args, *(k.value for k in draw.keywords if k.arg == "size"))
+        for part in walk(each, ast.Name, ast.Attribute)
+    )
+
+
 def _is_length(size: ast.AST) -> bool:
     """Whether a size is of another dimension than the first, which counts the samples of a batch."""
     match size:

@@ -20,9 +20,8 @@ from distlint.analysis.questions.seeding import (
     sets_state,
 )
 from distlint.knowledge import facts
-from distlint.nodes import last_name, walk
 
-from .sample_draws import keeps_in_step
+from .sample_draws import has_shape, keeps_in_step
 from .training_draws import NOT_TRAINING, SHARED_DRAWS, harm_of
 
 _TRAINER: Final = "transformers.Trainer"
@@ -51,7 +50,7 @@ def drawn_by_trainers(model: Model, module: Module) -> Iterator[tuple[Module, as
             for node, draw in draws_by_syntax(model, method)
             if draw.stream == "torch"
             and not any(word in draw.name for word in SHARED_DRAWS)
-            and _is_for_each_sample(node)
+            and has_shape(node)
             and keeps_in_step(method, node)
             and not differs_for_no_rank(method, node)
             and not samples_alone(method, node)
@@ -84,14 +83,3 @@ def _run_in_steps(model: Model, cls: Class) -> list[Function]:
             ):
                 found.append(meaning)
     return found
-
-
-def _is_for_each_sample(draw: ast.Call) -> bool:
-    """Whether a draw has the shape of something: one number may be a choice that all ranks have to make alike."""
-    if last_name(draw.func).endswith(("_like", "_")):
-        return True
-    return any(
-        not isinstance(part, ast.Constant)
-        for each in (*draw.args, *(k.value for k in draw.keywords if k.arg == "size"))
-        for part in walk(each, ast.Name, ast.Attribute)
-    )
