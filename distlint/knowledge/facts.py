@@ -359,6 +359,12 @@ _DATA_SETS: Final = ("Dataset", "DataSet", "ImageFolder", "DatasetFolder", "Coco
 """How the names of libraries' data sets end: torch's, torchvision's, torch_geometric's, those of the OpenMMLab."""
 
 
+FETCHING_CLASSES: Final = frozenset(
+    row.name for row in sinks.SINKS.values() if row.effect is Effect.DOWNLOAD and row.when
+)
+"""Classes of data sets whose constructors fetch them, where they are told to."""
+
+
 def is_data_set(bases: Iterable[str]) -> bool:
     """Whether a class derives from a library's data set, by the name."""
     return any(base.endswith(_DATA_SETS) for base in bases)
@@ -499,7 +505,9 @@ class Knowledge:
 
     def inherited_call(self, type_: str, method: str, text: str) -> str | None:
         """The canonical name of a library method called through `super()`, where a table has a row for
-        it that holds in a file with this text."""
+        it that holds in a file with this text; of a constructor that fetches, the name of its class."""
+        if method == "__init__" and type_ in FETCHING_CLASSES:
+            return type_
         name = f"{type_}.{method}"
         rows = self.calls.get(name, ())
         holds = any(not r.mentions or any(word in text for word in r.mentions) for r in rows)

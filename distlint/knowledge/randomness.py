@@ -108,6 +108,11 @@ SEEDINGS: dict[str, Seeding] = {
             per_rank="rank",
         ),
         Seeding(
+            "monai.utils.set_determinism",
+            "monai 1.4.0 monai/utils/misc.py:335",
+            streams=("python", "numpy", "torch", "cuda"),
+        ),
+        Seeding(
             "fairseq.utils.set_torch_seed",
             "fairseq 0.12.2 fairseq/utils.py:619",
             streams=("torch", "cuda"),
@@ -390,6 +395,8 @@ class Sampler(NamedTuple):
     """Gives each rank its own part."""
     seed_keyword: str = ""
     shuffle_keyword: str = ""
+    shuffle_at: int | None = None
+    """Position of that argument."""
 
 
 SAMPLERS: dict[str, Sampler] = {
@@ -401,6 +408,15 @@ SAMPLERS: dict[str, Sampler] = {
             True,
             seed_keyword="seed",
             shuffle_keyword="shuffle",
+            shuffle_at=3,
+        ),
+        Sampler(
+            "monai.data.DistributedSampler",  # a subclass, which shuffles in the same way
+            "monai 1.4.0 monai/data/samplers.py:23",
+            True,
+            seed_keyword="seed",
+            shuffle_keyword="shuffle",
+            shuffle_at=4,
         ),
         Sampler(
             "monai.data.DistributedSampler",

@@ -1301,6 +1301,37 @@ _ROWS: tuple[CallRow, ...] = (
         when="download=True",
         source="torchvision 0.29.2 torchvision/datasets/oxford_iiit_pet.py:13",
     ),
+    *(
+        CallRow(
+            f"torchaudio.datasets.{name}",
+            DOWNLOAD,
+            path=0,
+            path_keyword="root",
+            when="download=True",
+            condition=position,
+            source=f"torchaudio 2.7.0 torchaudio/datasets/{place}",
+        )
+        for name, position, place in (
+            ("CMUARCTIC", 3, "cmuarctic.py:51"),
+            ("CMUDict", None, "cmudict.py:105"),
+            ("DR_VCTK", None, "dr_vctk.py:16"),
+            ("GTZAN", 3, "gtzan.py:998"),
+            ("LibriLightLimited", 2, "librilight_limited.py:48"),
+            ("LIBRISPEECH", 3, "librispeech.py:77"),
+            ("LibriSpeechBiasing", 3, "librispeech_biasing.py:84"),
+            ("LIBRITTS", 3, "libritts.py:65"),
+            ("LJSPEECH", 3, "ljspeech.py:22"),
+            ("MUSDB_HQ", 4, "musdb_hq.py:33"),
+            ("QUESST14", 3, "quesst14.py:25"),
+            ("SPEECHCOMMANDS", 3, "speechcommands.py:50"),
+            ("TEDLIUM", 3, "tedlium.py:43"),
+            ("VCTK_092", 2, "vctk.py:19"),
+            ("VoxCeleb1", 1, "voxceleb1.py:92"),
+            ("VoxCeleb1Identification", 3, "voxceleb1.py:124"),
+            ("VoxCeleb1Verification", 2, "voxceleb1.py:215"),
+            ("YESNO", 3, "yesno.py:21"),
+        )
+    ),
     # The terminal.
     CallRow("builtins.input", PROMPT, source="python 3.11 builtins", result="local"),
     CallRow("getpass.getpass", PROMPT, source="python 3.11 getpass", result="local"),

@@ -118,11 +118,18 @@ def _calling_writers(
 ) -> set[Function]:
     """The functions between one that has to do with ranks and one that writes or fetches files.
 
-    By names that one function or class of the program has: `net()` → `fetch()` → `open(path, "wb")`.
+    By names that one function or class of the program has: `net()` → `fetch()` → `open(path, "wb")`. The constructor of a
+    data set whose library class fetches it is one of them (ginr-ipc 135f55c src/datasets/mydatasets.py:119).
     """
     defined = Counter(f.cls.name if f.cls and f.name == "__init__" else f.name for f in texts)
-    found: set[Function] = set()
-    work = {f for f in held if f not in strong and _may_write(texts[f], held[f])}
+    found = {
+        method
+        for module in program.modules.values()
+        for cls in module.all_classes
+        if (method := cls.methods.get("__init__")) in held
+        and not facts.FETCHING_CLASSES.isdisjoint(program.mro(cls)[1])
+    }
+    work = found | {f for f in held if f not in strong and _may_write(texts[f], held[f])}
     for _ in range(_CALLS_TO_WRITERS):
         calls = {f"{name}(" for name in _called_as(program, work) if defined[name] <= 1}
         work = {f for f in held if f not in found and not held[f].isdisjoint(calls)} - strong

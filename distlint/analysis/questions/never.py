@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.options import Option, options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import bound_again, default_of, literals, own_nodes
+from distlint.analysis.questions.fixed_options import fixed_option, set_in
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -28,15 +28,19 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
 
     FiD fe769f3 train_retriever.py:49: `if opt.is_distributed > 1: train_sampler.set_epoch(epoch)`, and src/slurm.py
     sets `params.is_distributed` to True or False. And those under a test that the file itself makes impossible, or an
-    assertion of the function.
+    assertion of the function, or what an option of the command line cannot be.
     """
     for node in own_nodes(function, ast.If):
-        if (
+        always = fixed_option(program, function.module, node.test)
+        if always is False or (
             never_holds(program, node.test)
             or contradicts(function.module, node.test)
             or is_refused(function, node.test)
         ):
             for statement in node.body:
+                yield from ((node.test, each) for each in walk(statement))
+        elif always:
+            for statement in node.orelse:
                 yield from ((node.test, each) for each in walk(statement))
 
 
@@ -61,12 +65,8 @@ def _is_on_dead_arm(live: LiveProgram, function: Function, call: ast.Call) -> bo
 
 
 def never_holds(program: Program, test: ast.expr) -> bool:
-    """Whether a condition asks whether a flag that is True or False is above 1, or an option is what nothing makes it."""
+    """Whether a condition asks whether a flag that is True or False is above 1."""
     match test:
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr=name)):
-            return _only_value(program, name) is True
-        case ast.Attribute(attr=name):
-            return _only_value(program, name) is False
         case ast.BoolOp(op=ast.And(), values=values):
             return any(never_holds(program, each) for each in values)
         case ast.Compare(
@@ -76,30 +76,6 @@ def never_holds(program: Program, test: ast.expr) -> bool:
             above = above or (isinstance(op, ast.GtE | ast.Eq) and limit >= 2)
             return above and _is_flag(program, name)
     return False
-
-
-@remembered
-def _only_value(program: Program, name: str) -> bool | None:
-    """What an option is whatever the command line says, for its action gives its default; None for others.
-
-    MONAI research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:80: `default=True, action="store_true"`.
-    """
-    found: set[bool | None] = set()
-    for module in program.modules.values():
-        if name in module.source.text:
-            if name in _set_in(module):
-                return None
-            found |= {_of_its_action(each) for each in options_of(module) if each.name == name}
-    return found.pop() if len(found) == 1 else None
-
-
-def _of_its_action(option: Option) -> bool | None:
-    match option.given.get("action"), option.default:
-        case ast.Constant(value="store_true"), ast.Constant(value=True):
-            return True
-        case ast.Constant(value="store_false"), ast.Constant(value=False):
-            return False
-    return None
 
 
 def is_refused(function: Function, test: ast.expr) -> bool:
@@ -231,29 +207,8 @@ def _is_flag(program: Program, name: str) -> bool:
             continue
         if f"--{name}" in text or f"--{name.replace('_', '-')}" in text:
             return False
-        values += _set_in(module).get(name, ())
+        values += set_in(module).get(name, ())
     return bool(values) and all(_is_truth(each, name) for each in values)
-
-
-@remembered
-def _set_in(module: Module) -> dict[str, list[ast.expr]]:
-    """What a file puts into attributes, by their names, whatever they are of; fields and keywords of the name too."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in walk(module.source.tree, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.keyword):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    for part in walk(target, ast.Attribute, ast.Name):
-                        if isinstance(part.ctx, ast.Store):
-                            name = part.attr if isinstance(part, ast.Attribute) else part.id
-                            found.setdefault(name, []).append(value)
-            case ast.AnnAssign(target=ast.Attribute(attr=name) | ast.Name(id=name), value=value):
-                found.setdefault(name, []).append(value or node.annotation)
-            case ast.AugAssign(target=ast.Attribute(attr=name), value=value):
-                found.setdefault(name, []).append(node.target)
-            case ast.keyword(arg=str(name), value=value):
-                found.setdefault(name, []).append(value)
-    return found
 
 
 def _is_truth(node: ast.expr, flag: str) -> bool:

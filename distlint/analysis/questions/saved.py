@@ -49,9 +49,9 @@ def saved_on_host(live: LiveProgram) -> frozenset[str]:
 
 def saves_states_on_host(live: LiveProgram) -> bool:
     """Whether the program saves the state of something, and saves nothing but what lies in the host's memory."""
-    saves = [(function, what) for function, what, _ in _saves(live)]
-    return any("state_dict" in ast.unparse(what) for _, what in saves) and all(
-        _on_host(live, function, what) or _converts(function) for function, what in saves
+    written = [(function, what) for function, what, _ in saves(live)]
+    return any("state_dict" in ast.unparse(what) for _, what in written) and all(
+        _on_host(live, function, what) or _converts(function) for function, what in written
     )
 
 

@@ -14,6 +14,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import functions_at
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.constant_flags import NO_CONSTANT, constant_flag
+from distlint.analysis.questions.fixed_options import fixed_option
 from distlint.analysis.questions.leftover import (
     is_looked_up,
     is_plain,
@@ -170,7 +171,8 @@ def settled(
 ) -> object:
     """The constant that an expression comes out as in every call that the program makes of a function.
 
-    Only what depends on a parameter that has a constant as its default counts, or on an attribute that is one constant.
+    Only what depends on a parameter that each call leaves at its default or gives one constant counts, or on an attribute
+    that is one constant.
 
     Args:
         depth: how many calls are gone back for a parameter; with 0 attributes alone count.
@@ -187,7 +189,8 @@ def settled(
         case ast.Attribute(value=receiver, attr=attr):
             if (last_name(receiver), attr) in refused_options(program):
                 return False
-            return constant_flag(program, function, receiver, attr)
+            fixed = fixed_option(program, function.module, node)
+            return constant_flag(program, function, receiver, attr) if fixed is None else fixed
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             value = settled(program, function, operand, depth)
             return _UNKNOWN if value is _UNKNOWN else not value
@@ -210,10 +213,14 @@ def settled(
 
 @remembered
 def _given(program: Program, function: Function, name: str, depth: int) -> object:
-    """The constant that a parameter is in every call."""
-    default = default_of(function, name) if name in function.parameters else None
+    """The constant that a parameter is in every call.
+
+    research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:137: `build_loader(args, is_pretrain=True)` alone.
+    """
+    default = default_of(function, name)
     if (
-        not isinstance(default, ast.Constant)
+        name not in function.parameters
+        or not isinstance(default, ast.Constant | None)
         or name in _stored(function)
         or not all(map(is_plain, function.decorators))
         or depth == 0
@@ -222,6 +229,7 @@ def _given(program: Program, function: Function, name: str, depth: int) -> objec
     callers = calls_of(program, function)
     if not callers or _is_handed_on(program, function):
         return _UNKNOWN
+    found: object = default.value if default is not None else _UNKNOWN
     for user, call in callers:
         if any(isinstance(each, ast.Starred) for each in call.args) or any(
             keyword.arg is None for keyword in call.keywords
@@ -230,14 +238,16 @@ def _given(program: Program, function: Function, name: str, depth: int) -> objec
         argument = argument_of(call, function, name)
         match argument:
             case None:
-                value: object = default.value
+                value: object = default.value if default is not None else _UNKNOWN
             case ast.Constant():
                 value = argument.value
             case _:
                 value = settled(program, user, argument, depth - 1)
-        if value is _UNKNOWN or type(value) is not type(default.value) or value != default.value:
+        if found is _UNKNOWN:
+            found = value
+        if value is _UNKNOWN or type(value) is not type(found) or value != found:
             return _UNKNOWN
-    return default.value
+    return found
 
 
 @remembered

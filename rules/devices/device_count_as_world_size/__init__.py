@@ -3,7 +3,8 @@
 ## What it does
 Finds `if torch.cuda.device_count() > 1:` around what is meant for one process with several GPUs
 (`DataParallel`, `model.is_parallelizable = True`, a second device), and `world_size=device_count()` handed
-to `init_process_group`, or `num_replicas=device_count()` to a `DistributedSampler`, in programs that several ranks run.
+to `init_process_group`, or `num_replicas=device_count()` to a `DistributedSampler`, in programs that several ranks run, and
+a WORLD_SIZE of all devices beside a `CUDA_VISIBLE_DEVICES` that may name fewer.
 
 ## Why it is bad
 Under a launcher every rank sees all GPUs of its machine. Each then spreads its model over the GPUs of the
@@ -51,7 +52,7 @@ from distlint.analysis.live.several import makes_no_group
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
-from distlint.analysis.program.syntax import assignments
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.launched import on_one_machine, roots, says_no_launcher
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -85,7 +86,11 @@ def check(model: Model) -> Iterator[Finding]:
     """Each count of devices that stands for something else."""
     for module in model.modules:
         text = module.source.text
-        if "device_count" not in text or any(word in text for word in _STARTS_RANKS):
+        if "device_count" not in text:
+            continue
+        if "CUDA_VISIBLE_DEVICES" in text:
+            yield from map(_too_many, _more_than_visible(model, module))
+        if any(word in text for word in _STARTS_RANKS):
             continue
         leading = model.answer(roots)[module]
         if not model.is_distributed(module) or (
@@ -114,6 +119,54 @@ def check(model: Model) -> Iterator[Finding]:
                     (),
                     Fix(Applicability.DISPLAY, "Leave `world_size` to the launcher"),
                 )
+
+
+def _more_than_visible(model: Model, module: Module) -> Iterator[tuple[Function, ast.Assign]]:
+    """Where a function that names the GPUs of the ranks it starts writes a WORLD_SIZE of all that were there before.
+
+    Uni-Mol 90f52c4 unimol_tools/unimol_tools/tasks/trainer.py:93: `world_size = torch.cuda.device_count()`, then
+    `CUDA_VISIBLE_DEVICES = gpu`, which may be "0,1", and `WORLD_SIZE = str(world_size)`.
+    """
+    for function in module.all_functions:
+        written = {_written(node): node for node in own_nodes(function, ast.Assign)}
+        size, visible = written.get("WORLD_SIZE"), written.get("CUDA_VISIBLE_DEVICES")
+        if size is None or visible is None or not isinstance(visible.value, ast.Name):
+            continue
+        counted = [
+            node.id
+            for node in walk(size.value, ast.Name)
+            if all(v.lineno < visible.lineno for v in assignments(function).get(node.id, ()))
+            and _is_count(model, function, node)
+        ]
+        if counted and any(
+            not any(part.id in (*counted, visible.value.id) for part in walk(value, ast.Name))
+            and not isinstance(value, ast.Constant)
+            for value in assignments(function).get(visible.value.id, ())
+        ):
+            yield function, size
+
+
+def _written(node: ast.Assign) -> str:
+    """The variable of the environment that an assignment sets."""
+    match node.targets:
+        case [ast.Subscript(value=owner, slice=ast.Constant(value=str(name)))]:
+            return name if dotted_name(owner) in ("os.environ", "environ") else ""
+    return ""
+
+
+def _too_many(found: tuple[Function, ast.Assign]) -> Finding:
+    function, size = found
+    advice = "Count the GPUs that CUDA_VISIBLE_DEVICES names"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "this is the number of all GPUs of the machine, and the ranks see those alone that CUDA_VISIBLE_DEVICES names here: where "
+        f"these are fewer, the group waits for ranks that have no GPU. {advice}.",
+        place_of(function.module, size),
+        (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _parts(model: Model, module: Module) -> Iterator[Finding]:

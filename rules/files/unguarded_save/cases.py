@@ -27,6 +27,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 import torchaudio
 import torch_xla.core.xla_model as xm
+import torchaudio
 from accelerate import Accelerator
 from detectron2.utils.file_io import PathManager
 from diffusers import StableDiffusionPipeline
@@ -2142,3 +2143,31 @@ def speech_of_all(root):
 def speech_that_is_there(root):
     dist.barrier()
     return torchaudio.datasets.LIBRISPEECH(root, "dev-other", "LibriSpeech", False)
+
+
+class Spoken(torchaudio.datasets.LIBRISPEECH):
+    # ginr-ipc 135f55c src/datasets/mydatasets.py:119
+    def __init__(self, part, download=True):
+        super().__init__("spoken", url=part, download=download)  # expect: DL301
+
+
+class SpokenThatIsThere(torchaudio.datasets.LIBRISPEECH):
+    def __init__(self, part, download=False):
+        super().__init__("spoken", url=part, download=download)
+
+
+class SpokenByTheFirst(torchaudio.datasets.LIBRISPEECH):
+    def __init__(self, part, download=True):
+        super().__init__("spoken", url=part, download=download and dist.get_rank() == 0)
+
+
+def spoken():
+    dist.barrier()
+    return Spoken("train"), SpokenThatIsThere("test")
+
+
+def spoken_by_the_first():
+    if dist.get_rank() == 0:
+        SpokenByTheFirst("train")
+    dist.barrier()
+    return SpokenByTheFirst("train")

@@ -70,12 +70,14 @@ from dataclasses import replace
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
-from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.fixed_options import fixed_option
 from distlint.analysis.questions.keywords import keyword_values
-from distlint.analysis.questions.never import contradicts, keeps_out, never_called, never_run
+from distlint.analysis.questions.never import contradicts, keeps_out, never_run
+from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.knowledge.randomness import LoaderMaker
@@ -96,8 +98,12 @@ STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler", b"set_epoch", b"GraphDataLoader")
 
 _SAMPLER = "torch.utils.data.DistributedSampler"
-_OF_MONAI = "monai.data.DistributedSampler"
-"""A subclass, with another argument in front."""
+_SHUFFLING_SAMPLERS = {
+    row.name: (row.shuffle_keyword, row.shuffle_at)
+    for row in randomness.SAMPLERS.values()
+    if row.shuffle_at is not None
+}
+"""Samplers that shuffle by the epoch that they are told, with the argument for it."""
 _MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader")
 """Words of files in which samplers are made."""
 _ITERATES_BASE = "super().__iter__()"
@@ -146,9 +152,21 @@ def _made(
                 and not _gives_way(function, call)
                 and not shuffled_anew(model, function, call)
                 and all(node is not call for _, node in never_run(model.program, function))
-                and not never_called(model, function)
+                and not _is_never_called(model, function)
             ):
                 yield function, call, row
+
+
+def _is_never_called(model: Model, function: Function) -> bool:
+    """Whether all calls of what makes a sampler stand where the program's own calls never come.
+
+    research-contributions 21ed8e5 DAE/Pretrain_full_contrast/data/__init__.py:9: `build_loader_finetune(args)` for a flag that
+    the one script gives as True.
+    """
+    users = calls_of(model.program, function)
+    return bool(users) and all(
+        is_unset_in_program(model, user.module, call.lineno) for user, call in users
+    )
 
 
 @all_remembered
@@ -291,23 +309,23 @@ def _shuffle_of(
     meaning = model.resolve(module, call.func)
     if isinstance(meaning, str) and meaning in randomness.LOADER_MAKERS:
         return ("shuffle", None) if makes_sampler(model, module, call) else None
-    if meaning == _OF_MONAI:
-        return randomness.SAMPLERS[_OF_MONAI].shuffle_keyword, 4
-    if meaning == _SAMPLER or (function is not None and _chosen(model, function, call.func)):
-        return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
+    if function is not None and _chosen(model, function, call.func):
+        meaning = _SAMPLER
+    if isinstance(meaning, str):
+        return _SHUFFLING_SAMPLERS.get(meaning)
     if not isinstance(meaning, Class):
         return None
     own, outside = model.program.mro(meaning)
     init, iterate = (model.program.find_method(meaning, m) for m in ("__init__", "__iter__"))
-    inherits = _SAMPLER in outside
-    if not (inherits or any("set_epoch" in cls.methods for cls in own)):
+    inherited = next((_SHUFFLING_SAMPLERS[b] for b in outside if b in _SHUFFLING_SAMPLERS), None)
+    if not (inherited or any("set_epoch" in cls.methods for cls in own)):
         return None
     if iterate is not None and _draws_anew(iterate):
         return None
     if iterate is None or init is None:
-        return (randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3) if inherits else None
-    if inherits and _ITERATES_BASE in ast.unparse(iterate.node):
-        return randomness.SAMPLERS[_SAMPLER].shuffle_keyword, 3
+        return inherited
+    if inherited and _ITERATES_BASE in ast.unparse(iterate.node):
+        return inherited
     if not _shuffles_by_epoch(model, meaning, iterate):
         return None
     name = next((p for p in init.parameters if p == "shuffle"), "")
@@ -480,10 +498,15 @@ def _never_told(model: Model, user: Function) -> Iterator[Related]:
     """The tests that never hold, around calls that would tell a sampler the epoch."""
     tests = (test for test, node in never_run(model.program, user) if told_epoch(node) is not None)
     for test in dict.fromkeys(tests):
-        why = "one process" if contradicts(user.module, test) else "this is True or False"
-        if isinstance(test, ast.UnaryOp | ast.Attribute):
-            why = "the action of its option gives the default"
-        yield related(user.module, test, f"never holds: {why}")
+        holds = fixed_option(model.program, user.module, test)
+        why = "never holds: this is True or False"
+        if holds is not None:
+            why = (
+                f"{'always' if holds else 'never'} holds: the command line gives it one value only"
+            )
+        elif contradicts(user.module, test):
+            why = "never holds: one process"
+        yield related(user.module, test, why)
     for node in told_in_vain(user):
         yield related(user.module, node, "this sampler is replaced before anything draws from it")
 

@@ -40,6 +40,9 @@ _HIDES_SAMPLER: Final = frozenset({"webdataset.WebLoader"})
 
 webdataset 0.2.86 webdataset/compat.py: a WebLoader is a pipeline with a DataLoader as its first stage.
 """
+_ONLY_HOLDS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)*CombinedLoader$")
+"""Goes through several loaders, and is none: accelerate 1.15.0 accelerate/accelerator.py:1341 (`_prepare_one`) gives back what is no
+`DataLoader`, model, optimizer or scheduler."""
 _TRAINER: Final = "transformers.Trainer"
 _PREPARES: Final = frozenset({"prepare", "prepare_data_loader"})
 _NO_LOADER: Final = re.compile(
@@ -103,7 +106,31 @@ def _may_prepare(model: Model, method: Function) -> bool:
     """Whether a method, or a function that it calls, may hand its loader to accelerate."""
     called = [model.resolve(method.module, node.func) for node in own_nodes(method, ast.Call)]
     bodies = [method, *(each for each in called if isinstance(each, Function))]
-    return any("prepare" in ast.unparse(each.node) for each in bodies)
+    return any(
+        "prepare" in ast.unparse(each.node) and not _prepares_only_holders(model, each)
+        for each in bodies
+    )
+
+
+def _prepares_only_holders(model: Model, function: Function) -> bool:
+    """Whether all that a function has accelerate prepare are objects that only hold loaders, which it gives back as they are.
+
+    OmniMamba b372978 trainer.py:110: `self.accelerator.prepare(combined_dataloader)`.
+    """
+    flows = assignments(function)
+    calls = [node for node in own_nodes(function, ast.Call) if "prepare" in last_name(node.func)]
+    given = [
+        flows.get(argument.id, [argument]) if isinstance(argument, ast.Name) else [argument]
+        for call in calls
+        for argument in (*call.args, *(k.value for k in call.keywords))
+    ]
+    return bool(given) and all(
+        isinstance(made, ast.Call)
+        and isinstance(meaning := model.resolve(function.module, made.func), str)
+        and _ONLY_HOLDS.match(meaning) is not None
+        for values in given
+        for made in values
+    )
 
 
 def tells_epochs(program: Program, module: Module) -> bool:

@@ -10,12 +10,12 @@ each rank its part. Also `random.shuffle` in the constructor of a data set where
 that seeds nothing, and the beginning and the rest of a permutation or of a shuffled list, one to train on and one to
 test on (for a `Trainer`, one that is started on several ranks and makes it later), where nothing that runs before may seed, and
 samples that a data set keeps by a draw (`random.sample(rows, k)`, `Subset(data, torch.randperm(n)[:k])`) where the
-seed is none or the rank's own, and lists made from a
-set of texts (`list(set(prompts))`) that become a data set, or of which each rank takes its part by index, or whose order
+seed is none (`random.seed(None)` is that, too) or the rank's own, and lists made from a
+set of texts (`list(set(prompts))`) or sorted by the `hash` of texts that become a data set, or of which each rank takes its part by index, or whose order
 gives numbers to new tokens of a tokenizer or to texts, and data sets that number their samples in the order in which
 `glob`, `os.listdir`, `os.walk` and the like list a folder
-(information), or in which the workers of `imap_unordered` and `as_completed` are done. Also `torch.randperm` without a generator in a sampler of the program that gives each rank a slice of it,
-where nothing seeds torch. And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
+(information), or in which the workers of `imap_unordered` and `as_completed` are done. Also the permutation in a sampler of the program that gives each rank its part of it, by `torch.randperm` without a generator, `random`,
+`np.random`, a `default_rng()` without a seed or a `RandomSampler` whose batches it cuts, where nothing seeds what it draws from. And `interleave_datasets(probabilities=…)` without a seed, and `webdataset.shuffle()` of the shards in front of `split_by_node`.
 
 ## Why it is bad
 Each rank cuts another permutation. With a `DistributedSampler` the parts overlap: samples are seen twice in
@@ -98,6 +98,12 @@ _DIVIDES = (
     "prepare_data_loader",
 )
 _OVERLAP = "the ranks shuffle differently, so that their parts overlap and leave samples out"
+_OWN_STREAM = {
+    "torch": "Hand it a seeded generator",
+    "python": "Draw from `random.Random(seed + epoch)`",
+    "numpy": "Draw from `np.random.default_rng(seed + epoch)`",
+}
+"""What to draw an order from that all ranks have alike, for each stream that is the process's own."""
 _SHOWN = 5
 _LEAK = "the ranks split differently, so that what one trains on is in the test set of another"
 
@@ -188,15 +194,16 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
 
 
 def _permuted(module: Module, permuted: Permuted) -> Finding:
-    given = f"generator={permuted.generator}" if permuted.generator else "a seeded generator"
-    advice = f"Hand it `{given}`" if permuted.generator else f"Hand it {given}"
+    advice = _OWN_STREAM.get(permuted.stream, "Give the generator a seed that all ranks have")
+    if permuted.stream == "torch" and permuted.generator:
+        advice = f"Hand it `generator={permuted.generator}`"
     return Finding(
         CODE,
         NAME,
         Severity.WARNING,
         f"nothing seeds what `{source_of(module, permuted.drawn.func)}` draws from: {_OVERLAP}. {advice}.",
         place_of(module, permuted.drawn),
-        (related(module, permuted.part, "the rank's part of it"),),
+        (related(permuted.where, permuted.part, "the rank's part of it"),),
         Fix(Applicability.DISPLAY, advice),
     )
 
@@ -226,6 +233,8 @@ def _unordered(module: Module, use: Unordered) -> Finding:
     edits: tuple[Replace, ...] = ()
     if isinstance(use.made, ast.Call) and last_name(use.made) in ("list", "tuple"):
         edits = (Replace(span_of(use.made.func), "sorted"),)
+    elif use.by_hash:
+        advice = "Sort by the texts themselves"
     return Finding(
         CODE,
         NAME,

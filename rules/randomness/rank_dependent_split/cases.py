@@ -627,3 +627,27 @@ def ids_of_characters_in_order(text):
 def is_known(words, known):
     present = set(words)
     return {word: word in present for word in known}
+
+
+def tables_by_the_hash(folder):
+    # MCC b04c975 util/co3d_utils.py:71
+    names = [name.strip() for name in os.listdir(folder)]
+    names = sorted(names, key=lambda name: hash(name))  # expect: DL405
+    tables = {}
+    for name in names:
+        tables[name] = torch.load(f"{folder}/{name}")
+    return tables
+
+
+def tables_by_the_name(folder):
+    names = sorted(os.listdir(folder), key=lambda name: (len(name), name))
+    return {name: torch.load(f"{folder}/{name}") for name in names}
+
+
+def ids_by_the_hash(ids):
+    return sorted((number // 2 for number in ids), key=hash)
+
+
+def shown_by_the_hash(filenames):
+    for filename in sorted(filenames, key=hash)[:3]:
+        print(filename)

@@ -7,18 +7,18 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
 
-_ORDERS: Final = frozenset({"numpy.random.permutation", "torch.randperm"})
+_ORDERS: Final = frozenset({"numpy.random.permutation", "numpy.random.permuted", "torch.randperm"})
 """What gives the indices in an order of its own."""
 _SHUFFLES: Final = frozenset({"random.shuffle", "numpy.random.shuffle"})
 """What puts a list into another order."""
-WORDS: Final = ("permutation", "randperm", "shuffle")
+WORDS: Final = ("permutation", "permuted", "randperm", "shuffle")
 _PART: Final = re.compile(r"train|test|val|eval|dev|held", re.IGNORECASE)
 
 
@@ -32,20 +32,20 @@ def drawn_splits(model: Model, module: Module) -> Iterator[tuple[Function, ast.C
         if any(isinstance(node, ast.If) and mentions_rank(node.test) for node in nodes):
             continue
         for node in nodes:
-            order = _order(model, module, function, node)
+            order = order_drawn(model, module, function, node)
             if order and _is_parted(nodes, order) and isinstance(node, ast.Call):
                 group = model.call_at(node)
                 if group is None or not group.guarded_by_rank:
                     yield function, node
 
 
-def _order(model: Model, module: Module, function: Function, node: ast.AST) -> str:
+def order_drawn(model: Model, module: Module, function: Function, node: ast.AST) -> str:
     """The variable that holds what a call has put in order; "" where it is no such call, or has a generator."""
     if not isinstance(node, ast.Call) or last_name(node.func) not in WORDS:
         return ""
     if any(k.arg == "generator" for k in node.keywords):
         return ""
-    meaning = model.resolve(module, node.func)
+    meaning = _of_generator(function, node) or model.resolve(module, node.func)
     if meaning in _SHUFFLES and len(node.args) == 1:
         return next(target_names(node.args[0]), "")
     if meaning in _ORDERS:
@@ -53,6 +53,29 @@ def _order(model: Model, module: Module, function: Function, node: ast.AST) -> s
             if any(n is node for n in walk(each.value)):
                 return next(target_names(each.targets[0]), "")
     return ""
+
+
+def _of_generator(function: Function, node: ast.Call) -> str:
+    """What a method of a generator without a seed does, by the name of NumPy's own function; "" for other calls."""
+    return f"numpy.random.{last_name(node.func)}" if is_of_generator(function, node) else ""
+
+
+def is_of_generator(function: Function, node: ast.Call) -> bool:
+    """Whether a call draws from a generator that its function makes without a seed, and so with one of the process's own.
+
+    DiffSinger 753b7cc utils/training_utils.py:108: `rng = np.random.default_rng()`.
+    """
+    match node.func:
+        case ast.Attribute(value=ast.Name(id=name)):
+            made = assignments(function).get(name, [])
+            return bool(made) and all(
+                isinstance(value, ast.Call)
+                and last_name(value.func) == "default_rng"
+                and not value.args
+                and not value.keywords
+                for value in made
+            )
+    return False
 
 
 def _is_parted(nodes: tuple[ast.AST, ...], order: str) -> bool:

@@ -6,46 +6,123 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.nodes import walk
 
+from .parted import WORDS, is_of_generator, order_drawn
+from .unseeded import makes_trainer, seeds_stream
+
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Function, Module
+    from distlint.analysis.program.definitions import Function, Module
 
-_PERMUTES: Final = "torch.randperm"
 _WORDS: Final = ("seed", "determin")
 _SAMPLER: Final = "Sampler"
+_DRAW_ANEW: Final = ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
+"""Samplers of torch that draw an order for each pass, by torch's stream where they are given no generator."""
+_STREAM: Final = {"random": "python", "numpy": "numpy", "torch": "torch"}
 
 
 class Permuted(NamedTuple):
     """A permutation of all samples, and the part of it that the rank takes."""
 
     drawn: ast.Call
+    where: Module
     part: ast.Subscript
+    stream: str
+    """"python", "numpy" or "torch"; empty for a generator that is made without a seed."""
     generator: str
     """The generator beside it, which was seeded and is handed to nothing; empty where there is none."""
 
 
 def unshared_permutations(model: Model, module: Module) -> Iterator[Permuted]:
-    """The permutations of a file's samplers that differ between ranks, since nothing seeds torch's own stream.
+    """The permutations of a file's samplers that differ between ranks, since nothing seeds the stream that they are drawn from.
 
     DB 65ca77a data/data_loader.py:137: `g.manual_seed(self.epoch)`, and `torch.randperm(n)` without it.
     """
-    if "randperm" not in module.source.text:
+    found = list(_cut_by_rank(model, module))
+    if any(word in module.source.text for word in WORDS):
+        found += [
+            permuted
+            for cls in module.all_classes
+            if _is_sampler(model, cls) and _is_used(model, cls)
+            for method in _ordering(cls)
+            for permuted in _permuted(model, method)
+        ]
+    around = linked(model.program, module) if found else ()
+    seeded = {
+        stream: any(_seeds(model, each, stream) for each in around)
+        for stream in {permuted.stream for permuted in found}
+    }
+    yield from (permuted for permuted in found if not seeded[permuted.stream])
+
+
+def _cut_by_rank(model: Model, module: Module) -> Iterator[Permuted]:
+    """The samplers of torch without a generator whose batches one of the program cuts by the rank.
+
+    LAMM ea57136 src/datasets/__init__.py:41: a `DistributedBatchSampler` over a `RandomSampler`.
+    """
+    if not any(name in module.source.text for name in _DRAW_ANEW):
         return
-    found = [
-        permuted
-        for cls in module.all_classes
-        if _is_sampler(model, cls)
-        and _is_used(model, cls)
-        and (method := cls.methods.get("__iter__")) is not None
-        for permuted in _permuted(model, method)
-    ]
-    if found and not any(_seeds_torch(model, each) for each in linked(model.program, module)):
-        yield from found
+    for function in module.all_functions:
+        for call in own_nodes(function, ast.Call):
+            drawn = [each for each in _given(function, call) if _draws_anew(model, module, each)]
+            cls = model.resolve(module, call.func) if drawn else None
+            if isinstance(cls, Class) and _is_sampler(model, cls):
+                part = next(_cuts(cls), None)
+                if part is not None:
+                    yield Permuted(drawn[0], cls.module, part, "torch", "")
+
+
+def _given(function: Function, call: ast.Call) -> Iterator[ast.Call]:
+    """The calls that make what a call is handed."""
+    for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+        values = [given]
+        if isinstance(given, ast.Name):
+            values = assignments(function).get(given.id, [])
+        yield from (value for value in values if isinstance(value, ast.Call))
+
+
+def _draws_anew(model: Model, module: Module, made: ast.Call) -> bool:
+    meaning = model.resolve(module, made.func)
+    return (
+        isinstance(meaning, str)
+        and meaning.startswith("torch.utils.data.")
+        and last_name(made.func) in _DRAW_ANEW
+        and not any(keyword.arg in ("generator", None) for keyword in made.keywords)
+    )
+
+
+def _cuts(cls: Class) -> Iterator[ast.Subscript]:
+    """Where a sampler that goes through another one gives a slice whose bounds the rank decides."""
+    begun = cls.methods.get("__iter__")
+    if begun is None or not any(
+        isinstance(node, ast.Attribute) and node.attr.endswith("sampler")
+        for loop in own_nodes(begun, ast.For)
+        for node in walk(loop.iter, ast.Attribute)
+    ):
+        return
+    for method in _ordering(cls):
+        for node in own_nodes(method, ast.Subscript):
+            if isinstance(node.slice, ast.Slice) and _is_of_rank(method, node.slice):
+                yield node
+
+
+def _ordering(cls: Class) -> Iterator[Function]:
+    """What gives the order of a sampler: `__iter__`, and the methods that it calls on itself."""
+    begun = cls.methods.get("__iter__")
+    if begun is None:
+        return
+    yield begun
+    called = dict.fromkeys(
+        node.func.attr
+        for node in own_nodes(begun, ast.Call)
+        if isinstance(node.func, ast.Attribute) and dotted_name(node.func.value) == "self"
+    )
+    yield from (cls.methods[name] for name in called if name in cls.methods)
 
 
 def _is_sampler(model: Model, cls: Class) -> bool:
@@ -65,29 +142,68 @@ def _is_used(model: Model, cls: Class) -> bool:
 
 
 def _permuted(model: Model, method: Function) -> Iterator[Permuted]:
-    for name, values in assignments(method).items():
-        for drawn in (node for value in values for node in walk(value)):
-            if (
-                isinstance(drawn, ast.Call)
-                and model.resolve(method.module, drawn.func) == _PERMUTES
-                and not any(keyword.arg in ("generator", None) for keyword in drawn.keywords)
-            ):
-                part = next(_parts_of_rank(method, name), None)
-                if part is not None:
-                    yield Permuted(drawn, part, _idle_generator(method))
+    for drawn in own_nodes(method, ast.Call):
+        name = order_drawn(model, method.module, method, drawn)
+        part = next(_parts_of_rank(method, drawn, name), None) if name else None
+        if part is not None:
+            stream = ""
+            if not is_of_generator(method, drawn):
+                meaning = str(model.resolve(method.module, drawn.func))
+                stream = _STREAM.get(meaning.partition(".")[0], "")
+            yield Permuted(drawn, method.module, part, stream, _idle_generator(method))
 
 
-def _parts_of_rank(method: Function, name: str) -> Iterator[ast.Subscript]:
-    """The slices of a list whose bounds the rank decides."""
+def _parts_of_rank(method: Function, drawn: ast.Call, name: str) -> Iterator[ast.Subscript]:
+    """What the rank is given of a list that was drawn above, or of what is made of it."""
+    names = _made_of(method, name)
     for node in own_nodes(method, ast.Subscript):
-        match node:
-            case ast.Subscript(value=ast.Name(id=sliced), slice=ast.Slice() as bounds):
-                if sliced == name and _is_of_rank(method, bounds):
-                    yield node
+        if (node.lineno, node.col_offset) < (drawn.lineno, drawn.col_offset) and not any(
+            part is drawn for part in walk(node.value)
+        ):
+            continue
+        if any(
+            part is drawn or dotted_name(part) in names for part in (node.value, *_called(node))
+        ) and _is_of_rank(method, node.slice):
+            yield node
 
 
-def _is_of_rank(method: Function, bounds: ast.Slice) -> bool:
-    parts = [part for part in (bounds.lower, bounds.upper, bounds.step) if part is not None]
+def _called(node: ast.Subscript) -> Iterator[ast.AST]:
+    """The call whose result is taken a part of."""
+    if isinstance(node.value, ast.Call):
+        yield node.value
+
+
+@remembered
+def _made_of(method: Function, name: str) -> frozenset[str]:
+    """The variables that hold a list, or what is made of all of it; its length is none of that."""
+    found, known = {name}, 0
+    while known < len(found):
+        known = len(found)
+        for each, values in assignments(method).items():
+            if any(found & _read(value) for value in values):
+                found.add(each)
+    return frozenset(found)
+
+
+def _read(value: ast.expr) -> set[str]:
+    """The variables that an expression reads, but for those it asks only how long they are."""
+    match value:
+        case ast.Call(func=func) if last_name(func) in ("len", "ceil"):
+            return set()
+        case ast.Name(id=name):
+            return {name}
+    return {
+        name
+        for child in ast.iter_child_nodes(value)
+        if isinstance(child, ast.expr | ast.comprehension)
+        for name in (_read(child) if isinstance(child, ast.expr) else _read(child.iter))
+    }
+
+
+def _is_of_rank(method: Function, index: ast.expr) -> bool:
+    if not isinstance(index, ast.Slice):
+        return mentions_rank(index)
+    parts = [part for part in (index.lower, index.upper, index.step) if part is not None]
     names = {node.id for part in parts for node in walk(part, ast.Name)}
     return any(
         mentions_rank(each)
@@ -113,6 +229,17 @@ def _generators(tree: ast.AST) -> list[str]:
         and isinstance(node.value, ast.Call)
         and last_name(node.value.func) == "Generator"
     ]
+
+
+def _seeds(model: Model, module: Module, stream: str) -> bool:
+    """Whether anything in a file may seed a stream; a Trainer seeds all three when it is made."""
+    if not stream:
+        return False
+    if stream == "torch" and _seeds_torch(model, module):
+        return True
+    return makes_trainer(model, module) or (
+        stream != "torch" and seeds_stream(model, module, stream)
+    )
 
 
 def _seeds_torch(model: Model, module: Module) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name
 
@@ -13,7 +14,7 @@ from .unordered import is_data_set
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Class, Function, Module
+    from distlint.analysis.program.definitions import Function, Module
 
 DRAWS: Final = frozenset(
     {
@@ -69,6 +70,8 @@ def _is_kept(model: Model, function: Function, draw: ast.Call) -> bool:
         for node in own_nodes(function, ast.Call)
     ):
         return True
+    if any(_is_put_into(model, function, name) for name in names):
+        return True
     cls = function.cls
     kept = set() if cls is None else _numbered(model, cls)
     if cls is None or not kept:
@@ -87,6 +90,20 @@ def _is_kept(model: Model, function: Function, draw: ast.Call) -> bool:
     )
     return not kept.isdisjoint(names) or (
         given_back and any(not kept.isdisjoint(_made_of(made, call)) for call in calls)
+    )
+
+
+def _is_put_into(model: Model, function: Function, name: str) -> bool:
+    """Whether a name is an attribute of a data set that a function makes, which numbers the samples by it.
+
+    Text4Vis d61b34d train.py:183: `train_data.video_list = …`, of `random.sample(…)` for each class.
+    """
+    owner, _, attr = name.rpartition(".")
+    return owner not in ("", "self") and any(
+        isinstance(value, ast.Call)
+        and isinstance(cls := model.resolve(function.module, value.func), Class)
+        and f"self.{attr}" in _numbered(model, cls)
+        for value in assignments(function).get(owner, ())
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
@@ -63,24 +63,90 @@ class Unordered:
     used: ast.AST
     sure: bool
     """Whether the ranks are seen to divide it; else a data set is made of it, in a program that divides some."""
+    by_hash: bool = False
+    """Whether it is sorted, by what `hash` makes of the texts."""
 
 
 def unordered_lists(model: Model, module: Module) -> Iterator[Unordered]:
     """The lists of a file that come from sets of texts and are divided among the ranks."""
     text = module.source.text
-    if not ("set(" in text or " for " in text or ".keys()" in text) or "PYTHONHASHSEED" in text:
+    hashed = "hash" in text and "key" in text
+    if not (hashed or "set(" in text or " for " in text or ".keys()" in text):
+        return
+    if "PYTHONHASHSEED" in text:
         return
     seen: set[int] = set()
     for function in module.all_functions:
-        if not makes_sets(function):
-            continue
-        uses = [*_uses(model, function), *_kept(model, function)]
+        uses = list(_by_hash(model, function)) if hashed else []
+        if makes_sets(function):
+            uses += [*_uses(model, function), *_kept(model, function)]
         for use in uses:
             call = model.call_at(use.made)
             if id(use.made) in seen or (call is not None and call.guarded_by_rank):
                 continue
             seen.add(id(use.made))
             yield use
+
+
+def _by_hash(model: Model, function: Function) -> Iterator[Unordered]:
+    """Where a function sorts texts by their hashes, and what it gives back or keeps is in that order.
+
+    MCC b04c975 util/co3d_utils.py:71: `sorted(all_categories, key=lambda x: hash(x))`.
+    """
+    for node in own_nodes(function, ast.Call):
+        match node:
+            case ast.Call(func=ast.Name(id="sorted"), args=[rows, *_]):
+                name = _name_given(function, node)
+            case ast.Call(func=ast.Attribute(attr="sort", value=rows)):
+                name = dotted_name(rows)
+            case _:
+                continue
+        if (
+            any(k.arg == "key" and _is_hash(k.value) for k in node.keywords)
+            and any(word in TEXTS for word in _words_of(function, rows))
+            and is_divided(model, function.module)
+            and (used := _gives_in_order(function, node, name)) is not None
+        ):
+            yield Unordered(node, used, False, True)
+
+
+def _is_hash(key: ast.expr) -> bool:
+    """Whether a key is what `hash` makes of the element itself."""
+    match key:
+        case ast.Name(id="hash"):
+            return True
+        case ast.Lambda(
+            args=ast.arguments(args=[ast.arg(arg=given)]),
+            body=ast.Call(func=ast.Name(id="hash"), args=[ast.Name(id=hashed)]),
+        ):
+            return given == hashed
+    return False
+
+
+def _name_given(function: Function, made: ast.expr) -> str:
+    """The variable or attribute that a call's result is put into."""
+    return next((n for n, v in assignments(function).items() if any(e is made for e in v)), "")
+
+
+def _gives_in_order(function: Function, made: ast.Call, name: str) -> ast.AST | None:
+    """Where a function gives back a list or what a loop over it fills, or keeps it in an attribute."""
+    if name.startswith("self."):
+        return made
+    names = {name} - {""}
+    for loop in own_nodes(function, ast.For):
+        if loop.iter is made or dotted_name(loop.iter) in names:
+            for each in walk(loop, ast.Subscript, ast.Call):
+                match each:
+                    case ast.Subscript(value=ast.Name(id=filled), ctx=ast.Store()):
+                        names.add(filled)
+                    case ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=filled))):
+                        names.add(filled)
+    for given in own_nodes(function, ast.Return):
+        parts = given.value.elts if isinstance(given.value, ast.Tuple) else [given.value]
+        for part in parts:
+            if part is made or (part is not None and dotted_name(part) in names):
+                return given
+    return None
 
 
 @remembered

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Class, last_name
 from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.linked import linked
-from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.seeded_above import names_seeding, never_seeded
 from distlint.analysis.questions.seeding import call_names_rank, is_helper
+from distlint.analysis.questions.unset_options import is_settled
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
@@ -40,6 +41,8 @@ _SPLIT_SEEDS: Final = frozenset(
     {"seed", "random_state", "generator", "generators", "shuffle", None}
 )
 _SAMPLER: Final = "DistributedSampler"
+_SEEDS: Final = {"python": "random.seed", "numpy": "numpy.random.seed"}
+"""What takes a seed of the system's where it is given None."""
 
 
 def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, ast.Call, ast.Call]]:
@@ -82,7 +85,9 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
                 if not node.args or not _is_kept(method, node.args[0], kept):
                     continue
                 stream = _stream(model, module, node)
-                if not any(_seeds_stream(model, each, stream) for each in modules):
+                if unseeds(model, method, node, stream) or not any(
+                    seeds_stream(model, each, stream) for each in modules
+                ):
                     yield node
 
 
@@ -100,13 +105,51 @@ def unseeded_subsets(model: Model, module: Module) -> Iterator[ast.Call]:
         ):
             continue
         stream = _stream(model, module, node)
-        if not any(_seeds_stream(model, each, stream) for each in modules) or never_seeded(
-            model, function, node, stream
+        if (
+            unseeds(model, function, node, stream)
+            or not any(seeds_stream(model, each, stream) for each in modules)
+            or never_seeded(model, function, node, stream)
         ):
             yield node
 
 
-def _seeds_stream(model: Model, module: Module, stream: str) -> bool:
+def unseeds(model: Model, function: Function, draw: ast.Call, stream: str) -> bool:
+    """Whether the last seed above a draw in its function is none, or the rank's own: the process then draws for itself.
+
+    PytorchOCR d1584fd torchocr/data/simple_dataset.py:72: `random.seed(self.seed)`, of a parameter whose default None no
+    call replaces.
+    """
+    above = [
+        node
+        for node in own_nodes(function, ast.Call)
+        if node.lineno < draw.lineno
+        and model.resolve(function.module, node.func) == _SEEDS.get(stream)
+    ]
+    last = max(above, key=lambda node: node.lineno, default=None)
+    return last is not None and (
+        not last.args or _is_no_common_seed(model, function, last.args[0], last.lineno)
+    )
+
+
+def _is_no_common_seed(model: Model, function: Function, seed: ast.expr, line: int) -> bool:
+    """Whether a seed is None, which stands for one of the system's, or has the rank in it, in each way to it."""
+    match seed:
+        case ast.Constant(value=value):
+            return value is None
+        case ast.IfExp(body=body, orelse=orelse):
+            return all(_is_no_common_seed(model, function, arm, line) for arm in (body, orelse))
+        case ast.Name(id=name) if name not in function.parameters:
+            above = [v for v in assignments(function).get(name, ()) if v.lineno < line]
+            return bool(above) and all(
+                not isinstance(v, ast.Name) and _is_no_common_seed(model, function, v, line)
+                for v in above
+            )
+        case ast.BinOp():
+            return mentions_rank(seed)
+    return is_settled(model.program, function, seed, None)
+
+
+def seeds_stream(model: Model, module: Module, stream: str) -> bool:
     """Whether anything in a file may seed a generator alike on all ranks, by the name of what it calls.
 
     What a function does that is there to seed is said by its calls: Uni-Perceiver a8c9e37 uniperceiver/engine/defaults.py:276
@@ -254,7 +297,7 @@ def has_ranks(model: Model, module: Module) -> bool:
     return (
         "rainer" in module.source.text
         and model.starts_several(module)
-        and any(_trainers_in(model, function) for function in module.all_functions)
+        and makes_trainer(model, module)
     )
 
 
@@ -265,6 +308,11 @@ def _trainers_in(model: Model, function: Function) -> list[ast.Call]:
     return [
         node for node in own_nodes(function, ast.Call) if _is_trainer(model, function.module, node)
     ]
+
+
+def makes_trainer(model: Model, module: Module) -> bool:
+    """Whether a file makes a Trainer."""
+    return any(_trainers_in(model, function) for function in module.all_functions)
 
 
 def _is_trainer(model: Model, module: Module, node: ast.Call) -> bool:

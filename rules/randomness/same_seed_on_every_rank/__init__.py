@@ -5,9 +5,10 @@ Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manua
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
 `torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
 the loop, in the methods of models and losses of the project that the script makes, or be those of random
-transforms of images (`RandomResizedCrop`) and of `__getitem__` of its data sets. A name may choose the class, in a
+transforms of images (`RandomResizedCrop`), of `__getitem__` of its data sets and of functions that its loaders are given as `collate_fn`. A name may choose the class, in a
 table (`LOSSES[args.loss]()`), a module (`getattr(losses, name)()`), a registry that decorators fill, or a
-configuration (`target:`, `_target_:` and `class_path:` in YAML and JSON). The training loop may be that of
+configuration (`target:`, `_target_:` and `class_path:` in YAML and JSON). The training loop may be that of a `Trainer` of transformers, which seeds all ranks alike itself: its subclass's
+`compute_loss` or `training_step` draws for each sample. Or it is that of
 Lightning: `trainer.fit(module)` on several devices runs the module's `training_step`. Finds also scripts that
 sample: a loop that counts, draws from such a seed, and writes into files that the rank names or gathers what the ranks drew.
 
@@ -44,7 +45,7 @@ which each rank takes its part.
 
 ## Known limits
 A warning where a training step draws (noise, times, masks), or a data set draws which sample it gives; information where
-other samples are cropped, flipped or masked alike, which harms little and lasts until a sample takes another number of
+other samples are cropped, flipped or masked alike one by one, which harms little and lasts until a sample takes another number of
 draws. A draw in a model's methods is such a step's where it takes as many numbers on every rank: one for each sample, of a
 constant shape, or on the GPU; information where it is drawn for each part of a batch, or on the CPU for the longest
 sample of the rank's own batch. Silent on draws in functions that generate, infer or evaluate, on draws up to the size of a sample, on the sample that a data
@@ -82,6 +83,7 @@ from distlint.rule import Status
 from .object_draws import Harm, drawn_by_objects
 from .sampling_draws import drawn_in_sampling
 from .shared_draws import chooses_for_all, counts_for_all, cuts_for_all, shuffles_for_all
+from .trainer_draws import drawn_by_trainers
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
@@ -107,7 +109,19 @@ def check(model: Model) -> Iterator[Finding]:
 
 @all_remembered
 def _in_file(model: Model, module: Module) -> Iterator[Finding]:
-    """What is drawn alike after the seeds of a file."""
+    """What is drawn alike after the seeds of a file, and by its Trainers, which seed themselves."""
+    for where, draw, cls in drawn_by_trainers(model, module):
+        advice = "Hand it `generator=` of a generator that each rank seeds with a number of its own"
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"the Trainer seeds all ranks alike, and `{source_of(where, draw.func)}()` in a step of `{cls.name}` then gives every "
+            f"rank the same numbers. {advice}.",
+            place_of(where, draw),
+            (),
+            Fix(Applicability.DISPLAY, advice),
+        )
     common: dict[Function, Seed] = {}
     for seed in seeds(model, module):
         if (
@@ -121,7 +135,9 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
     for function, seed in common.items():
         trained = drawn_in_training(model, function, seed)
         if trained is not None:
-            yield _finding(model, module, seed, *trained, Harm.STEP)
+            where, draw, _ = trained
+            if not any(draw is each for _, each, _ in drawn_by_trainers(model, where)):
+                yield _finding(model, module, seed, *trained, Harm.STEP)
             continue
         found = drawn_by_objects(model, function, seed)
         if found is not None:

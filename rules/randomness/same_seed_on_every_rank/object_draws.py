@@ -30,10 +30,12 @@ from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
+from .collate_draws import collates, pads
 from .left_off import left_off
 from .sample_draws import (
     chooses_sample,
     depends_on_sample,
+    has_shape,
     keeps_in_step,
     replaces_failed,
     streams_out_of_step,
@@ -112,10 +114,15 @@ def _drawn_below(
     # calls on one rank.
     workers_differ = seeds_workers(model, seed)
     worst: tuple[tuple[bool, Harm, int], Function, ast.Call] | None = None
-    used = sorted((f for f in made if not _makes_samples(f)), key=_is_apart)
+    collators = {each for f in made for each in collates(model, f) if not pads(each)}
+    used = sorted((f for f in made if not _makes_samples(f) and f not in collators), key=_is_apart)
+    used += sorted(collators, key=lambda each: (each.module.path, each.qualname))
     least = Harm.SAMPLE if not fitted and any(_parts_streams(model, f) for f in used) else Harm.STEP
     for each in used:
-        for node, found, order in _drawn(model, each, seed, workers_differ=workers_differ):
+        drawn = _drawn(
+            model, each, seed, workers_differ=workers_differ, of_batches=each in collators
+        )
+        for node, found, order in drawn:
             harm = max(found, least)
             # Of two that are as bad, the first.
             if worst is None or (_is_apart(each), harm, order) < worst[0]:
@@ -253,20 +260,21 @@ def _serves_else(name: str) -> bool:
 
 
 def _drawn(
-    model: Model, function: Function, seed: Seed, *, workers_differ: bool
+    model: Model, function: Function, seed: Seed, *, workers_differ: bool, of_batches: bool
 ) -> Iterator[tuple[ast.Call, Harm, int]]:
     for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
             yield node, Harm.SAMPLE, 1
-    if function.cls is None or _makes_object(model, function):
+    if (function.cls is None or _makes_object(model, function)) and not of_batches:
         return
-    of_data = _is_of_data(model, function)
-    if workers_differ and function.name in _OF_SAMPLES:
+    in_workers = of_batches or function.name in _OF_SAMPLES
+    of_data = of_batches or _is_of_data(model, function)
+    if workers_differ and in_workers:
         return
     for node, draw in draws_by_syntax(model, function):
         # Loader workers take their seeds, also that of `random`, from torch's stream (torch 2.13.0
         # torch/utils/data/_utils/worker.py).
-        of_samples = function.name in _OF_SAMPLES and draw.stream in ("torch", "python")
+        of_samples = in_workers and draw.stream in ("torch", "python")
         if of_samples and (
             draw.stream in streams_out_of_step(model, function)
             or depends_on_sample(function, node)
@@ -283,7 +291,9 @@ def _drawn(
             and not is_sent_to_all(model, function, node)
             and not is_unset_in_program(model, function.module, node.lineno)
         ):
-            if not of_data and draw.stream == "torch" and keeps_in_step(function, node):
+            # A batch that is not filled up has one shape on all ranks: its noise is that of the step.
+            of_step = not of_data or (of_batches and has_shape(node))
+            if of_step and draw.stream == "torch" and keeps_in_step(function, node):
                 yield node, Harm.STEP, harm_of(draw)
             elif chooses_sample(model, function, node):
                 yield node, Harm.CHOICE, 0

@@ -112,6 +112,17 @@ def keeps_in_step(function: Function, draw: ast.Call) -> bool:
     return not any(_is_length(part) for size in sizes for part in walk(size))
 
 
+def has_shape(draw: ast.Call) -> bool:
+    """Whether a draw has the shape of something: one number may be a choice that all ranks have to make alike."""
+    if last_name(draw.func).endswith(("_like", "_")):
+        return True
+    return any(
+        not isinstance(part, ast.Constant)
+        for each in (*draw.args, *(k.value for k in draw.keywords if k.arg == "size"))
+        for part in walk(each, ast.Name, ast.Attribute)
+    )
+
+
 def _is_length(size: ast.AST) -> bool:
     """Whether a size is of another dimension than the first, which counts the samples of a batch."""
     match size:
@@ -160,7 +171,8 @@ def _is_over_sample(function: Function, loop: ast.AST, draw: ast.Call) -> bool:
         return False
     heads = [each.iter for each in getattr(loop, "generators", [loop])]
     # A collator goes through a batch, which has as many samples on every rank.
-    batch = set(function.parameters) if function.name == "__call__" else set()
+    collates = function.cls is None or function.name == "__call__"
+    batch = set(function.parameters) if collates else set()
     return any(
         _names(head) & _of_sample(function) - batch
         for head in heads

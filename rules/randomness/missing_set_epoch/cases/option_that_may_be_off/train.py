@@ -1,20 +1,22 @@
-# The option is off where nobody asks for it.
+"""A sampler that is told the epoch where an option is off, as it is without the flag."""
+
 import argparse
 
 import torch.distributed as dist
-from data import loader_of
-from torch.nn.parallel import DistributedDataParallel
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--threads", action="store_true")
+from torch.utils.data import DataLoader, DistributedSampler
 
 
-def main(net):
-    args = parser.parse_args()
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", action="store_true")
+    parser.add_argument("--epochs", default=10, type=int)
+    return parser.parse_args()
+
+
+def main(data, model, args):
     dist.init_process_group("nccl")
-    model = DistributedDataParallel(net)
-    loader = loader_of(net.data, whole=True)
-    for epoch in range(100):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for epoch in range(args.epochs):
         if not args.threads:
             loader.sampler.set_epoch(epoch)
         for batch in loader:
@@ -22,4 +24,4 @@ def main(net):
 
 
 if __name__ == "__main__":
-    main(make())
+    main(list(range(8)), None, options())
