@@ -37,18 +37,13 @@ _STARTERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIR
 
 
 @overload
-def own_nodes(function: Function, /) -> tuple[ast.AST, ...]: ...
-@overload
-def own_nodes(function: Function, kind: type[A], /) -> tuple[A, ...]: ...
-@overload
-def own_nodes(function: Function, kind: type[A], other: type[B], /) -> tuple[A | B, ...]: ...
-@overload
 def own_nodes(
-    function: Function, kind: type[A], other: type[B], third: type[C], /
-) -> tuple[A | B | C, ...]: ...
-@overload
-def own_nodes(
-    function: Function, kind: type[A], other: type[B], third: type[C], fourth: type[D], /
+    function: Function,
+    kind: type[A],
+    other: type[B] = ...,
+    third: type[C] = ...,
+    fourth: type[D] = ...,
+    /,
 ) -> tuple[A | B | C | D, ...]: ...
 @overload
 def own_nodes(function: Function, /, *kinds: type[ast.AST]) -> tuple[ast.AST, ...]: ...
