@@ -77,7 +77,7 @@ from distlint.analysis.model import place_of, related
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.syntax import attempts_around, ends_process
 from distlint.analysis.questions.ending import handlers_end_the_job
-from distlint.analysis.questions.launched import started_by
+from distlint.analysis.questions.launched import root_paths
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.traces.witness import (
     event_text,
@@ -247,7 +247,7 @@ def _is_ended_by_torchrun(model: Model, module: Module) -> bool:
     cosmos-rl 89f2e5b tests/benchmark/launch_rollout_bench.sh:75.
     """
     starts = [
-        [launch for _, launch in model.launch.starting(path)] for path in started_by(model, module)
+        [launch for _, launch in model.launch.starting(path)] for path in root_paths(model, module)
     ]
     return bool(starts) and all(
         bool(each) and all(map(_is_of_one_machine, each)) for each in starts
