@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, overload
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
-from distlint.analysis.program.memory import remembered, remembered_of_nodes
+from distlint.analysis.program.memory import all_remembered, remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
 from distlint.knowledge.ranks import ARGUMENT_NAMES, ZERO_STAGES
@@ -32,7 +32,7 @@ _OTHER_WORDS: Final = re.compile(
 )
 """Words that hold one of those and have nothing to do with it."""
 _BARS: Final = frozenset(name.rpartition(".")[2] for name in conventions.PROGRESS_BARS)
-_STARTERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIRST)
+SPAWNERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIRST)
 """The functions that start others as processes, and give each its number first."""
 
 
@@ -249,13 +249,13 @@ def storage_of(node: ast.expr) -> ast.expr:
 
 def spawned_index(function: Function) -> str:
     """The parameter in which a function that is spawned gets the number of its process; "" where none is."""
-    if not any(started_by(function)):
+    if not any(spawned_by(function)):
         return ""
     bound = function.cls is not None and not function.has_decorator("staticmethod")
     return next(iter(function.parameters[1:] if bound else function.parameters), "")
 
 
-def started_by(function: Function) -> tuple[tuple[Function, ast.Call], ...]:
+def spawned_by(function: Function) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls of its own file that spawn a function, each with the function that makes it."""
     return _spawned(function.module).get(function, ())
 
@@ -267,18 +267,24 @@ def _spawned(module: Module) -> dict[Function, tuple[tuple[Function, ast.Call], 
     vissl 09270ed tests/test_state_checkpoint_conversion.py:196: `mp.spawn(self._worker, …)`.
     """
     found: dict[Function, tuple[tuple[Function, ast.Call], ...]] = {}
-    if not any(name in module.source.text for name in _STARTERS):
-        return found
-    for worker, user, call in (
-        (worker, function, node)
-        for function in module.all_functions
-        for node in own_nodes(function, ast.Call)
-        if last_name(node.func) in _STARTERS
-        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
-        if (worker := _worker(given, function)) is not None
-    ):
-        found[worker] = (*found.get(worker, ()), (user, call))
+    for user, call, given in spawns(module):
+        if (worker := _worker(given, user)) is not None:
+            found[worker] = (*found.get(worker, ()), (user, call))
     return found
+
+
+@all_remembered
+def spawns(module: Module) -> Iterator[tuple[Function, ast.Call, ast.expr]]:
+    """The calls of a file that start processes, each with the function that makes it, and what the processes run."""
+    if any(name in module.source.text for name in SPAWNERS):
+        for function in module.all_functions:
+            for call in own_nodes(function, ast.Call):
+                if last_name(call.func) in SPAWNERS:
+                    for given in (
+                        *call.args[:1],
+                        *(k.value for k in call.keywords if k.arg == "fn"),
+                    ):
+                        yield function, call, given
 
 
 def _worker(given: ast.expr, function: Function) -> Function | None:
