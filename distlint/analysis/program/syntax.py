@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, overload
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
@@ -1019,6 +1019,21 @@ def literals(test: ast.expr, taken: bool) -> Iterator[tuple[ast.expr, bool]]:
                 yield from literals(value, taken)
         case _:
             yield test, taken
+
+
+def comes_out(test: ast.expr, of_part: Callable[[ast.expr], bool | None]) -> bool | None:
+    """How a condition comes out by what is known of the parts that it joins; None where that is open."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = comes_out(operand, of_part)
+            return None if inner is None else not inner
+        case ast.BoolOp(op=op, values=values):
+            known = [comes_out(each, of_part) for each in values]
+            decides = isinstance(op, ast.Or)
+            if decides in known:
+                return decides
+            return None if None in known else not decides
+    return of_part(test)
 
 
 def only_adds_a_bar(node: ast.IfExp) -> bool:
