@@ -922,6 +922,19 @@ def ends_process(function: ast.expr) -> bool:
     return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
 
 
+def exits(statement: ast.stmt) -> bool:
+    """Whether a statement ends the process."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=called)):
+            return ends_process(called)
+    return False
+
+
+def ends_run(statement: ast.stmt) -> bool:
+    """Whether a statement ends the process, or raises."""
+    return isinstance(statement, ast.Raise) or exits(statement)
+
+
 def is_for_unknown_choice(root: ast.AST, node: ast.AST) -> bool:
     """Whether a node stands in the last arm of a chain that compares one value with texts: of a value that nobody gives.
 
@@ -949,10 +962,7 @@ def _text_asked(test: ast.expr) -> str:
 
 def is_way_out(function: Function) -> bool:
     """Whether a function ends the process where nothing keeps it from its last statement."""
-    match function.body:
-        case [*_, ast.Expr(value=ast.Call(func=called))]:
-            return ends_process(called)
-    return False
+    return bool(function.body) and exits(function.body[-1])
 
 
 @remembered_of_nodes
