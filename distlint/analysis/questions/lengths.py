@@ -59,7 +59,7 @@ def lengths(
     """
     found: list[Length] = []
     for part in expanded(function, steps):
-        if any(counts_processes(last_name(n)) for n in walk(part, ast.Name, ast.Attribute)):
+        if mentions_processes(part):
             return None
         found += lengths_in(part, loaders)
     return found
@@ -72,6 +72,11 @@ def lengths_in(number: ast.expr, loaders: dict[str, ast.Call]) -> Iterator[Lengt
             case ast.Call(func=ast.Name(id="len"), args=[loader]):
                 if (text := ast.unparse(loader)) in loaders:
                     yield Length(node, text, loaders[text])
+
+
+def mentions_processes(node: ast.expr) -> bool:
+    """Whether the number of ranks is in an expression, by its name."""
+    return any(counts_processes(last_name(n)) for n in walk(node, ast.Name, ast.Attribute))
 
 
 def counts_processes(word: str) -> bool:
