@@ -47,18 +47,13 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 @overload
-def walk(node: ast.AST, /) -> Iterator[ast.AST]: ...
-@overload
-def walk(node: ast.AST, kind: type[A], /) -> Iterator[A]: ...
-@overload
-def walk(node: ast.AST, kind: type[A], other: type[B], /) -> Iterator[A | B]: ...
-@overload
 def walk(
-    node: ast.AST, kind: type[A], other: type[B], third: type[C], /
-) -> Iterator[A | B | C]: ...
-@overload
-def walk(
-    node: ast.AST, kind: type[A], other: type[B], third: type[C], fourth: type[D], /
+    node: ast.AST,
+    kind: type[A],
+    other: type[B] = ...,
+    third: type[C] = ...,
+    fourth: type[D] = ...,
+    /,
 ) -> Iterator[A | B | C | D]: ...
 @overload
 def walk(node: ast.AST, /, *kinds: type[ast.AST]) -> Iterator[ast.AST]: ...

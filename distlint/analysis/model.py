@@ -35,8 +35,8 @@ from distlint.analysis.questions.launched import (
     expects_several,
     looks_on,
     may_train_on_several,
+    root_paths,
     roots,
-    started_by,
     starts_ranks_in_fit,
 )
 from distlint.analysis.questions.leftover import cannot_be_read, is_left_over
@@ -268,7 +268,7 @@ class Model(LiveProgram):
     def starts_in_engine(self, module: Module) -> bool:
         """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
         folder = module.path.rpartition("/")[0]
-        return self.launch.in_engine(started_by(self, module), self._paths, folder)
+        return self.launch.in_engine(root_paths(self, module), self._paths, folder)
 
     def runs_in_engines(self, module: Module) -> bool:
         """Whether all launches that lead to a file, and all configurations of accelerate, ask for FSDP or DeepSpeed.
@@ -286,7 +286,7 @@ class Model(LiveProgram):
     def launches_to(self, module: Module) -> list[Launch]:
         """The launches of the files that lead to a file, and that nothing imports."""
         return [
-            launch for path in started_by(self, module) for _, launch in self.launch.starting(path)
+            launch for path in root_paths(self, module) for _, launch in self.launch.starting(path)
         ]
 
     def starts_by_torch(self, module: Module) -> bool:
@@ -308,7 +308,7 @@ class Model(LiveProgram):
         own = first_start(self.launch, module.path, engines)
         if own is not None:
             return own
-        found = [first_start(self.launch, path, engines) for path in started_by(self, module)]
+        found = [first_start(self.launch, path, engines) for path in root_paths(self, module)]
         known = [start for start in found if start is not None]
         return min(known, key=order) if known and len(known) == len(found) else None
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from distlint.columns import display_column
 from distlint.edits import ReplaceComment
+from distlint.fixing.plain import overlap
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
@@ -43,7 +44,7 @@ def apply_to_comments(data: bytes, fixes: Sequence[FixRequest]) -> FixResult:
         found = [place for place in places if place is not None]
         if len(found) < len(places):
             skipped.append(SkippedFix(fix, SkipKind.REFUSED, "there is no comment at its place"))
-        elif any(_overlap(one, other) for one in found for other in edits):
+        elif any(overlap(one, other) for one in found for other in edits):
             skipped.append(SkippedFix(fix, SkipKind.CONFLICT, "it overlaps another fix"))
         else:
             edits.extend(found)
@@ -63,10 +64,6 @@ def _place(edit: ReplaceComment, lines: Sequence[str]) -> tuple[int, int, int, s
     if "#" not in line[: start + 1] or start >= end:
         return None
     return span.line - 1, start, end, edit.text
-
-
-def _overlap(one: tuple[int, int, int, str], other: tuple[int, int, int, str]) -> bool:
-    return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]
 
 
 def _edited(line: str, start: int, end: int, text: str) -> str:

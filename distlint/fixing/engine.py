@@ -42,7 +42,7 @@ from distlint.fixing.locating import (
 )
 from distlint.fixing.naming import Names, Needed, choose_name
 from distlint.fixing.pieces import Pieces, StatementLine, plain_names, runtime_names
-from distlint.fixing.reproducing import FileText, fault, parsed, read_file
+from distlint.fixing.reproducing import FileText, fault, first_line, parsed, read_file
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.fixing.rewriting import Moved, Plan, Vanishing, Wrap, rewrite
 
@@ -263,7 +263,7 @@ class _File:
         except (cst.CSTValidationError, cst.CSTLogicError, Refused) as error:
             if "at least one space" in str(error):
                 return _UNWALKABLE
-            return f"the edits do not fit into the code ({_first_line(error)})"
+            return f"the edits do not fit into the code ({first_line(error)})"
         except TypeError:
             return _UNWALKABLE
         try:
@@ -669,7 +669,3 @@ def _comments(text: str) -> Counter[str]:
     # Any line end is one: from Python 3.12 on, `tokenize` refuses a carriage return by itself.
     tokens = tokenize.generate_tokens(io.StringIO(text, newline=None).readline)
     return Counter(token.string.rstrip() for token in tokens if token.type == tokenize.COMMENT)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

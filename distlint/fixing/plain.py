@@ -28,7 +28,7 @@ def apply_to_lines(data: bytes, fixes: Sequence[FixRequest]) -> FixResult:
         own = [part for part in found if part is not None]
         if len(own) < len(fix.edits):
             skipped.append(SkippedFix(fix, SkipKind.REFUSED, "an edit reaches over several lines"))
-        elif any(_overlap(one, other) for one in own for other in parts):
+        elif any(overlap(one, other) for one in own for other in parts):
             skipped.append(SkippedFix(fix, SkipKind.CONFLICT, "it overlaps another fix"))
         else:
             parts += own
@@ -51,5 +51,6 @@ def _part(edit: Replace, lines: Sequence[str]) -> Part | None:
     return span.line - 1, start, end, edit.code
 
 
-def _overlap(one: Part, other: Part) -> bool:
+def overlap(one: Part, other: Part) -> bool:
+    """Whether two parts have a character in common."""
     return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]

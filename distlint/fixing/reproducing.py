@@ -58,7 +58,7 @@ def read_file(data: bytes) -> FileText:
         original = data.decode(encoding)
         same = original.encode(encoding) == data
     except (SyntaxError, UnicodeError) as error:
-        raise Refused(f"the file cannot be decoded ({_first_line(error)})") from None
+        raise Refused(f"the file cannot be decoded ({first_line(error)})") from None
     if not same:
         raise Refused(f"the file's bytes are not what {encoding} writes for its text")
     text = original
@@ -103,7 +103,7 @@ def _module(text: str) -> cst.Module:
         line = error.editor_line
         raise Refused(f"LibCST cannot parse the file (line {line}: {error.message})") from None
     except cst.CSTValidationError as error:  # `return(a if b else c)`, LibCST 1.9.0
-        raise Refused(f"LibCST cannot parse the file ({_first_line(error)})") from None
+        raise Refused(f"LibCST cannot parse the file ({first_line(error)})") from None
 
 
 def _without_lost_parts(text: str) -> tuple[str, dict[int, int]]:
@@ -113,7 +113,7 @@ def _without_lost_parts(text: str) -> tuple[str, dict[int, int]]:
             if isinstance(node, ast.Constant | ast.JoinedStr):
                 inside_strings.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
     except (SyntaxError, ValueError) as error:
-        raise Refused(f"the file does not parse ({_first_line(error)})") from None
+        raise Refused(f"the file does not parse ({first_line(error)})") from None
     lines: list[str] = _LINE.findall(text)
     shifts: dict[int, int] = {}
     for number, line in enumerate(lines, start=1):
@@ -126,5 +126,5 @@ def _without_lost_parts(text: str) -> tuple[str, dict[int, int]]:
     return "".join(lines), shifts
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__

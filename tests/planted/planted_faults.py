@@ -620,8 +620,8 @@ FAULTS: Final = (
     ),
     Fault(
         f"{_FIXING}/comments.py",
-        "return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]",
-        "return False",
+        "elif any(overlap(one, other) for one in found for other in edits):",
+        "elif False:",
         "two fixes of one comment are both carried out",
     ),
     Fault(

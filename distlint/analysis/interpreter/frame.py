@@ -12,8 +12,8 @@ from distlint.analysis.interpreter.ir import (
     AttributeSite,
     CallSite,
     Cut,
-    EmptySite,
     Event,
+    FailingRead,
     Guard,
     Jump,
     JumpKind,
@@ -282,7 +282,7 @@ class Frame(ABC):
 
     def note_nothing(self, node: ast.expr) -> None:
         """Remember what is read from None or from an empty dict, where the run has come to."""
-        self.summary.of_nothing.append(EmptySite(node, self.scope.guards, self.scope.tries))
+        self.summary.of_nothing.append(FailingRead(node, self.scope.guards, self.scope.tries))
 
     def site(
         self,

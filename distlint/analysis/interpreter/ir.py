@@ -10,7 +10,7 @@ import ast
 import enum
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from distlint.analysis.interpreter.values import Value
 from distlint.knowledge.schema import CallRow, Effect
@@ -18,6 +18,8 @@ from distlint.knowledge.schema import CallRow, Effect
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.program.definitions import Function, Module
+
+Node = TypeVar("Node", bound=ast.expr)
 
 
 class Layer(enum.IntEnum):
@@ -156,19 +158,10 @@ class AttributeSite:
 
 
 @dataclass(slots=True, eq=False)
-class UnboundSite:
-    """A local variable that is read where no path of this run has bound it."""
+class FailingRead(Generic[Node]):
+    """What is read where that raises."""
 
-    node: ast.Name
-    guards: tuple[Guard, ...]
-    tries: tuple[ast.Try, ...]
-
-
-@dataclass(slots=True, eq=False)
-class EmptySite:
-    """What is read from None, or from a dict that was made empty: by a key, or into the targets of a tuple."""
-
-    node: ast.expr
+    node: Node
     guards: tuple[Guard, ...]
     tries: tuple[ast.Try, ...]
 
@@ -357,8 +350,10 @@ class Summary:
     attributes: list[AttributeSite] = field(default_factory=list)
     none_accesses: list[AttributeSite] = field(default_factory=list)
     """Attributes read from or set on what is None here."""
-    unbound: list[UnboundSite] = field(default_factory=list)
-    of_nothing: list[EmptySite] = field(default_factory=list)
+    unbound: list[FailingRead[ast.Name]] = field(default_factory=list)
+    """Local variables that no path of this run has bound there."""
+    of_nothing: list[FailingRead[ast.expr]] = field(default_factory=list)
+    """What is read from None, or from a dict that was made empty: by a key, or into the targets of a tuple."""
     cuts: dict[ast.expr, Cut] = field(default_factory=dict)
     """The parts of a whole that the rank chooses, by what stands there; calls that do so are among the calls."""
     returns: Value | None = None

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from distlint.analysis.interpreter.frame import Frame
-from distlint.analysis.interpreter.ir import UnboundSite
+from distlint.analysis.interpreter.ir import FailingRead
 from distlint.analysis.interpreter.iteration import (
     MULTIPLE,
     is_comprehension,
@@ -97,7 +97,7 @@ def _variable(frame: Frame, module: Module, name: str, node: ast.AST) -> Value |
 def _note_unbound(frame: Frame, node: ast.Name) -> None:
     """Remember a variable of this function that is read before any path has bound it."""
     if isinstance(node.ctx, ast.Load) and node.id in assignments(frame.function):
-        site = UnboundSite(node, frame.scope.guards, frame.scope.tries)
+        site = FailingRead(node, frame.scope.guards, frame.scope.tries)
         frame.summary.unbound.append(site)
 
 

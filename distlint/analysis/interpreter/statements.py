@@ -43,6 +43,7 @@ from distlint.analysis.program.definitions import (
 from distlint.analysis.program.syntax import (
     assignments,
     ends_process,
+    ends_run,
     is_way_out,
     mentions_rank,
     own_nodes,
@@ -471,12 +472,7 @@ def _as_load(target: ast.expr) -> ast.expr:
 
 def _ends_program(body: list[ast.stmt]) -> bool:
     """Whether a block ends in an error, or ends the process."""
-    match body:
-        case [*_, ast.Raise()]:
-            return True
-        case [*_, ast.Expr(value=ast.Call(func=function))]:
-            return ends_process(function)
-    return False
+    return bool(body) and ends_run(body[-1])
 
 
 def _leaves(frame: Frame, body: list[ast.stmt]) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.chosen import registries_of, tables_of, takers
 from distlint.analysis.program.configured import Candidate, making
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
+from distlint.analysis.program.handed import reads
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
@@ -196,48 +197,23 @@ def _uses(program: Program, meant: Class | Function) -> tuple[tuple[Function, as
     )
 
 
-def _named(program: Program, name: str) -> Sequence[tuple[Function, ast.expr]]:
-    """The places in functions that have a name, but to ask whether something is one."""
-    return _naming(program).get(name, ())
-
-
-@remembered
-def _naming(program: Program) -> dict[str, list[tuple[Function, ast.expr]]]:
-    """The places in functions that have the name of a class or function of the program, by it."""
-    found: dict[str, list[tuple[Function, ast.expr]]] = {}
+def _named(program: Program, name: str) -> Iterator[tuple[Function, ast.expr]]:
+    """The places in functions that read a name, but to ask whether something is one."""
     for module in program.modules.values():
-        for name, places in _places(program, module).items():
-            found.setdefault(name, []).extend(places)
-    return found
+        for function, node in reads(module).get(name, ()):
+            if node not in _asked_about(function):
+                yield function, node
 
 
 @remembered
-def _places(program: Program, module: Module) -> dict[str, list[tuple[Function, ast.expr]]]:
-    """The places in a file that have the name of a class or function of the program, by the name."""
-    names = _names(program)
-    found: dict[str, list[tuple[Function, ast.expr]]] = {}
-    for function in module.all_functions:
-        asked = {
-            id(part)
-            for node in own_nodes(function, ast.Call)
-            if last_name(node.func) in _ASKED
-            for argument in node.args
-            for part in walk(argument)
-        }
-        for node in own_nodes(function, ast.Name, ast.Attribute):
-            if isinstance(node.ctx, ast.Load):
-                name = node.attr if isinstance(node, ast.Attribute) else node.id
-                if name in names and id(node) not in asked:
-                    found.setdefault(name, []).append((function, node))
-    return found
-
-
-@remembered
-def _names(program: Program) -> frozenset[str]:
-    """The names of the classes and functions of the program."""
-    modules = program.modules.values()
-    functions = {each.name for module in modules for each in module.all_functions}
-    return frozenset(functions.union(each.name for m in modules for each in m.all_classes))
+def _asked_about(function: Function) -> frozenset[ast.AST]:
+    return frozenset(
+        part
+        for node in own_nodes(function, ast.Call)
+        if last_name(node.func) in _ASKED
+        for argument in node.args
+        for part in walk(argument)
+    )
 
 
 # Who comes to a maker

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import asks_if_missing, ends_process, literals
+from distlint.analysis.program.syntax import asks_if_missing, ends_run, literals
 from distlint.nodes import walk
 
 _RANKS: Final = frozenset({"rank", "local_rank", "global_rank", "LOCAL_RANK"})
@@ -38,7 +38,7 @@ def _known_below(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
     match statement:
         case ast.Assert(test=test):
             yield from literals(test, True)
-        case ast.If(test=test, body=[*_, last]) if _ends(last):
+        case ast.If(test=test, body=[*_, last]) if ends_run(last):
             yield from literals(test, False)
 
 
@@ -65,14 +65,6 @@ def _says_no_rank(part: ast.expr, holds: bool) -> bool:
                 and asks_if_missing(op, right) is holds
             )
     return False
-
-
-def _ends(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Raise) or (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and ends_process(statement.value.func)
-    )
 
 
 def _is_size(node: ast.expr) -> bool:

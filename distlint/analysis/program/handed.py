@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -297,20 +296,20 @@ def namings(program: Program, name: str) -> Namings:
     """
     modules = [each for each in program.modules.values() if name in each.source.text]
     calls = [each for module in modules for each in _calls(module).get(name, ())]
-    named = sum(_reads(module)[name] for module in modules)
+    named = sum(len(reads(module).get(name, ())) for module in modules)
     unnamed = name == "forward" or name.startswith("__")
     return Namings(tuple(calls), unnamed or named > len(calls))
 
 
 @remembered
-def _reads(module: Module) -> Counter[str]:
-    """How often a file reads each name, of whatever object."""
-    return Counter(
-        last_name(node)
-        for function in module.all_functions
-        for node in own_nodes(function, ast.Name, ast.Attribute)
-        if isinstance(node.ctx, ast.Load)
-    )
+def reads(module: Module) -> dict[str, list[tuple[Function, ast.expr]]]:
+    """Where a file reads each name, of whatever object, with the function that does."""
+    found: dict[str, list[tuple[Function, ast.expr]]] = {}
+    for function in module.all_functions:
+        for node in own_nodes(function, ast.Name, ast.Attribute):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(last_name(node), []).append((function, node))
+    return found
 
 
 def argument_of(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, overload
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
-from distlint.analysis.program.memory import remembered, remembered_of_nodes
+from distlint.analysis.program.memory import all_remembered, remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
 from distlint.knowledge.ranks import ARGUMENT_NAMES, ZERO_STAGES
@@ -33,23 +33,18 @@ _OTHER_WORDS: Final = re.compile(
 )
 """Words that hold one of those and have nothing to do with it."""
 _BARS: Final = frozenset(name.rpartition(".")[2] for name in conventions.PROGRESS_BARS)
-_STARTERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIRST)
+SPAWNERS: Final = frozenset(name.rpartition(".")[2] for name in LOCAL_INDEX_FIRST)
 """The functions that start others as processes, and give each its number first."""
 
 
 @overload
-def own_nodes(function: Function, /) -> tuple[ast.AST, ...]: ...
-@overload
-def own_nodes(function: Function, kind: type[A], /) -> tuple[A, ...]: ...
-@overload
-def own_nodes(function: Function, kind: type[A], other: type[B], /) -> tuple[A | B, ...]: ...
-@overload
 def own_nodes(
-    function: Function, kind: type[A], other: type[B], third: type[C], /
-) -> tuple[A | B | C, ...]: ...
-@overload
-def own_nodes(
-    function: Function, kind: type[A], other: type[B], third: type[C], fourth: type[D], /
+    function: Function,
+    kind: type[A],
+    other: type[B] = ...,
+    third: type[C] = ...,
+    fourth: type[D] = ...,
+    /,
 ) -> tuple[A | B | C | D, ...]: ...
 @overload
 def own_nodes(function: Function, /, *kinds: type[ast.AST]) -> tuple[ast.AST, ...]: ...
@@ -301,13 +296,13 @@ def storage_of(node: ast.expr) -> ast.expr:
 
 def spawned_index(function: Function) -> str:
     """The parameter in which a function that is spawned gets the number of its process; "" where none is."""
-    if not any(started_by(function)):
+    if not any(spawned_by(function)):
         return ""
     bound = function.cls is not None and not function.has_decorator("staticmethod")
     return next(iter(function.parameters[1:] if bound else function.parameters), "")
 
 
-def started_by(function: Function) -> tuple[tuple[Function, ast.Call], ...]:
+def spawned_by(function: Function) -> tuple[tuple[Function, ast.Call], ...]:
     """The calls of its own file that spawn a function, each with the function that makes it."""
     return _spawned(function.module).get(function, ())
 
@@ -319,18 +314,24 @@ def _spawned(module: Module) -> dict[Function, tuple[tuple[Function, ast.Call], 
     vissl 09270ed tests/test_state_checkpoint_conversion.py:196: `mp.spawn(self._worker, …)`.
     """
     found: dict[Function, tuple[tuple[Function, ast.Call], ...]] = {}
-    if not any(name in module.source.text for name in _STARTERS):
-        return found
-    for worker, user, call in (
-        (worker, function, node)
-        for function in module.all_functions
-        for node in own_nodes(function, ast.Call)
-        if last_name(node.func) in _STARTERS
-        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
-        if (worker := _worker(given, function)) is not None
-    ):
-        found[worker] = (*found.get(worker, ()), (user, call))
+    for user, call, given in spawns(module):
+        if (worker := _worker(given, user)) is not None:
+            found[worker] = (*found.get(worker, ()), (user, call))
     return found
+
+
+@all_remembered
+def spawns(module: Module) -> Iterator[tuple[Function, ast.Call, ast.expr]]:
+    """The calls of a file that start processes, each with the function that makes it, and what the processes run."""
+    if any(name in module.source.text for name in SPAWNERS):
+        for function in module.all_functions:
+            for call in own_nodes(function, ast.Call):
+                if last_name(call.func) in SPAWNERS:
+                    for given in (
+                        *call.args[:1],
+                        *(k.value for k in call.keywords if k.arg == "fn"),
+                    ):
+                        yield function, call, given
 
 
 def _worker(given: ast.expr, function: Function) -> Function | None:
@@ -968,6 +969,19 @@ def ends_process(function: ast.expr) -> bool:
     return dotted_name(function) in ("sys.exit", "exit", "quit", "os._exit")
 
 
+def exits(statement: ast.stmt) -> bool:
+    """Whether a statement ends the process."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=called)):
+            return ends_process(called)
+    return False
+
+
+def ends_run(statement: ast.stmt) -> bool:
+    """Whether a statement ends the process, or raises."""
+    return isinstance(statement, ast.Raise) or exits(statement)
+
+
 def is_for_unknown_choice(root: ast.AST, node: ast.AST) -> bool:
     """Whether a node stands in the last arm of a chain that compares one value with texts: of a value that nobody gives.
 
@@ -995,10 +1009,7 @@ def _text_asked(test: ast.expr) -> str:
 
 def is_way_out(function: Function) -> bool:
     """Whether a function ends the process where nothing keeps it from its last statement."""
-    match function.body:
-        case [*_, ast.Expr(value=ast.Call(func=called))]:
-            return ends_process(called)
-    return False
+    return bool(function.body) and exits(function.body[-1])
 
 
 @remembered_of_nodes
@@ -1065,6 +1076,21 @@ def literals(test: ast.expr, taken: bool) -> Iterator[tuple[ast.expr, bool]]:
                 yield from literals(value, taken)
         case _:
             yield test, taken
+
+
+def comes_out(test: ast.expr, of_part: Callable[[ast.expr], bool | None]) -> bool | None:
+    """How a condition comes out by what is known of the parts that it joins; None where that is open."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = comes_out(operand, of_part)
+            return None if inner is None else not inner
+        case ast.BoolOp(op=op, values=values):
+            known = [comes_out(each, of_part) for each in values]
+            decides = isinstance(op, ast.Or)
+            if decides in known:
+                return decides
+            return None if None in known else not decides
+    return of_part(test)
 
 
 def only_adds_a_bar(node: ast.IfExp) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import (
@@ -169,5 +170,10 @@ def _is_of_a_process(handler: ast.ExceptHandler) -> bool:
 
     axolotl 067b021 src/axolotl/cli/main.py:130: around the start of `accelerate launch` for each file of a sweep.
     """
+    return catches_only(handler, _OF_PROCESSES)
+
+
+def catches_only(handler: ast.ExceptHandler, names: Set[str]) -> bool:
+    """Whether a handler catches exceptions of these names alone."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return all(kind is not None and last_name(kind) in _OF_PROCESSES for kind in kinds)
+    return all(kind is not None and last_name(kind) in names for kind in kinds)

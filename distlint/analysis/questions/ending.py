@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import attempts_around
 from distlint.analysis.questions.caught import is_caught
-from distlint.analysis.questions.launched import started_by
+from distlint.analysis.questions.launched import root_paths
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _is_heard(
     )
     if is_caught(live.program, function, last) and (not exits or _catches_exits(live)):
         return False
-    paths = {function.module.source.path, *started_by(live, function.module)}
+    paths = {function.module.source.path, *root_paths(live, function.module)}
     return not any(map(left_alone, paths))
 
 

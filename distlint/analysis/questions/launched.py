@@ -461,7 +461,7 @@ def _meets_here(function: Function) -> bool:
     )
 
 
-def started_by(live: LiveProgram, module: Module) -> list[str]:
+def root_paths(live: LiveProgram, module: Module) -> list[str]:
     """The paths of the files that lead to a file, and that nothing imports, in order."""
     return sorted(m.source.path for m in live.answer(roots)[module])
 

@@ -62,12 +62,8 @@ def unused(live: LiveProgram, root: Class) -> Iterator[tuple[Layer, Chance | Non
         live: the program.
         root: the class of the model.
     """
-    for cls in parts_of_objects(live, root):
-        own, outside = live.program.mro(cls)
-        family = [*own, *live.program.subclasses(cls)]
-        if set(outside) - {_MODULE, "object"} or not is_followed(family):
-            continue
-        if not any("forward" in c.methods for c in own):
+    for cls, family in followed_parts(live, root):
+        if live.program.find_method(cls, "forward") is None:
             continue
         for layer in _layers(live, cls):
             if _is_read_from_outside(live, layer):
@@ -109,7 +105,16 @@ def _entries_left(
     return []
 
 
-def parts_of_objects(live: LiveProgram, root: Class) -> list[Class]:
+def followed_parts(live: LiveProgram, root: Class) -> Iterator[tuple[Class, list[Class]]]:
+    """The classes in a model that reach their layers by name alone, each with those above and below it."""
+    for cls in _parts_of_objects(live, root):
+        own, outside = live.program.mro(cls)
+        family = [*own, *live.program.subclasses(cls)]
+        if not set(outside) - {_MODULE, "object"} and _is_followed(family):
+            yield cls, family
+
+
+def _parts_of_objects(live: LiveProgram, root: Class) -> list[Class]:
     """A class, and those of which each of its objects makes one, at any distance."""
     found = [root]
     for cls in found:
@@ -153,7 +158,7 @@ def _trains(live: LiveProgram, cls: Class, made: ast.expr) -> bool:
     return not stays and _WITH_PARAMETERS.fullmatch(meaning) is not None
 
 
-def is_followed(family: list[Class]) -> bool:
+def _is_followed(family: list[Class]) -> bool:
     """Whether the classes reach their layers by their names alone, and leave all in training."""
     for cls in family:
         for method in cls.methods.values():

@@ -59,16 +59,24 @@ def lengths(
     """
     found: list[Length] = []
     for part in expanded(function, steps):
-        for node in walk(part, ast.Call, ast.Name, ast.Attribute):
-            match node:
-                case ast.Call(func=ast.Name(id="len"), args=[loader]) if (
-                    ast.unparse(loader) in loaders
-                ):
-                    text = ast.unparse(loader)
-                    found.append(Length(node, text, loaders[text]))
-                case ast.Name() | ast.Attribute() if counts_processes(last_name(node)):
-                    return None
+        if mentions_processes(part):
+            return None
+        found += lengths_in(part, loaders)
     return found
+
+
+def lengths_in(number: ast.expr, loaders: dict[str, ast.Call]) -> Iterator[Length]:
+    """The lengths of prepared loaders that are written in a number."""
+    for node in walk(number, ast.Call):
+        match node:
+            case ast.Call(func=ast.Name(id="len"), args=[loader]):
+                if (text := ast.unparse(loader)) in loaders:
+                    yield Length(node, text, loaders[text])
+
+
+def mentions_processes(node: ast.expr) -> bool:
+    """Whether the number of ranks is in an expression, by its name."""
+    return any(counts_processes(last_name(n)) for n in walk(node, ast.Name, ast.Attribute))
 
 
 def counts_processes(word: str) -> bool:

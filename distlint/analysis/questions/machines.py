@@ -11,7 +11,7 @@ from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
-from distlint.analysis.program.syntax import own_nodes, spawned_index
+from distlint.analysis.program.syntax import SPAWNERS, own_nodes, spawned_index, spawns
 from distlint.analysis.questions.launched import HERE, meets_at_localhost, roots
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _ONE_MACHINE: Final = re.compile(
     r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
 )
 _SPAWNS: Final = re.compile(r"\bspawn\(|\bstart_processes\(")
-_STARTERS: Final = frozenset({"spawn", "start_processes"})
 _MACHINES: Final = re.compile(
     r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|machines?\b|machine_rank|not in os\.environ"
 )
@@ -84,11 +83,7 @@ def _spawned_elsewhere(live: LiveProgram) -> frozenset[Function]:
     return frozenset(
         meant
         for module in live.program.modules.values()
-        if _SPAWNS.search(module.source.text)
-        for function in (module.body, *module.all_functions)
-        for node in own_nodes(function, ast.Call)
-        if last_name(node.func) in _STARTERS
-        for given in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "fn"))
+        for _, _, given in spawns(module)
         if isinstance(meant := live.resolve(module, given), Function)
         and meant.module is not module
         and meant.cls is None
@@ -134,7 +129,7 @@ def _spawns_at_home(function: Function) -> bool:
                     re.match(r"f?[\"']tcp://(?:localhost|127\.0\.0\.1)", ast.unparse(value))
                     is not None
                 )
-            case ast.Expr(value=ast.Call(func=called)) if last_name(called) in _STARTERS and here:
+            case ast.Expr(value=ast.Call(func=called)) if last_name(called) in SPAWNERS and here:
                 return True
     return False
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
-from distlint.analysis.program.syntax import assignments, own_nodes, started_by, target_names
+from distlint.analysis.program.syntax import assignments, own_nodes, spawned_by, target_names
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import Parts, bound, holds, object_of, parts_of
 
@@ -22,7 +22,7 @@ def made_by_parent(live: LiveProgram, worker: Function, folder: Parts) -> bool:
 
     VoiceFlow-TTS a12597a train.py:247: `hps = tools.get_hparams()` has made `hps.model_dir`, and then `mp.spawn(run, …)`.
     """
-    starts = list(started_by(worker))
+    starts = list(spawned_by(worker))
     return bool(starts) and all(
         _is_made_above(live, parent, call, bound(folder, _handed(worker, parent, call)))
         for parent, call in starts

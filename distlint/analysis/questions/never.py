@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.handed import argument_of, calls_of
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import bound_again, default_of, literals, own_nodes
@@ -15,7 +15,7 @@ from distlint.analysis.questions.fixed_options import fixed_option, set_in
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.live.program import LiveProgram
+    pass
 
 _TRUTHS: Final = frozenset(
     {"is_available", "is_initialized", "isinstance", "hasattr", "bool", "any", "all"}
@@ -42,26 +42,6 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
         elif always:
             for statement in node.orelse:
                 yield from ((node.test, each) for each in walk(statement))
-
-
-@remembered
-def never_called(live: LiveProgram, function: Function) -> bool:
-    """Whether all calls of a function stand on arms that no run comes to, where all come to the other ones.
-
-    MONAI research-contributions 21ed8e5 DAE/Pretrain_full_contrast/data/__init__.py:9, the other arm of `is_pretrain`, which
-    all callers give True.
-    """
-    calls = calls_of(live.program, function)
-    return bool(calls) and all(_is_on_dead_arm(live, user, call) for user, call in calls)
-
-
-def _is_on_dead_arm(live: LiveProgram, function: Function, call: ast.Call) -> bool:
-    return live.call_at(call) is None and any(
-        any(call in walk(each) for each in arm)
-        and any(live.call_at(made) is not None for each in other for made in walk(each, ast.Call))
-        for node in own_nodes(function, ast.If)
-        for arm, other in ((node.body, node.orelse), (node.orelse, node.body))
-    )
 
 
 def never_holds(program: Program, test: ast.expr) -> bool:

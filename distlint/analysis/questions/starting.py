@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.handed import namings
 from distlint.analysis.program.places import innermost_at
-from distlint.analysis.program.syntax import own_nodes, spawned_index
+from distlint.analysis.program.syntax import SPAWNERS, own_nodes, spawned_index
 from distlint.knowledge.numbering import is_numbered
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
 
-_SPAWNS: Final = frozenset({"spawn", "start_processes"})
 _MAX_CALLERS: Final = 5
 
 
@@ -32,7 +31,7 @@ def _is_above(program: Program, function: Function, line: int, depth: int) -> bo
     if spawned_index(function):
         return False
     if any(
-        last_name(node.func) in _SPAWNS and line < node.lineno
+        last_name(node.func) in SPAWNERS and line < node.lineno
         for node in own_nodes(function, ast.Call)
     ):
         # Else a launcher may have started this one.

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from distlint.analysis.program.linked import importers
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.program.syntax import SPAWNERS, literals, own_nodes
 from distlint.analysis.questions.without_group import makers_of
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
-
-_STARTS: Final = frozenset({"spawn", "start_processes"})
-"""What starts the processes, of which each makes the group itself."""
 
 
 @remembered
@@ -27,7 +24,8 @@ def makes_no_group(program: Program, entry: Module) -> bool:
     crossnorm-selfnorm 58e8c73 segmentation/tool/train.py:101: `args.distributed = False` in both arms, above the only
     `main_worker(…)` and `mp.spawn(main_worker, …)`, which asks `if args.distributed:` in front of `init_process_group()`.
     """
-    found = [each for each in makers_of(program, entry) if last_name(each[1].func) not in _STARTS]
+    # A process that is spawned makes the group itself.
+    found = [e for e in makers_of(program, entry) if last_name(e[1].func) not in SPAWNERS]
     return bool(found) and all(
         any(
             _is_cleared(program, function, option)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
@@ -15,6 +16,7 @@ from distlint.analysis.program.options import Option, options_of
 from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import (
     assignments,
+    comes_out,
     default_of,
     ends_process,
     literals,
@@ -390,16 +392,10 @@ def _leaves(block: list[ast.stmt], known: Facts) -> bool:
 
 def _comes_out(test: ast.expr, known: Facts) -> bool | None:
     """How a condition comes out by what is known; None where that is open."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            inner = _comes_out(operand, known)
-            return None if inner is None else not inner
-        case ast.BoolOp(op=op, values=values):
-            found = [_comes_out(each, known) for each in values]
-            decides = isinstance(op, ast.Or)
-            if decides in found:
-                return decides
-            return None if None in found else not decides
+    return comes_out(test, partial(_is_known, known))
+
+
+def _is_known(known: Facts, test: ast.expr) -> bool | None:
     asked = _asked(test, True)
     if asked is None:
         return None

@@ -74,10 +74,10 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related
-from distlint.analysis.program.definitions import last_name
-from distlint.analysis.program.syntax import attempts_around, ends_process
+from distlint.analysis.program.syntax import attempts_around, exits
+from distlint.analysis.questions.caught import catches_only
 from distlint.analysis.questions.ending import handlers_end_the_job
-from distlint.analysis.questions.launched import started_by
+from distlint.analysis.questions.launched import root_paths
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.traces.witness import (
     event_text,
@@ -184,15 +184,8 @@ def _ends_beside_whole_models(divergence: Divergence, node: ast.AST) -> bool:
     return (
         divergence.layer is Layer.SHARDED
         and innermost is not None
-        and all(_ends(handler.body[-1]) for handler in innermost.handlers)
+        and all(exits(handler.body[-1]) for handler in innermost.handlers)
     )
-
-
-def _ends(last: ast.stmt) -> bool:
-    match last:
-        case ast.Expr(value=ast.Call(func=called)):
-            return ends_process(called)
-    return False
 
 
 def _fails_alike(model: Model, divergence: Divergence, node: ast.AST) -> bool:
@@ -224,8 +217,7 @@ def _fails_alike(model: Model, divergence: Divergence, node: ast.AST) -> bool:
 
 def _is_caught_missing(handler: ast.ExceptHandler) -> bool:
     """Whether a handler catches that a file is not there, or may not be read, alone."""
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return all(each is not None and last_name(each) in _OF_PATHS for each in caught)
+    return catches_only(handler, _OF_PATHS)
 
 
 def _fix(model: Model, divergence: Divergence) -> Fix:
@@ -247,7 +239,7 @@ def _is_ended_by_torchrun(model: Model, module: Module) -> bool:
     cosmos-rl 89f2e5b tests/benchmark/launch_rollout_bench.sh:75.
     """
     starts = [
-        [launch for _, launch in model.launch.starting(path)] for path in started_by(model, module)
+        [launch for _, launch in model.launch.starting(path)] for path in root_paths(model, module)
     ]
     return bool(starts) and all(
         bool(each) and all(map(_is_of_one_machine, each)) for each in starts

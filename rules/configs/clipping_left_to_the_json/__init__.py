@@ -51,12 +51,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.named_jsons import trainer_arguments
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.absent import jsons_named
 from distlint.launch.commands import Option
 from distlint.launch.project import Configuration, Format, LaunchFiles
-from distlint.nodes import last_name
 from distlint.rule import Status
 
 from .by_accelerate import CLIPS_SINCE, KEY, clipped
@@ -69,7 +68,6 @@ LITERALS = (b"max_grad_norm",)
 
 _DEFAULT = 1.0
 """Of the Trainer, too: transformers 5.23.0 training_args.py, `max_grad_norm`."""
-_ARGUMENTS = ("TrainingArguments", "Config")
 _SHOWN = 3
 _ADVICE = 'Write `"gradient_clipping": "auto"` into it'
 
@@ -137,22 +135,13 @@ def check(model: Model) -> Iterator[Finding]:
         fix = Fix(Applicability.DISPLAY, _ADVICE)
         yield Finding(CODE, NAME, SEVERITY, text, place, places, fix)
     for module in model.modules:
-        if "max_grad_norm" not in module.source.text or "deepspeed" not in module.source.text:
-            continue
-        for function in module.all_functions:
-            for node in own_nodes(function):
-                if not isinstance(node, ast.Call) or not last_name(node).endswith(_ARGUMENTS):
-                    continue
-                given = {keyword.arg: keyword.value for keyword in node.keywords}
-                match given.get("deepspeed"), given.get("max_grad_norm"):
-                    case (
-                        ast.Constant(value=str(name)),
-                        ast.Constant(value=int() | float() as norm) as said,
-                    ) if norm > 0:
-                        found = model.launch.named(name, module.path, Format.DEEPSPEED)
-                        if found is not None and KEY not in found.values:
-                            asked = _Asked(norm, f"max_grad_norm={norm}", place_of(module, said))
-                            yield from _finding(model.launch, found, [asked], at=asked.place)
+        for name, given in trainer_arguments(module):
+            match given.get("max_grad_norm"):
+                case ast.Constant(value=int() | float() as norm) as said if norm > 0:
+                    found = model.launch.named(name, module.path, Format.DEEPSPEED)
+                    if found is not None and KEY not in found.values:
+                        asked = _Asked(norm, f"max_grad_norm={norm}", place_of(module, said))
+                        yield from _finding(model.launch, found, [asked], at=asked.place)
 
 
 def _finding(

@@ -54,6 +54,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.questions.named_jsons import named_jsons
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import deepspeed
@@ -63,7 +64,7 @@ from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.rule import Status
 
 from .accumulation import STEPS, accumulating, contradiction
-from .arguments import Difference, differing_arguments, differing_options, named_in
+from .arguments import Difference, differing_arguments, differing_options
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -139,7 +140,7 @@ def check(model: Model) -> Iterator[Finding]:
         if any(word in text for word in _STARTS_OTHERS):
             continue
         for script, start in model.launch.alone(module.path):
-            for node, name, _ in named_in(module):
+            for node, name, _ in named_jsons(module):
                 found = model.launch.named(name, script.path, Format.DEEPSPEED)
                 if found is None:
                     continue

@@ -8,19 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.named_jsons import trainer_arguments
 from distlint.findings import Place
 from distlint.knowledge.configuration.deepspeed_keys import TRAINER_VALUES
 from distlint.launch import deepspeed
 from distlint.launch.commands import Launch
 from distlint.launch.project import Configuration, Format
-from distlint.nodes import last_name
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
-
-_ARGUMENTS = ("TrainingArguments", "Config")
-"""How the classes are named that hold a Trainer's arguments: trl's SFTConfig is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +31,6 @@ class Difference:
     key: str
 
 
-def named_in(module: Module) -> Iterator[tuple[ast.expr, str, ast.Call]]:
-    """The files that a script names in `deepspeed="zero.json"`, and the calls that get them."""
-    for function in module.all_functions:
-        for node in own_nodes(function):
-            if not isinstance(node, ast.Call):
-                continue
-            for keyword in node.keywords:
-                match keyword:
-                    case ast.keyword(arg="deepspeed", value=ast.Constant(value=str(name)) as value):
-                        yield value, name, node
-
-
 def differing_options(configuration: Configuration, launch: Launch) -> Iterator[Difference]:
     """Arguments of transformers' Trainer, which must be what the JSON says."""
     if "per_device_train_batch_size" not in launch.arguments:
@@ -59,11 +43,10 @@ def differing_options(configuration: Configuration, launch: Launch) -> Iterator[
 
 def differing_arguments(model: Model, module: Module) -> Iterator[Difference]:
     """The same arguments where the script gives them, with the name of the file."""
-    for _, name, call in named_in(module):
+    for name, given in trainer_arguments(module):
         found = model.launch.named(name, module.path, Format.DEEPSPEED)
-        if found is None or not last_name(call).endswith(_ARGUMENTS):
+        if found is None:
             continue
-        given = {k.arg: k.value for k in call.keywords}
         for argument, keys in TRAINER_VALUES:
             match given.get(argument):
                 case ast.Constant(value=int() | float() as said) as node:

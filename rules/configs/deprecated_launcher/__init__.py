@@ -173,7 +173,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         if runs is not None and (fix := _with_torchrun(script, launch, runs)) is not None:
             yield Finding(CODE, NAME, Severity.INFO, _does_the_same(runs), launch.place, (), fix)
         else:
-            others.setdefault(_started_by(script, launch), []).append((script, launch))
+            others.setdefault(_program_of(script, launch), []).append((script, launch))
     for group in others.values():
         group.sort(key=lambda each: not each[0].reported)
         (_, launch), *more = group
@@ -247,7 +247,7 @@ def _runs(files: LaunchFiles, script: Script, launch: Launch) -> _Instead | None
     return next((r for r in _INSTEAD if not _is_older(files, script, launch, r.since)), None)
 
 
-def _started_by(script: Script, launch: Launch) -> str:
+def _program_of(script: Script, launch: Launch) -> str:
     """What stands for the program that a launch starts; one that is not known is of its shell script alone."""
     name = launch.script.text if launch.script is not None else None
     if name is None:

@@ -147,21 +147,13 @@ def _processes(files: LaunchFiles, script: Script, launch: Launch) -> tuple[int,
         return (total // several if launch.launcher is Launcher.ACCELERATE else total), option.place
     if any(name in launch.options for name in launch.row.processes) or not launch.complete:
         return None
-    configuration = _file_of(files, script, launch)
+    configuration = files.configured(script, launch)
     if configuration is not None and launch.launcher is Launcher.ACCELERATE:
         number = configuration.values.get("num_processes")
         machines_there = configuration.values.get("num_machines", 1)
         if isinstance(number, int) and isinstance(machines_there, int) and machines_there > 0:
             return number // machines_there, configuration.place(("num_processes",))
     return None
-
-
-def _file_of(files: LaunchFiles, script: Script, launch: Launch) -> Configuration | None:
-    """accelerate's configuration that a launch names."""
-    option = launch.options.get("config_file")
-    if option is None or option.value is None or not option.sure:
-        return None
-    return files.named(option.value, script.path, Format.ACCELERATE)
 
 
 def _visible(launch: Launch) -> Iterator[tuple[int, str, Place]]:
@@ -299,7 +291,7 @@ def _launchers(script: Script, launch: Launch) -> Iterator[Finding]:
 
 def _overridden(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Finding]:
     """A number in accelerate's file that this launch does not use."""
-    configuration = _file_of(files, script, launch)
+    configuration = files.configured(script, launch)
     given = launch.number("num_processes")
     if configuration is None or given is None:
         return

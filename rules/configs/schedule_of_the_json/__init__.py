@@ -44,13 +44,12 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.named_jsons import trainer_arguments
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.deepspeed_keys import SCHEDULES, TRAINER_SCHEDULES
 from distlint.launch.absent import jsons_named
 from distlint.launch.deepspeed import value_at
 from distlint.launch.project import Configuration, Format, LaunchFiles
-from distlint.nodes import last_name
 from distlint.rule import Status
 
 CODE = "DL813"
@@ -60,7 +59,6 @@ STATUS = Status.PREVIEW
 LITERALS = (b"lr_scheduler_type",)
 
 _TYPE = ("scheduler", "type")
-_ARGUMENTS = ("TrainingArguments", "Config")
 _DOES = {
     "WarmupLR": "stays at its highest once it is warm",
     "WarmupDecayLR": "falls in a line to zero",
@@ -103,19 +101,13 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
 def check(model: Model) -> Iterator[Finding]:
     """Scripts that name both in the arguments of a Trainer."""
     for module in model.modules:
-        if "lr_scheduler_type" not in module.source.text or "deepspeed" not in module.source.text:
-            continue
-        for function in module.all_functions:
-            for node in own_nodes(function):
-                if not isinstance(node, ast.Call) or not last_name(node).endswith(_ARGUMENTS):
-                    continue
-                given = {keyword.arg: keyword.value for keyword in node.keywords}
-                match given.get("deepspeed"), given.get("lr_scheduler_type"):
-                    case ast.Constant(value=str(name)), ast.Constant(value=str(wanted)) as said:
-                        found = model.launch.named(name, module.path, Format.DEEPSPEED)
-                        if found is not None and _is_another(found, wanted):
-                            place = place_of(module, said)
-                            yield _finding(found, f'lr_scheduler_type="{wanted}"', place, at=place)
+        for name, given in trainer_arguments(module):
+            match given.get("lr_scheduler_type"):
+                case ast.Constant(value=str(wanted)) as said:
+                    found = model.launch.named(name, module.path, Format.DEEPSPEED)
+                    if found is not None and _is_another(found, wanted):
+                        place = place_of(module, said)
+                        yield _finding(found, f'lr_scheduler_type="{wanted}"', place, at=place)
 
 
 def _is_another(configuration: Configuration, wanted: str | None) -> bool:

@@ -339,6 +339,8 @@ def _written_once(
     """
     names = [n for each in places for n in walk(each.node) if _is_global_rank(n)]
     made = _only_assignment(function, names)
+    if made is not None and not set(function.parameters).isdisjoint(map(last_name, made.targets)):
+        made = None  # it may be made in some calls alone
     texts = tuple(edit for edit in edits if isinstance(edit, Replace))
     if len(texts) < len(edits) or not all(edit.code.count(_LOCAL_RANK) == 1 for edit in texts):
         return ()
@@ -355,7 +357,7 @@ def _written_once(
 
 
 def _only_assignment(function: Function, names: Sequence[ast.AST]) -> ast.Assign | None:
-    """The one statement of a function that gives all of some names their value; None where they are none of its own."""
+    """The one statement of a function that gives all of some names their value; None where there is no such."""
     ids = {n.id for n in names if isinstance(n, ast.Name)}
     if len(ids) != 1 or not all(isinstance(n, ast.Name) for n in names):
         return None
@@ -365,7 +367,7 @@ def _only_assignment(function: Function, names: Sequence[ast.AST]) -> ast.Assign
         if node.id in ids and isinstance(node.ctx, ast.Store)
     ]
     found = [n for n in own_nodes(function, ast.Assign) if n.targets == stored]
-    return found[0] if found and ids.isdisjoint(function.parameters) else None
+    return found[0] if found else None
 
 
 def _asked_anew(function: Function, made: ast.Assign, names: Sequence[ast.AST]) -> tuple[Edit, ...]:
@@ -426,20 +428,13 @@ def _of_a_variable_for_devices(function: Function, places: list[Chosen]) -> Repl
     RT-DETR rtdetr_pytorch/src/misc/dist.py:100: `rank = get_rank()`, for `device_ids` and `output_device`.
     """
     names = [n for place in places for n in walk(place.node, ast.Name) if _is_global_rank(n)]
-    if len(names) != len(places):
+    made = _only_assignment(function, names)
+    if made is None or len(names) != len(places):
         return None
-    assigned = [
-        node
-        for node in own_nodes(function, ast.Assign)
-        if [ast.unparse(target) for target in node.targets] == [n.id for n in names[:1]]
-    ]
-    if len({name.id for name in names}) != 1 or len(assigned) != 1:
+    reads = {n for n in walk(function.node, ast.Name) if n.id == names[0].id}
+    if reads.difference(made.targets) != set(names):
         return None
-    reads = [n for n in walk(function.node, ast.Name) if n.id == names[0].id]
-    bound = assigned[0].targets[0]
-    if {id(n) for n in reads if n is not bound} != {id(n) for n in names}:
-        return None
-    return Replace(span_of(assigned[0].value), _LOCAL_RANK)
+    return Replace(span_of(made.value), _LOCAL_RANK)
 
 
 def _fix(function: Function, chosen: Chosen) -> Fix:

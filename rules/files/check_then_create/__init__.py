@@ -64,7 +64,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import (
-    ends_process,
+    exits,
     literals,
     own_nodes,
     statement_with_test,
@@ -204,7 +204,7 @@ def _ends_behind(found: FileCall) -> bool:
         return False
     behind = block[block.index(found.site.statement) + 1 :]
     fails = any(map(ends_with_error, behind))
-    return fails or (any(map(_exits, behind)) and _fails_without(found))
+    return fails or (any(map(exits, behind)) and _fails_without(found))
 
 
 def _makes_empty(found: FileCall) -> bool:
@@ -217,13 +217,6 @@ def _makes_empty(found: FileCall) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="close", value=closed))):
             others = {last_name(n) for n in own_nodes(found.function, ast.Call) if n is not made}
             return closed is made and others.isdisjoint(_FILL)
-    return False
-
-
-def _exits(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Expr(value=ast.Call(func=called)):
-            return ends_process(called)
     return False
 
 
@@ -372,7 +365,7 @@ def _decides(found: FileCall, guard: Guard) -> bool:
         and found.site.statement in block.body
         and any(
             isinstance(statement, ast.Assign | ast.AugAssign | ast.Return | ast.Break | ast.Raise)
-            or _exits(statement)
+            or exits(statement)
             for statement in block.body
         )
     )

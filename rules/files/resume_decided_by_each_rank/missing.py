@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import ends_process, literals, own_nodes, target_names
+from distlint.analysis.program.syntax import ends_run, literals, own_nodes, target_names
 from distlint.analysis.questions.caught import is_caught
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
@@ -54,7 +54,7 @@ def _asked_beside(test: ast.expr, taken: bool) -> set[tuple[str, bool]]:
 def _ends_where_asked(last: ast.stmt, known: set[tuple[str, bool]]) -> bool:
     """Whether a statement ends the process, or each of a run for which it is known what comes out of its conditions."""
     if not isinstance(last, ast.If):
-        return _ends(last)
+        return ends_run(last)
     for arm, taken in ((last.body, True), (last.orelse, False)):
         told = {(ast.unparse(part), holds) for part, holds in literals(last.test, taken)}
         if arm and told <= known:
@@ -68,16 +68,9 @@ def ends_otherwise(function: Function, test: ast.expr) -> bool:
     LaViLa 8002b5a main_infer_narrator.py:86: `elif isfile(best): path = best`, `else: raise Exception(…)`.
     """
     return any(
-        node.test is test and any(arm and _ends(arm[-1]) for arm in (node.body, node.orelse))
+        node.test is test and any(arm and ends_run(arm[-1]) for arm in (node.body, node.orelse))
         for node in own_nodes(function, ast.If)
     )
-
-
-def _ends(last: ast.stmt) -> bool:
-    match last:
-        case ast.Expr(value=ast.Call(func=function)):
-            return ends_process(function)
-    return isinstance(last, ast.Raise)
 
 
 def _asserts_none(arm: list[ast.stmt], test: ast.expr) -> bool:

@@ -64,7 +64,13 @@ from distlint.analysis.program.syntax import (
     own_nodes,
 )
 from distlint.analysis.questions.accelerating import accelerators, is_of_deepspeed
-from distlint.analysis.questions.lengths import counts_processes, expanded, lengths, prepared
+from distlint.analysis.questions.lengths import (
+    counts_processes,
+    expanded,
+    lengths,
+    mentions_processes,
+    prepared,
+)
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import walk
@@ -72,7 +78,7 @@ from distlint.rule import Status
 
 from .elsewhere import made_elsewhere
 from .lightning import Uncut, uncut
-from .plateau import prepared_plateaus
+from .plateau import beside, prepared_plateaus
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -222,11 +228,11 @@ def _half(module: Module, function: Function, made: ast.Call) -> Iterator[Findin
         return
     short: list[ast.expr] = []
     match steps:
-        case ast.BinOp(left=left, op=ast.Sub(), right=right) if _is_multiplied(left):
-            if not _is_multiplied(right) and _factors(right):
+        case ast.BinOp(left=left, op=ast.Sub(), right=right) if mentions_processes(left):
+            if not mentions_processes(right) and _factors(right):
                 short.append(right)
     warmup = next((k.value for k in made.keywords if k.arg == "num_warmup_steps"), None)
-    if warmup is not None and not _is_multiplied(warmup):
+    if warmup is not None and not mentions_processes(warmup):
         paths = _factors(warmup)
         if paths and not any(path in assignments(function) for path in paths):
             short.append(warmup)
@@ -240,7 +246,7 @@ def _counts_otherwise(function: Function) -> bool:
         k.arg in _OTHERWISE
         and not _divides_batches_not(each, k.value)
         and not _is_as_usual(each, k)
-        for each in _beside(function)
+        for each in beside(function)
         for call in accelerators(each)
         for k in call.keywords
     )
@@ -266,7 +272,7 @@ def _may_be_told(function: Function) -> bool:
     """Whether who makes the object may have the Accelerator count otherwise."""
     return any(
         k.arg in _OTHERWISE and _is_as_usual(each, k)
-        for each in _beside(function)
+        for each in beside(function)
         for call in accelerators(each)
         for k in call.keywords
     )
@@ -283,11 +289,6 @@ def _divides_batches_not(function: Function, value: ast.expr) -> bool:
         )
         for made in values
     )
-
-
-def _beside(function: Function) -> list[Function]:
-    """The methods of a method's class; of another function, itself."""
-    return [*function.cls.methods.values()] if function.cls is not None else [function]
 
 
 def _made(function: Function, argument: ast.expr) -> ast.Call | None:
@@ -333,11 +334,11 @@ def _steps(made: ast.Call) -> ast.expr:
 
 def _is_of_one(function: Function, steps: ast.expr) -> bool:
     """Whether a number of steps is that of one process: what the loop of the function counts to."""
-    return not _is_multiplied(steps) and any(
+    return not mentions_processes(steps) and any(
         _is_counted_to(each, path)
         for factor in _factors(steps)
         for path in (factor, *_kept(function, factor))
-        for each in (_beside(function) if path.startswith("self.") else [function])
+        for each in (beside(function) if path.startswith("self.") else [function])
     )
 
 
@@ -393,12 +394,6 @@ def _is_divided(model: Model, function: Function, steps: ast.expr) -> bool:
                 divided.append(left)
     found = [length for left in divided for length in lengths(function, left, given) or ()]
     return bool(found) and all(length.of_all for length in found)
-
-
-def _is_multiplied(node: ast.expr) -> bool:
-    """Whether a number of steps has to do with the number of processes."""
-    words = [last_name(n) for n in walk(node, ast.Name, ast.Attribute, ast.Call)]
-    return any(map(counts_processes, words))
 
 
 def _factors(node: ast.expr) -> list[str]:

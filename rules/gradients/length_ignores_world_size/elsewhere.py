@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.lengths import counts_processes
-from distlint.nodes import walk
+from distlint.analysis.questions.lengths import counts_processes, mentions_processes
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -33,7 +32,7 @@ def made_elsewhere(
     helper, call, key = _helper(model, site, argument)
     if helper is None or call is None:
         return None
-    if any(_counts_processes(each) for each in (*call.args, *(k.value for k in call.keywords))):
+    if any(mentions_processes(each) for each in (*call.args, *(k.value for k in call.keywords))):
         return None
     for steps in sorted(_numbers(helper, key, steps_named), key=lambda n: (n.lineno, n.col_offset)):
         paths = list(_paths(helper, call, steps))
@@ -68,10 +67,6 @@ def _helper(
         case ast.Attribute(value=ast.Name(id="self"), attr=attr) if site.function.cls is not None:
             meaning = model.program.find_method(site.function.cls, attr)
     return (meaning if isinstance(meaning, Function) else None), made[0], key
-
-
-def _counts_processes(node: ast.expr) -> bool:
-    return any(counts_processes(last_name(n)) for n in walk(node, ast.Name, ast.Attribute))
 
 
 def _numbers(helper: Function, key: str, steps_named: tuple[str, ...]) -> Iterator[ast.expr]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.lengths import counts_processes
-from distlint.nodes import walk
+from distlint.analysis.questions.lengths import mentions_processes
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -24,17 +23,18 @@ def prepared_plateaus(site: CallSite) -> Iterator[tuple[ast.Call, ast.AST]]:
     Music-Source-Separation-Training train_accelerate.py:234: accelerate 1.15.0 accelerate/scheduler.py:76 steps it once
     for each process.
     """
-    near = _near(site.function)
+    near = beside(site.function)
     for argument in site.node.args:
         path = dotted_name(argument)
         made = [v for f in near for v in assignments(f).get(path, ()) if v is not site.node]
         calls = [v for v in made if isinstance(v, ast.Call) and last_name(v.func) == _PLATEAU]
         step = next((n for f in near for n in own_nodes(f) if _is_step(n, path)), None)
-        if len(calls) == 1 and step is not None and not _counts_processes(calls[0]):
+        if len(calls) == 1 and step is not None and not mentions_processes(calls[0]):
             yield calls[0], step
 
 
-def _near(function: Function) -> list[Function]:
+def beside(function: Function) -> list[Function]:
+    """The methods of a method's class; of another function, itself."""
     return [*function.cls.methods.values()] if function.cls is not None else [function]
 
 
@@ -46,7 +46,3 @@ def _is_step(node: ast.AST, path: str) -> bool:
         ):
             return bool(path and (args or keywords)) and dotted_name(scheduler) == path
     return False
-
-
-def _counts_processes(made: ast.Call) -> bool:
-    return any(counts_processes(last_name(node)) for node in walk(made, ast.Name, ast.Attribute))

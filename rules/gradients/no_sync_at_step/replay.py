@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.questions.shares.reading import holds
 from distlint.nodes import last_name
 
 from .shape import FLAG, HOLDS, SETTERS, Shape, stepped, text_of
@@ -34,14 +35,6 @@ _ARITHMETIC: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-}
-_COMPARISONS: Final[dict[type[ast.cmpop], Callable[[int, int], bool]]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 _NUMBERS: Final[dict[str, Callable[..., int]]] = {"int": int, "min": min, "max": max, "bool": bool}
 
@@ -537,9 +530,10 @@ class _Replay:
         return Turn(result) if counted else Chosen(result) if asked else result
 
     def _compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.expr) -> Value:
-        compared = _COMPARISONS.get(type(op))
-        if compared is not None and isinstance(left, int) and isinstance(right, int):
-            return _like(left if isinstance(left, Turn) else right, compared(left, right))
+        if isinstance(left, int) and isinstance(right, int):
+            compared = holds(left, op, right)
+            if compared is not None:
+                return _like(left if isinstance(left, Turn) else right, compared)
         if isinstance(op, ast.Is | ast.IsNot) and left is right is None:
             return int(isinstance(op, ast.Is))
         return self._unknown(node, [left, right])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.lengths import counts_processes
+from distlint.analysis.questions.lengths import mentions_processes
 from distlint.analysis.questions.training import sent_backward
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.nodes import last_name, walk
@@ -85,10 +85,12 @@ def _divided(function: Function, name: str, first: int, last: int) -> int | None
     for node in own_nodes(function):
         match node:
             case ast.AugAssign(target=target, op=ast.Div(), value=by):
-                divides = dotted_name(target) == name and _counts(by)
+                divides = dotted_name(target) == name and mentions_processes(by)
             case ast.Assign(targets=[target], value=value):
                 divides = dotted_name(target) == name and any(
-                    isinstance(part.op, ast.Div) and _holds(part.left, name) and _counts(part.right)
+                    isinstance(part.op, ast.Div)
+                    and _holds(part.left, name)
+                    and mentions_processes(part.right)
                     for part in walk(value, ast.BinOp)
                 )
             case _:
@@ -144,9 +146,3 @@ def _assigned(function: Function) -> Iterator[tuple[str, ast.expr]]:
 
 def _holds(node: ast.expr, name: str) -> bool:
     return any(dotted_name(part) == name for part in walk(node, ast.Name, ast.Attribute))
-
-
-def _counts(node: ast.expr) -> bool:
-    return any(
-        counts_processes(last_name(part)) for part in walk(node, ast.Name, ast.Attribute, ast.Call)
-    )

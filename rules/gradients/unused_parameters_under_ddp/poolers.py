@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.model import place_of, related
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.layers import is_followed, made_always, parts_of_objects
+from distlint.analysis.questions.layers import followed_parts, made_always
 from distlint.findings import Applicability, Fix, Place, Related
 from distlint.knowledge.wrappers import WITH_POOLER
 from distlint.nodes import walk
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
 
-_MODULE: Final = "torch.nn.Module"
 _TOKENS: Final = frozenset({"last_hidden_state", "hidden_states", "attentions"})
 """Fields of an encoder's output that do not come from its pooler."""
 _AUTO: Final = "transformers.AutoModel"
@@ -52,11 +51,7 @@ def unused_poolers(live: LiveProgram, root: Class) -> Iterator[Pooled]:
         live: the program.
         root: the class of the model.
     """
-    for cls in parts_of_objects(live, root):
-        own, outside = live.program.mro(cls)
-        family = [*own, *live.program.subclasses(cls)]
-        if set(outside) - {_MODULE, "object"} or not is_followed(family):
-            continue
+    for cls, family in followed_parts(live, root):
         for statement in made_always(live, cls):
             target = statement.targets[0]
             assert isinstance(target, ast.Attribute)

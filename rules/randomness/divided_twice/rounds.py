@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.accelerating import accelerators
-from distlint.analysis.questions.lengths import Length, prepared
+from distlint.analysis.questions.lengths import Length, lengths_in, prepared
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def divided_again(model: Model, function: Function) -> Iterator[tuple[ast.expr, 
         lengths = [
             length
             for part in (*factors.above, *factors.below)
-            if (length := _length(part, loaders)) is not None and not length.of_all
+            if (length := next(lengths_in(part, loaders), None)) is not None and not length.of_all
         ]
         if lengths and [_names_processes(part) for part in factors.below].count(True) == 1:
             yield node, lengths[0]
@@ -85,12 +84,3 @@ def _whole(function: Function) -> Iterator[ast.expr]:
 
 def _names_processes(node: ast.expr) -> bool:
     return any(each.attr == _PROCESSES for each in walk(node, ast.Attribute))
-
-
-def _length(node: ast.expr, loaders: dict[str, ast.Call]) -> Length | None:
-    """The length of a loader in a number, which may be subtracted from another or rounded up."""
-    for call in walk(node, ast.Call):
-        match call:
-            case ast.Call(func=ast.Name(id="len"), args=[loader]) if dotted_name(loader) in loaders:
-                return Length(call, dotted_name(loader), loaders[dotted_name(loader)])
-    return None

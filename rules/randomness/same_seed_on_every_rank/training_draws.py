@@ -11,7 +11,7 @@ from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, makes_own_class, own_nodes
+from distlint.analysis.program.syntax import SPAWNERS, assignments, makes_own_class, own_nodes
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -56,7 +56,6 @@ SHARED_DRAWS: Final = (
     "Dropout",
     "dropout",
 )
-_STARTS: Final = ("spawn", "start_processes")
 
 
 def drawn_in_training(
@@ -319,7 +318,7 @@ def starts_others(model: Model, function: Function) -> bool:
     `launch()` that spawns.
     """
     sites = sites_of(model, function)
-    return any(site.method in _STARTS for site in sites) or any(
+    return any(site.method in SPAWNERS for site in sites) or any(
         inner.name == "torch.multiprocessing.spawn"
         for site in sites
         if site.callee is not None

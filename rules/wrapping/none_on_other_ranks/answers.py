@@ -14,7 +14,7 @@ from distlint.nodes import walk
 from .settings import is_decided, tests_around
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import EmptySite
+    from distlint.analysis.interpreter.ir import FailingRead
     from distlint.analysis.live.summaries import FunctionSummaries
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
@@ -42,7 +42,7 @@ def answered_on_main(model: Model, summaries: FunctionSummaries) -> Iterator[Ans
     """
     function = summaries.function
     on_main: set[ast.expr] = set()
-    reads: dict[ast.expr, EmptySite] = {}
+    reads: dict[ast.expr, FailingRead[ast.expr]] = {}
     for rank, run in summaries.summaries():
         for site in run.of_nothing:
             if rank is MAIN:

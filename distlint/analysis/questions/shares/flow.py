@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import assignments, never_begun, target_names
+from distlint.analysis.program.syntax import assignments, comes_out, never_begun, target_names
 from distlint.analysis.questions.shares.calls import called
 from distlint.analysis.questions.shares.reading import (
     element_of,
@@ -188,6 +188,9 @@ class Flow:
 
     def _decided(self, test: ast.expr) -> bool | None:
         """What a condition is where several ranks run and variables hold what was written out."""
+        return comes_out(test, self._part_decided)
+
+    def _part_decided(self, test: ast.expr) -> bool | None:
         match test:
             case ast.Compare(
                 left=ast.Name(id=name), ops=[operator], comparators=[ast.expr() as other]
@@ -202,15 +205,6 @@ class Flow:
                 # the evaluation with `distributed=False`.
                 if isinstance(said := self.variables[name].const, bool):
                     return said
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                found = self._decided(operand)
-                return None if found is None else not found
-            case ast.BoolOp(op=joint, values=values):
-                parts = [self._decided(each) for each in values]
-                deciding = isinstance(joint, ast.Or)
-                if deciding in parts:
-                    return deciding
-                return not deciding if None not in parts else None
         return where_distributed(test, self.shares.shared)
 
     def _empty_unless(self, test: ast.expr) -> str:

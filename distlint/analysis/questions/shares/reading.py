@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import literals, own_nodes, paired, storage_of
+from distlint.analysis.program.syntax import comes_out, literals, own_nodes, paired, storage_of
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import COMPARISONS, walk
@@ -283,16 +284,10 @@ def where_distributed(test: ast.expr, shared: frozenset[str] = frozenset()) -> b
         test: the condition.
         shared: conditions, as `asked` writes them, under which the program gives each rank its part.
     """
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            found = where_distributed(operand, shared)
-            return None if found is None else not found
-        case ast.BoolOp(op=joint, values=values):
-            known = [where_distributed(v, shared) for v in values]
-            deciding = isinstance(joint, ast.Or)
-            if deciding in known:
-                return deciding
-            return not deciding if all(k is not None for k in known) else None
+    return comes_out(test, partial(_where_distributed, shared))
+
+
+def _where_distributed(shared: frozenset[str], test: ast.expr) -> bool | None:
     if asked(test) in shared:
         return True
     match test:
@@ -332,15 +327,9 @@ def _word(node: ast.expr) -> str:
 
 
 def holds(left: int | str, operator: ast.cmpop, right: int | str) -> bool | None:
-    match operator:
-        case ast.Eq():
-            return left == right
-        case ast.NotEq():
-            return left != right
-    return COMPARISONS[type(operator)](left, right) if isinstance(operator, _ORDERS) else None
-
-
-_ORDERS: Final = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+    """How two numbers or texts compare; None where the comparison is of another kind."""
+    of_objects = isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn)
+    return None if of_objects else COMPARISONS[type(operator)](left, right)
 
 
 def _compared(name: str, operator: ast.cmpop, number: int) -> bool | None:
