@@ -419,13 +419,6 @@ SAMPLERS: dict[str, Sampler] = {
             shuffle_at=4,
         ),
         Sampler(
-            "monai.data.DistributedSampler",
-            "MONAI 0b283fa monai/data/samplers.py:21",
-            True,
-            seed_keyword="seed",
-            shuffle_keyword="shuffle",
-        ),
-        Sampler(
             "torch.utils.data.RandomSampler", "torch 2.13.0 torch/utils/data/sampler.py:116", False
         ),
         Sampler(

@@ -203,11 +203,13 @@ def dispatch(
         return dispatch(frame, node, definition(choices[0]), args, keywords, known_arguments)
     if 1 < len(choices) <= MOST_WAYS and all(isinstance(each, Function) for each in choices):
         # `{"train": train, "test": test}[args.mode](…)`. What a class of a table would make is somebody's choice.
-        made = [definition(each) for each in choices]
         return _either(
             frame,
             node,
-            [partial(dispatch, frame, node, v, args, keywords, known_arguments) for v in made],
+            [
+                partial(dispatch, frame, node, definition(c), args, keywords, known_arguments)
+                for c in choices
+            ],
         )
     hand_over(frame, node, [*args, *keywords.values()])
     backward(frame, node, args, None)
@@ -483,9 +485,9 @@ def _construct(
     return instance
 
 
-def tells_rank(value: Value) -> bool:
-    """Whether a value that depends on the rank is its number, or the answer to a question about it."""
-    return "rank" in value.tags or value.truthiness() is not None
+def _tells_rank(value: Value) -> bool:
+    """Whether a value is the rank's number, or the answer to a question about it: nothing that is made with it."""
+    return value.variance is Variance.RANK_DEPENDENT and value.truthiness() is not None
 
 
 def _with_models(
@@ -497,7 +499,7 @@ def _with_models(
     parallel_wavegan/bin/train.py:1502, `model["generator"] = DistributedDataParallel(model["generator"])`).
     """
     wrapped = [layers for value in given if (layers := wrapped_in(value))]
-    ranked = any(value.variance is Variance.RANK_DEPENDENT and tells_rank(value) for value in given)
+    ranked = any(map(_tells_rank, given))
     owners = frame.summaries.program.mro(cls)[0]
     run = next((c for c in reversed(frame.summary.children) if c.function is init), None)
     if not (wrapped or ranked) or run is None:
@@ -508,10 +510,7 @@ def _with_models(
         for each in runs
         if each.function.cls in owners
         for name, value in each.self_attributes.items()
-        if (
-            wrapped_in(value) in wrapped
-            or (ranked and value.variance is Variance.RANK_DEPENDENT and tells_rank(value))
-        )
+        if (wrapped_in(value) in wrapped or (ranked and _tells_rank(value)))
         and sum(len(o.self_assigned.get(name, ())) for o in owners) == 1
     }
     if not held:
