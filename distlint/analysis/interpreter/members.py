@@ -37,13 +37,13 @@ from distlint.analysis.program.definitions import (
 )
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import source_of
-from distlint.analysis.program.rank_globals import rank_globals
+from distlint.analysis.program.rank_globals import kind_by_default, rank_globals
 from distlint.analysis.program.rank_settings import (
     is_handed_rank,
     is_kept_rank,
     is_rank_setting,
-    is_told_rank,
     setting,
+    told_rank,
 )
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes, spawned_index
 from distlint.knowledge import conventions, facts, ranks
@@ -58,6 +58,9 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
     """What a name means here: a local, an enclosing function's, the module's, a builtin."""
     value = frame.variables.values.get(name)
     if value is not None:
+        if frame.function.is_module_body and value.known and name in rank_globals(frame.module):
+            kind = rank_globals(frame.module)[name]  # a function called above may have set it
+            return frame.rank_value(kind, node, f"`{name}`")
         return value
     captured = frame.captured.get(name)
     if captured is not None:
@@ -184,9 +187,38 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
 def _kept_for_all(frame: Frame, path: str, base: Value) -> str | None:
     """What a process is told of itself, and its module keeps in an attribute of one object: `state.rank`."""
     name, _, attr = path.partition(".")
+    if isinstance(base.target, Class):  # `Env.rank`
+        return rank_globals(base.target.module).get(f"{base.target.name}.{path.rpartition('.')[2]}")
     if not attr or base.type is None or name in frame.function.parameters:
         return None
     return rank_globals(frame.module).get(path)
+
+
+def _rank_by_default(frame: Frame, base: Value, node: ast.Attribute) -> Value | None:
+    """What a field of a class tells of the process by its default, which nothing else of the class sets."""
+    cls = frame.summaries.classes.get(base.type) if base.type is not None else None
+    for owner in frame.summaries.program.mro(cls)[0] if cls is not None else ():
+        if node.attr in owner.self_assigned:
+            return None
+        if node.attr in owner.attributes:
+            kind = kind_by_default(owner.attributes[node.attr])
+            text = f"`{dotted_name(node) or node.attr}`"
+            return frame.rank_value(kind, node, text) if kind is not None else None
+    return None
+
+
+def _told_by_setting(frame: Frame, node: ast.Attribute) -> Value | None:
+    """The rank, or a test of it, that a setting holds: by how it is asked for, or by what is put into it."""
+    program = frame.summaries.program
+    if is_rank_setting(node, frame.module) or is_handed_rank(node, program):
+        return _rank_setting(frame, node)
+    match told_rank(node, program):
+        case None:
+            return None
+        case "rank":
+            return _rank_setting(frame, node)
+        case kind:
+            return frame.rank_value(kind, node, f"`{ast.unparse(node)}`")
 
 
 def _below(wraps: tuple[Wrap, ...], left: int) -> tuple[Wrap, ...]:
@@ -252,19 +284,14 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
         dotted_name(node.value), attr
     )
     if base.type is not None:
-        found = _member_of_instance(frame, base, node)
+        found = _rank_by_default(frame, base, node) or _member_of_instance(frame, base, node)
         plain = found is None or (found.variance is Variance.UNIFORM and found.truthiness() is None)
         if found is not None and not (plain and kind == "sharded_mode"):
             return found
     if kind is not None and not _is_lookalike(frame, base, attr):
         return frame.rank_value(kind, node, f"`{dotted_name(node) or attr}`")
-    program = frame.summaries.program
-    if (
-        is_rank_setting(node, frame.module)
-        or is_handed_rank(node, program)
-        or is_told_rank(node, program)
-    ):
-        return _rank_setting(frame, node)
+    if (told := _told_by_setting(frame, node)) is not None:
+        return told
     if (
         base.variance is Variance.RANK_LOCAL
         and attr in conventions.UNIFORM_ATTRIBUTES

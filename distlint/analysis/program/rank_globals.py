@@ -14,6 +14,8 @@ from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.knowledge.schema import Kind
 from distlint.nodes import walk
 
+_OF_FIRST: Final[dict[str, Kind]] = {"rank": "is_main", "local_rank": "is_local_main"}
+"""What a number says that is 0."""
 _READS: Final = frozenset({"get", "getenv"})
 """What reads a variable of the environment, beside a subscript."""
 
@@ -55,8 +57,8 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
 
 @remembered
 def _objects(module: Module) -> frozenset[str]:
-    """The variables that a module assigns once, at its top, and what a class of its own makes."""
-    return frozenset(
+    """The variables that a module assigns once, at its top, and what a class of its own makes; its classes themselves."""
+    return frozenset(module.classes) | frozenset(
         name
         for name, values in assignments(module.body).items()
         if len(values) == 1
@@ -131,4 +133,18 @@ def kind_of_answer(value: ast.expr) -> Kind | None:
             return ANSWERS.get(last_name(func))
         case ast.Name(id=name):
             return NAMED_RANKS.get(name)
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=0)]):
+            return _OF_FIRST.get(kind_of_answer(left) or "")
+    return None
+
+
+def kind_by_default(value: ast.expr | None) -> Kind | None:
+    """What a field of a dataclass numbers where nobody gives it a value: `field(default_factory=lambda: get_rank())`."""
+    match value:
+        case ast.Call(func=func, keywords=keywords) if last_name(func) == "field":
+            given = {each.arg: each.value for each in keywords}
+            made = given.get("default_factory")
+            return kind_of_answer(made.body) if isinstance(made, ast.Lambda) else None
+        case ast.expr():
+            return kind_of_answer(value)
     return None

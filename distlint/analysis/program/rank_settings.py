@@ -20,8 +20,14 @@ from distlint.knowledge.ranks import (
     ARGUMENT_NAMES,
     ENVIRONMENT,
 )
+from distlint.knowledge.schema import Kind
 from distlint.nodes import walk
 
+_ALIKE: Final[dict[Kind, frozenset[str]]] = {
+    "rank": frozenset({"rank", "local_rank"}),
+    "is_main": frozenset({"is_main", "is_local_main"}),
+}
+"""What settings are asked for, that of all ranks or that of one machine: which tells rank 0 from the others alike."""
 _NO_SIZES: Final = frozenset({-1, 0})
 """What a rank is compared with: no matrix has such a rank."""
 _EQUAL: Final = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
@@ -117,21 +123,19 @@ def _is_of_settings(owner: list[str], name: str) -> bool:
     return len(owner) > 1 or name not in AMBIGUOUS_ARGUMENT_ATTRIBUTES
 
 
-def is_told_rank(node: ast.expr, program: Program) -> bool:
-    """Whether an expression reads a setting into which the program puts the rank, whichever launcher tells it.
+def told_rank(node: ast.expr, program: Program) -> Kind | None:
+    """What a setting says of the rank into which the program puts it, or a test of it, whichever launcher tells it.
 
     PersFormer_3DLane 3ed3109 experiments/ddp.py:40: `args.proc_id = int(os.environ['SLURM_PROCID'])`, in line 26
     `args.local_rank`, and 0 in front of both.
     """
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr in _told_ranks(program)
-        and last_name(node.value) in ARGUMENT_NAMES
-    )
+    if isinstance(node, ast.Attribute) and last_name(node.value) in ARGUMENT_NAMES:
+        return _told_ranks(program).get(node.attr)
+    return None
 
 
 @remembered
-def _told_ranks(program: Program) -> frozenset[str]:
+def _told_ranks(program: Program) -> Mapping[str, Kind]:
     """The names of such settings: what else they are given is a constant, as long as no one has asked."""
     found: dict[str, set[str | None]] = {}
     for module in program.modules.values():
@@ -142,19 +146,23 @@ def _told_ranks(program: Program) -> frozenset[str]:
             for path, values in assignments(function).items():
                 owner, _, name = path.rpartition(".")
                 if owner.rpartition(".")[2] in ARGUMENT_NAMES:
-                    kinds = (_told(v) for v in values if not isinstance(v, ast.Constant))
+                    kinds = (_told(v, function) for v in values if not isinstance(v, ast.Constant))
                     found.setdefault(name, set()).update(kinds)
     known = ARGUMENT_ATTRIBUTES.keys() | AMBIGUOUS_ARGUMENT_ATTRIBUTES.keys()
-    return frozenset(
-        name
+    return {
+        name: kind
         for name, kinds in found.items()
-        if kinds and kinds <= {"rank", "local_rank"} and name not in known
-    )
+        for kind, alike in _ALIKE.items()
+        if kinds and kinds <= alike and name not in known
+    }
 
 
-def _told(value: ast.expr) -> str | None:
-    if isinstance(value, ast.Attribute):
-        return argument_attribute(last_name(value.value), value.attr)
+def _told(value: ast.expr, function: Function) -> str | None:
+    match value:
+        case ast.Attribute():
+            return argument_attribute(last_name(value.value), value.attr)
+        case ast.Name(id=name) if len(once := assignments(function).get(name, ())) == 1:
+            return kind_of_answer(once[0])
     return kind_of_answer(value)
 
 
