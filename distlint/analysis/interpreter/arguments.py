@@ -179,7 +179,7 @@ class Arguments:
             and not (takes_off_wrappers(function) and any(value.wraps for value in inputs))
             and all(
                 value.known
-                or (value.type is not None and value.entries is None)
+                or (value.type is not None and value.entries is None and not value.wraps)
                 or _known_of(value) is None
                 for value in inputs
             )

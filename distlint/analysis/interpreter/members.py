@@ -256,8 +256,8 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
     if base.entries is not None and of_object and attr in base.entries.named:
         held = base.entries.named[attr]
         if held.variance is Variance.RANK_DEPENDENT:  # another rank, another run
-            kinds = (tag[5:] for tag in held.tags if tag.startswith("kind:"))
-            frame.summary.depends_on |= RANK_KINDS.intersection(kinds)
+            kinds = {tag[5:] for tag in held.tags if tag.startswith("kind:")} or {"rank"}
+            frame.summary.depends_on |= RANK_KINDS & kinds
         return _of_a_batch(base, held)
     match base.target:
         case Module():

@@ -161,7 +161,7 @@ def _told(value: ast.expr, function: Function) -> str | None:
     match value:
         case ast.Attribute():
             return argument_attribute(last_name(value.value), value.attr)
-        case ast.Name(id=name) if len(once := assignments(function).get(name, ())) == 1:
+        case ast.Name(id=name) if len(once := assignments(function).get(name, [])) == 1:
             return kind_of_answer(once[0])
     return kind_of_answer(value)
 
