@@ -53,7 +53,7 @@ from distlint.analysis.interpreter.values import (
     is_mode,
     join,
 )
-from distlint.analysis.program.chosen import chosen
+from distlint.analysis.program.chosen import BUILDS, Choice, chosen
 from distlint.analysis.program.configured import Candidate, made_by, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
@@ -138,7 +138,7 @@ def dispatch(
     known_arguments: bool,
 ) -> Value:
     """Call `function` with evaluated arguments."""
-    made = _configured(frame, node, function)
+    made = _configured(frame, node, function) or _built(frame, node)
     if made is not None:
         return made
     match function.target:
@@ -157,7 +157,7 @@ def dispatch(
             )
         case Class():
             return _construct(frame, node, function.target, args, keywords, known_arguments)
-        case Either(values=values) if all(isinstance(v.target, Closure) for v in values):
+        case Either(values=values) if all(isinstance(v.target, Closure | Class) for v in values):
             return _either(
                 frame,
                 node,
@@ -198,24 +198,27 @@ def dispatch(
     bound = _bound_method(frame, function)
     if bound is not None:
         return external(frame, node, bound, function.receiver, args, keywords)
-    choices = _choices(frame, node)
+    choice = _choice(frame, node)
+    choices = choice.candidates
     if len(choices) == 1:
         return dispatch(frame, node, definition(choices[0]), args, keywords, known_arguments)
-    if 1 < len(choices) <= MOST_WAYS and all(isinstance(each, Function) for each in choices):
-        # `{"train": train, "test": test}[args.mode](…)`. What a class of a table would make is somebody's choice.
-        return _either(
-            frame,
-            node,
-            [
-                partial(dispatch, frame, node, definition(c), args, keywords, known_arguments)
-                for c in choices
-            ],
-        )
+    if 0 < len(ways := choices or choice.known) <= MOST_WAYS:
+        # `{"train": train, "test": test}[args.mode](…)`, `MODELS[config.name](…)`: some launch comes to each of them.
+        known = [
+            partial(dispatch, frame, node, definition(c), args, keywords, known_arguments)
+            for c in ways
+        ]
+        return _either(frame, node, known)
+    return _unknown(frame, node, function, args, keywords)
+
+
+def _unknown(
+    frame: Frame, node: ast.Call, function: Value, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A call of what nobody knows."""
     hand_over(frame, node, [*args, *keywords.values()])
     backward(frame, node, args, None)
-    result = unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
-    classes = tuple(each for each in choices if isinstance(each, Class))
-    return result.replace(target=OneOf(classes)) if choices == classes != () else result
+    return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
 
 
 def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
@@ -238,6 +241,17 @@ def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
     if len(own) == 1 or len(classes) < len(own):
         return made
     return made.replace(type=None, target=OneOf(classes, named=True))
+
+
+def _built(frame: Frame, node: ast.Call) -> Value | None:
+    """What a registry makes of a configuration that names a class of the project: `MODELS.build(config)`."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in BUILDS:
+        return None
+    choice = chosen(frame.summaries.program, frame.function, node)
+    ways = choice.candidates or choice.known
+    if not 0 < len(ways) <= MOST_WAYS:
+        return None
+    return _either(frame, node, [partial(_made_as_named, frame, node, each) for each in ways])
 
 
 def _made_as_named(frame: Frame, node: ast.Call, named: Candidate) -> Value:
@@ -305,14 +319,17 @@ def _bound_method(frame: Frame, function: Value) -> str | None:
     return None
 
 
-def _choices(frame: Frame, node: ast.Call) -> tuple[Candidate, ...]:
+def _choice(frame: Frame, node: ast.Call) -> Choice:
     """What a call may call by a name that is known at run time.
 
     RT-DETR 068dfde rtdetr_pytorch/tools/train.py:36: `TASKS[cfg.yaml_cfg["task"]](cfg)`, a table of one solver.
     """
     if not isinstance(node.func, (ast.Subscript, ast.Call, ast.Name)):
-        return ()
-    return chosen(frame.summaries.program, frame.function, node).candidates
+        return _NO_CHOICE
+    return chosen(frame.summaries.program, frame.function, node)
+
+
+_NO_CHOICE: Final = Choice((), named=False)
 
 
 def _named_by_user(frame: Frame, function: Function) -> str | None:

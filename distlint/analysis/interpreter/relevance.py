@@ -247,8 +247,8 @@ def _giving_objects(
     """The functions that give objects whose methods are followed: `build(name)`, and methods that `return self`."""
     classes = {f.cls for f in followed if f.cls is not None}
     classes |= {below for cls in classes for below in program.subclasses(cls)}
-    calls = {f"{cls.name}(" for cls in classes}
-    makers = {f for f, words in held.items() if "return" in words and not words.isdisjoint(calls)}
+    names = {word for cls in classes for word in (cls.name, f"{cls.name}(")}
+    makers = {f for f, words in held.items() if "return" in words and not words.isdisjoint(names)}
     return makers | {
         method
         for cls in classes

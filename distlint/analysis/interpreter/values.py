@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from distlint.analysis.program.definitions import Class
+
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
@@ -472,6 +474,8 @@ def _ways(value: Value) -> dict[Hashable, Value]:
             return dict(zip(names, values, strict=True))
         case Closure(function=function):
             return {("function", id(function)): value}
+        case Class() as cls:
+            return {("class", id(cls)): value}
         case None if value.type is not None and not value.known:
             return {("type", value.type): value}
     return {}

@@ -40,16 +40,21 @@ _OTHERS: Final = ""
 """A name for what else is kept: files that register something need not be read."""
 
 
+BUILDS: Final = frozenset({"build", "create", "make"})
+"""The methods by which registries make objects."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a call may call; `named` where the project says that it is these: in a configuration, by a default.
 
-    `open` where a name chooses among more than is known: then there are no candidates.
+    `open` where a name chooses among more than is known: then there are no candidates, and `known` are those that may be.
     """
 
     candidates: tuple[Candidate, ...]
     named: bool
     open: bool = False
+    known: tuple[Candidate, ...] = ()
 
 
 @remembered
@@ -74,7 +79,7 @@ def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
     all_known = named or [each.candidate for each in known]
     kept = tuple(each for each in all_known if each is not None)
     if len(kept) < len(all_known) or len(kept) > _MOST:
-        return Choice((), named=False, open=True)
+        return Choice((), named=False, open=True, known=kept)
     return Choice(kept, bool(named))
 
 
@@ -143,7 +148,7 @@ def _arm(program: Program, function: Function, node: ast.expr, depth: int) -> It
 def _built(program: Program, function: Function, call: ast.Call) -> Iterator[_Known]:
     """What a registry makes: `MODELS.build(config)`."""
     match call.func:
-        case ast.Attribute(attr="build" | "create" | "make", value=registry):
+        case ast.Attribute(attr=attr, value=registry) if attr in BUILDS:
             for candidate in _entries(program, function, registry).values():
                 yield _Known(candidate)
 
@@ -363,7 +368,7 @@ def _of_variable(
     found: Entries = dict(_registered(program).get((module, name), {}))
     if found:
         found[_OTHERS] = None
-    stored = dict(_stored(module, name)) if place is not None else {}
+    stored = dict(_stored(module, name))
     for value in assignments(module.body).get(name, ()):
         if value in stored:
             found.update(_of_literal(program, module, [stored[value]], [value], place))

@@ -476,8 +476,8 @@ def chosen_to_draw_nothing(args, model, loader):
         model(augment(batch)).sum().backward()
 
 
-def chosen_by_nobody(args, model, loader):
-    torch.manual_seed(args.seed)
+def chosen_by_an_option(args, model, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
     augment = AUGMENTATIONS[args.augmentation]()
     model = DDP(model)
     for batch in loader:
