@@ -120,6 +120,26 @@ STRUCTURES: Mapping[str, Mapping[str, str]] = {
         'def build(name):\n    if name == "one":\n        return One()\n    return Two()\n\n\n'
         + RUN.replace("{call}", "build(sys.argv[1]).run(model, r)"),
     },
+    "a class that is chosen": {
+        "train.py": "class One:\n    def run(self, model, r):\n{body8}\n\nclass Two(One):\n    pass\n\n\n"
+        'def build(name):\n    made = One\n    if name != "one":\n        made = Two\n    return made()\n\n\n'
+        + RUN.replace("{call}", "build(sys.argv[1]).run(model, r)"),
+    },
+    "a table that is filled below": {
+        "train.py": "TABLE = {}\n\n\nclass One:\n    def run(self, model, r):\n{body8}\n\nTABLE['one'] = One\n\n\n"
+        + RUN.replace("{call}", "TABLE[sys.argv[1]]().run(model, r)"),
+    },
+    "a registry": {
+        "train.py": "TABLE = {}\n\n\ndef register(name):\n    def put(cls):\n        TABLE[name] = cls\n        return cls\n\n"
+        "    return put\n\n\n@register('one')\nclass One:\n    def run(self, model, r):\n{body8}\n\n"
+        + RUN.replace("{call}", "TABLE[sys.argv[1]]().run(model, r)"),
+    },
+    "a registry of a library": {
+        "models.py": "from mmengine.registry import Registry\n\nMODELS = Registry('models')\n\n\n@MODELS.register_module()\n"
+        "class One:\n    def run(self, model, r):\n{body8}\n",
+        "train.py": "from models import MODELS\n\n\n"
+        + RUN.replace("{call}", "MODELS.build(dict(type=sys.argv[1])).run(model, r)"),
+    },
     "a base class": {
         "base.py": "class Base:\n    def begin(self):\n{ownsetup8}\n    def run(self):\n        self.begin()\n        self.work()\n",
         "train.py": "from base import Base\n\n\nclass Trainer(Base):\n    def work(self):\n{own8}\n\nTrainer().run()\n",
