@@ -804,7 +804,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         return found
 
     reported = {entry.file.shown for entry in named if entry.reported}
-    lists = (found.names, any_rank, clips, hyphen, of_mmcv_1, opening, ["composes"] * composes)
+    opened = [f"{path} {sorted(names)}" for path, names in opening.items()]
+    lists = (found.names, any_rank, clips, hyphen, of_mmcv_1, opened, ["composes"] * composes)
     known = "\n\n".join("\n".join(sorted(each)) for each in lists)
     names = content_digest(known.encode("utf-8", "surrogateescape"))
     question = _Question(named, f"launch {sorted(reported)} {names}", find)

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.values import (
     MODEL_OUTPUT,
     UNKNOWN,
     Closure,
+    Either,
     Entries,
     Value,
     Variance,
@@ -197,7 +198,11 @@ class Arguments:
             for name, value in given
             if (layers := wrapped_in(value))
         )
-        ranked = tuple(name for name, value in given if value.variance is Variance.RANK_DEPENDENT)
+        ranked = tuple(
+            (name, repr(value.const))
+            for name, value in given
+            if value.variance is Variance.RANK_DEPENDENT
+        )
         found: list[Signature] = [("ranked", ranked)] if ranked else []
         return [("wrapped", wrapped), *found] if wrapped else found
 
@@ -358,6 +363,16 @@ def _any_turn(value: Value) -> Value:
     return value.replace(const=UNKNOWN, truth=None, not_none=value.never_none)
 
 
+def _name_of(value: Value) -> str:
+    """What tells one of a few functions, classes or objects from the others."""
+    match value.target:
+        case Closure(function=function):
+            return f"{function.module.name}.{function.qualname}"
+        case Class() as cls:
+            return cls.full_name
+    return value.type or ""
+
+
 def _known_of(value: Value) -> Signature | None:
     """What of an argument makes a run of its own worth while; arguments without are unknown inside."""
     if value.variance is Variance.RANK_DEPENDENT:
@@ -368,6 +383,8 @@ def _known_of(value: Value) -> Signature | None:
         return ("constant", repr(value.const))
     if isinstance(value.target, Closure):
         return ("function", value.target.function.qualname, id(value.target.function))
+    if isinstance(value.target, Either):
+        return ("either", ",".join(sorted(_name_of(each) for each in value.target.values)))
     if value.wraps:
         return ("wrapped", _layers_of(value))
     if value.entries is not None and (parts := _entries_of(value.entries)):

@@ -17,7 +17,7 @@ from distlint.analysis.interpreter.values import (
     Wrap,
     join,
 )
-from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import bound_again, storage_of
 from distlint.knowledge import facts
@@ -164,11 +164,7 @@ def _put_model(frame: Frame, target: ast.Attribute, base: Value, value: Value) -
     path = dotted_name(target.value)
     known = base.entries
     held = known.named if known is not None else {}
-    if (
-        base.key == ("self",)
-        or isinstance(base.target, (Class, Module, str))
-        or path not in frame.variables
-    ):
+    if base.key == ("self",) or base.target is not None or path not in frame.variables:
         return
     if value.wraps:
         rest = known.rest if known is not None else Value(("held", id(target)))

@@ -57,6 +57,7 @@ from distlint.analysis.program.chosen import BUILDS, Choice, chosen
 from distlint.analysis.program.configured import Candidate, made_by, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
+from distlint.analysis.program.handed import is_put_from_outside
 from distlint.analysis.program.syntax import makes_at_first_read, own_nodes
 from distlint.knowledge import conventions, facts, failures, hooks
 
@@ -103,8 +104,13 @@ _NAMESPACES: Final = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
 
 
 def _namespace(made: Value, given: dict[str, Value]) -> Value:
-    named = {name: value for name, value in given.items() if name != "**"}
+    named = {n: v for n, v in given.items() if n != "**" and _stays(v)}
     return made.replace(entries=Entries(named, Value(("held", made.key)))) if named else made
+
+
+def _stays(value: Value) -> bool:
+    """Whether what an object is given is worth knowing of it later: whoever holds it may have changed a plain constant."""
+    return bool(value.wraps) or value.type is not None or value.variance is not Variance.UNIFORM
 
 
 _CHANGES_ENTRIES: Final = frozenset({"update", "pop", "popitem", "clear", "setdefault"})
@@ -297,12 +303,13 @@ def _of_any(
             known = frame.summaries.classes
             objects = tuple((known[v.type], v) for v in values if v.type in known)
     find = frame.summaries.program.find_method
-    ways: dict[Function, Callable[[], Value]] = {}
+    ways: dict[tuple[Function, str | None], Callable[[], Value]] = {}
     for cls, this in objects:
         method = next((m for name in names if (m := find(cls, name)) is not None), None)
         if method is not None and not method.decorators:
             closure = Closure(method, {}, this)
-            ways.setdefault(method, partial(frame.call, closure, args, keywords, node, node))
+            way = partial(frame.call, closure, args, keywords, node, node)
+            ways.setdefault((method, this.type), way)
     return _either(frame, node, [*ways.values()]) if 0 < len(ways) <= MOST_WAYS else None
 
 
@@ -517,7 +524,8 @@ def _with_models(
     """
     wrapped = [layers for value in given if (layers := wrapped_in(value))]
     ranked = any(map(_tells_rank, given))
-    owners = frame.summaries.program.mro(cls)[0]
+    program = frame.summaries.program
+    owners = program.mro(cls)[0]
     run = next((c for c in reversed(frame.summary.children) if c.function is init), None)
     if not (wrapped or ranked) or run is None:
         return instance
@@ -527,7 +535,10 @@ def _with_models(
         for each in runs
         if each.function.cls in owners
         for name, value in each.self_attributes.items()
-        if (wrapped_in(value) in wrapped or (ranked and _tells_rank(value)))
+        if (
+            wrapped_in(value) in wrapped
+            or (ranked and _tells_rank(value) and not is_put_from_outside(program, name))
+        )
         and sum(len(o.self_assigned.get(name, ())) for o in owners) == 1
     }
     if not held:
@@ -555,16 +566,8 @@ def _fields(
 
 
 def _record(cls: Class, fields: dict[str, Value | None]) -> Entries | None:
-    """What a dataclass or named tuple is made of, by the names of its fields.
-
-    Plain constants are left out: whoever holds the same object may have changed them.
-    """
-    named = {
-        name: value
-        for name, value in fields.items()
-        if value is not None
-        and (value.wraps or value.type is not None or value.variance is not Variance.UNIFORM)
-    }
+    """What a dataclass or named tuple is made of, by the names of its fields."""
+    named = {n: v for n, v in fields.items() if v is not None and _stays(v)}
     return Entries(named, Value(("record", id(cls)))) if named else None
 
 

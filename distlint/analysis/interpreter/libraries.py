@@ -307,8 +307,10 @@ def _rank_predicate(
     by_name = name.startswith(".")
     if name in ranks.TUPLES:
         return _rank_tuple(frame, node, ranks.TUPLES[name])
-    # A function of a library that nobody lists: `detectron2.utils.comm.is_main_process()`.
-    kind = tables.functions.get(name) or tables.any_methods.get(name.rpartition(".")[2])
+    kind = tables.any_methods.get(name[1:]) if by_name else tables.functions.get(name)
+    if kind is None and not by_name and not args and not keywords:
+        # A function of a library that nobody lists: `detectron2.utils.comm.is_main_process()`.
+        kind = tables.any_methods.get(name.rpartition(".")[2])
     if kind is None:
         return None
     position = 0 if by_name else ranks.GROUP_ARGUMENTS.get(name)

@@ -35,6 +35,7 @@ from distlint.analysis.program.definitions import (
     dotted_name,
     last_name,
 )
+from distlint.analysis.program.handed import is_put_from_outside, namings
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import source_of
 from distlint.analysis.program.rank_globals import kind_by_default, rank_globals
@@ -58,9 +59,6 @@ def name_value(frame: Frame, name: str, node: ast.AST) -> Value:
     """What a name means here: a local, an enclosing function's, the module's, a builtin."""
     value = frame.variables.values.get(name)
     if value is not None:
-        if frame.function.is_module_body and value.known and name in rank_globals(frame.module):
-            kind = rank_globals(frame.module)[name]  # a function called above may have set it
-            return frame.rank_value(kind, node, f"`{name}`")
         return value
     captured = frame.captured.get(name)
     if captured is not None:
@@ -198,13 +196,22 @@ def _rank_by_default(frame: Frame, base: Value, node: ast.Attribute) -> Value | 
     """What a field of a class tells of the process by its default, which nothing else of the class sets."""
     cls = frame.summaries.classes.get(base.type) if base.type is not None else None
     for owner in frame.summaries.program.mro(cls)[0] if cls is not None else ():
-        if node.attr in owner.self_assigned:
+        if node.attr in owner.self_assigned or _is_given(frame, owner, node.attr):
             return None
         if node.attr in owner.attributes:
             kind = kind_by_default(owner.attributes[node.attr])
             text = f"`{dotted_name(node) or node.attr}`"
             return frame.rank_value(kind, node, text) if kind is not None else None
     return None
+
+
+def _is_given(frame: Frame, cls: Class, attr: str) -> bool:
+    """Whether somebody gives an attribute of a class a value: where an object is made, or from outside."""
+    program = frame.summaries.program
+    return is_put_from_outside(program, attr) or any(
+        call.args or any(given.arg in (attr, None) for given in call.keywords)
+        for _, call in namings(program, cls.name).calls
+    )
 
 
 def _told_by_setting(frame: Frame, node: ast.Attribute) -> Value | None:

@@ -461,8 +461,12 @@ def _one_of(a: Value, b: Value) -> Either | None:
     """What a value may be that is one of two; None where one of them is not known, or these are too many."""
     if a.wraps or b.wraps or a.type == b.type is not None:
         return None
-    ways = {**_ways(a), **_ways(b)}
-    if not _ways(a) or not _ways(b) or not 1 < len(ways) <= MOST_WAYS:
+    ways, others = _ways(a), _ways(b)
+    if not ways or not others:
+        return None
+    for name, value in others.items():
+        ways[name] = join(ways[name], value, ("either", name)) if name in ways else value
+    if not 1 < len(ways) <= MOST_WAYS:
         return None
     return Either(tuple(ways), tuple(ways.values()))
 

@@ -312,6 +312,22 @@ def reads(module: Module) -> dict[str, list[tuple[Function, ast.expr]]]:
     return found
 
 
+@remembered
+def is_put_from_outside(program: Program, name: str) -> bool:
+    """Whether anything is put into an attribute of a name of another object than `self`."""
+    return any(name in _put_from_outside(module) for module in program.modules.values())
+
+
+@remembered
+def _put_from_outside(module: Module) -> frozenset[str]:
+    return frozenset(
+        node.attr
+        for node in walk(module.source.tree, ast.Attribute)
+        if isinstance(node.ctx, ast.Store)
+        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+    )
+
+
 def argument_of(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:
     """What a call passes for a parameter, by keyword or place."""
     for keyword in call.keywords:

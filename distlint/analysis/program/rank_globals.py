@@ -46,6 +46,8 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
                         found.setdefault(name, set()).add("initialized" if surely else None)
                     case ast.Constant():
                         pass
+                    case ast.Name() if name.partition(".")[0] in module.classes:
+                        found.setdefault(name, set()).add(None)  # `Layer.rank = rank`, of a matrix
                     case _:
                         found.setdefault(name, set()).add(kind_of_answer(value))
     return {
@@ -58,7 +60,8 @@ def rank_globals(module: Module) -> Mapping[str, Kind]:
 @remembered
 def _objects(module: Module) -> frozenset[str]:
     """The variables that a module assigns once, at its top, and what a class of its own makes; its classes themselves."""
-    return frozenset(module.classes) | frozenset(
+    classes = {name for name in module.classes if f"{name}." in module.source.text}
+    return frozenset(classes) | frozenset(
         name
         for name, values in assignments(module.body).items()
         if len(values) == 1

@@ -139,22 +139,32 @@ def _told_ranks(program: Program) -> Mapping[str, Kind]:
     """The names of such settings: what else they are given is a constant, as long as no one has asked."""
     found: dict[str, set[str | None]] = {}
     for module in program.modules.values():
-        text = module.source.text
-        if not any(f"{name}." in text for name in ARGUMENT_NAMES):
-            continue
-        for function in module.all_functions:
-            for path, values in assignments(function).items():
-                owner, _, name = path.rpartition(".")
-                if owner.rpartition(".")[2] in ARGUMENT_NAMES:
-                    kinds = (_told(v, function) for v in values if not isinstance(v, ast.Constant))
-                    found.setdefault(name, set()).update(kinds)
-    known = ARGUMENT_ATTRIBUTES.keys() | AMBIGUOUS_ARGUMENT_ATTRIBUTES.keys()
+        for name, kinds in _told_in(module).items():
+            found.setdefault(name, set()).update(kinds)
+    # An option of the name may be another program's, and number something else.
+    known = {option.name for m in program.modules.values() if found for option in options_of(m)}
+    known |= ARGUMENT_ATTRIBUTES.keys() | AMBIGUOUS_ARGUMENT_ATTRIBUTES.keys()
     return {
         name: kind
         for name, kinds in found.items()
         for kind, alike in _ALIKE.items()
         if kinds and kinds <= alike and name not in known
     }
+
+
+@remembered
+def _told_in(module: Module) -> dict[str, set[str | None]]:
+    """What a file puts into settings that is no constant, by their names."""
+    found: dict[str, set[str | None]] = {}
+    text = module.source.text
+    if any(f"{name}." in text for name in ARGUMENT_NAMES):
+        for function in module.all_functions:
+            for path, values in assignments(function).items():
+                owner, _, name = path.rpartition(".")
+                if owner.rpartition(".")[2] in ARGUMENT_NAMES:
+                    kinds = (_told(v, function) for v in values if not isinstance(v, ast.Constant))
+                    found.setdefault(name, set()).update(kinds)
+    return found
 
 
 def _told(value: ast.expr, function: Function) -> str | None:

@@ -276,6 +276,11 @@ def never_begun(function: Function) -> frozenset[str]:
     for node in walk(function.node, ast.Global, ast.Nonlocal):
         bound.update(node.names)
     bound.update(each.arg for each in walk(function.node, ast.arg))
+    for bind in walk(function.node, ast.alias, ast.ExceptHandler):
+        name = bind.asname or bind.name if isinstance(bind, ast.alias) else bind.name
+        bound.add((name or "").partition(".")[0])
+    for made in walk(function.node, ast.FunctionDef, ast.ClassDef):
+        bound.add(made.name)
     return frozenset(each.id for each in added) - bound
 
 

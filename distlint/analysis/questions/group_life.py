@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ComingTo, called, groups_of
-from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.program.places import innermost_at
+from distlint.analysis.program.syntax import assignments, ends_process, literals, own_nodes
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
@@ -28,13 +29,21 @@ END_OF_TRAINING: Final = "accelerate.Accelerator.end_training"
 """Destroys the default group since accelerate 0.34.0 (accelerator.py:2718, pull request 3012); 0.33.0 ends trackers only."""
 _OBJECTS: Final = frozenset({"accelerate.Accelerator", "accelerate.PartialState"})
 _QUESTIONS: Final = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
-_OF_GROUP: Final = ("torch.distributed.", "accelerate.", "deepspeed.comm.")
+_OF_GROUP: Final = frozenset(
+    {"torch.distributed", "accelerate.Accelerator", "accelerate.PartialState", "deepspeed.comm"}
+)
+"""Whose collectives raise without a group: `torch.distributed.checkpoint.save` goes on alone."""
 _OF_STATE: Final = re.compile(
     r"is_initialized|is_available|distributed|world_?size|num_processes|is_dist|use_ddp|\bddp\b|rank|\bdist\b|_group",
     re.IGNORECASE,
 )
 """Words of conditions that may ask whether there is a group."""
-_OF_LAUNCH: Final = re.compile(r"\benviron\b|\bgetenv\b|\bdistributed\b", re.IGNORECASE)
+_OF_LAUNCH: Final = re.compile(
+    r"^(?!.*(?:WORLD\b|_default_pg|GroupMember)).*(?:\benviron\b|\bgetenv\b|\bdistributed\b)",
+    re.IGNORECASE,
+)
+_MAKING: Final = re.compile(r"init|setup|set_up|join|launch|start|spawn|mesh", re.IGNORECASE)
+_SCOPES: Final = frozenset({"__enter__", "__exit__", "__aenter__", "__aexit__"})
 _MAX_STEPS: Final = 400
 _Test = Callable[[CallSite], bool]
 
@@ -123,7 +132,7 @@ def _in_order(function: Function, met: list[Met], first: _Test, second: _Test) -
     """Each first call with the next second one, with nothing between that makes or ends the group."""
     making = first is _makes
     for at, one in enumerate(met):
-        if not first(one.site) or _in_handler(one):
+        if not first(one.site) or _in_handler(one) or _in_scope(one) or _ends_there(one):
             continue
         for other in met[at + 1 :]:
             if second(other.site):
@@ -131,7 +140,7 @@ def _in_order(function: Function, met: list[Met], first: _Test, second: _Test) -
                 if certain is not None and not (other.caught or _in_handler(other)):
                     yield Pair(function, one, other, certain)
                     break
-            if _is_end(other.site) or _makes(other.site):
+            if _is_end(other.site) or _makes(other.site) or _may_make(other.site):
                 break
 
 
@@ -150,7 +159,7 @@ def _follows(one: Met, other: Met, *, making: bool) -> bool | None:
         for guard in other.guards
         if not all(ast.unparse(part) in held for part, _ in literals(guard.node, guard.taken))
     ]
-    if any("is_initialized" in ast.unparse(guard.node) for guard in other.guards):
+    if any(map(_asks_group, other.guards)):
         return None
     if not extra:
         return True
@@ -164,6 +173,35 @@ def _follows(one: Met, other: Met, *, making: bool) -> bool | None:
         for guard in extra
     )
     return False if independent else None
+
+
+def _asks_group(guard: Guard) -> bool:
+    """Whether a condition asks whether there is a group, itself or by a variable that holds the answer."""
+    asked = [guard.node]
+    for node in walk(guard.node, ast.Name):
+        function = innermost_at(guard.module, guard.node.lineno)
+        asked += assignments(function).get(node.id, ()) if function is not None else ()
+    return any("is_initialized" in ast.unparse(each) for each in asked)
+
+
+def _in_scope(met: Met) -> bool:
+    """Whether a call stands in what a `with` enters or leaves: what the other of the two does is not in its place."""
+    return any(site.function.name in _SCOPES for site in (*met.through, met.site))
+
+
+def _ends_there(met: Met) -> bool:
+    """Whether a function that leads to a call ends the process: `def stop(): dist.destroy_process_group(); sys.exit(0)`."""
+    return any(
+        ends_process(node.func)
+        for site in met.through
+        if site.callee is not None
+        for node in own_nodes(site.callee, ast.Call)
+    )
+
+
+def _may_make(site: CallSite) -> bool:
+    """Whether what nobody knows may make the group, by its name: `env.rejoin()`."""
+    return site.callee is None and not site.rows and _MAKING.search(site.method) is not None
 
 
 def _in_handler(met: Met) -> bool:
@@ -196,7 +234,8 @@ def _makes(site: CallSite) -> bool:
 
 
 def _needs_group(site: CallSite) -> bool:
-    if not site.name.startswith(_OF_GROUP) or _makes(site) or _is_end(site):
+    owner = site.name.rpartition(".")[0]
+    if owner not in _OF_GROUP or _makes(site) or _is_end(site):
         return False
     always = any(row.effect is Effect.COLLECTIVE for row in site.rows)
     return (always or site.name in _QUESTIONS) and _is_default(site)
@@ -212,7 +251,13 @@ class _Ways:
         self._known: dict[Summary, list[Met]] = {}
 
     def _counts(self, site: CallSite) -> bool:
-        return self._first(site) or self._second(site) or _is_end(site) or _makes(site)
+        return (
+            self._first(site)
+            or self._second(site)
+            or _is_end(site)
+            or _makes(site)
+            or _may_make(site)
+        )
 
     def of(self, run: Summary) -> list[Met]:
         """What a run comes to, in order."""
@@ -228,7 +273,9 @@ class _Ways:
         for site in sorted(run.calls, key=lambda each: each.order):
             if len(met) > _MAX_STEPS:
                 break
-            if (inner := children.get(id(site))) is not None:
+            inner = children.get(id(site))
+            # What stands behind a `yield` runs behind what asks for the element, or at the end of its `with`.
+            if inner is not None and not inner.function.is_generator:
                 met += [Met(m.site, (site, *m.through)) for m in self.of(inner)]
             if self._counts(site):
                 met.append(Met(site))

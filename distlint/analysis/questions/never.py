@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.handed import argument_of
@@ -13,9 +13,6 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import bound_again, default_of, literals, own_nodes
 from distlint.analysis.questions.fixed_options import fixed_option, set_in
 from distlint.nodes import walk
-
-if TYPE_CHECKING:
-    pass
 
 _TRUTHS: Final = frozenset(
     {"is_available", "is_initialized", "isinstance", "hasattr", "bool", "any", "all"}

@@ -484,6 +484,8 @@ def _renamed_between(prepared: Step, used: Step) -> bool:
     """
     above = zip(reversed(prepared.sites), reversed(used.sites), strict=False)
     common = sum(1 for _ in takewhile(lambda pair: pair[0].node is pair[1].node, above))
+    if common >= min(len(prepared.sites), len(used.sites)):
+        return False  # one is inside of the other
     inside = replace(prepared, through=prepared.through[: len(prepared.through) - common])
     first, second = inside.outer, list(reversed(used.sites))[common]
     function = first.function

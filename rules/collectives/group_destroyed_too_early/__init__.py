@@ -54,7 +54,7 @@ from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import ends_process, own_nodes
 from distlint.analysis.questions.group_life import END_OF_TRAINING, Pair, behind_the_end
 from distlint.edits import Delete, Edit, Insert, Move
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -124,7 +124,7 @@ def _moved(pair: Pair) -> tuple[Edit, ...]:
     behind = function.body[at + 1 :]
     last = behind[-1] if behind else None
     inner = [s for s in behind if not isinstance(s, ast.Return) or s is not last]
-    if last is None or any(_leaves(function, each) for each in inner):
+    if last is None or any(_leaves(function, each) for each in inner) or _stops(last):
         return ()
     statement = function.body[at]
     if isinstance(last, ast.Return):
@@ -149,6 +149,16 @@ def _does_nothing_else(statement: ast.stmt, end: ast.Call) -> bool:
             return value is end
         case ast.If(body=[ast.Expr(value=value)], orelse=[]):
             return value is end
+    return False
+
+
+def _stops(statement: ast.stmt) -> bool:
+    """Whether nothing is done behind a statement: `sys.exit(0)`, `raise SystemExit`."""
+    match statement:
+        case ast.Raise():
+            return True
+        case ast.Expr(value=ast.Call(func=called)):
+            return ends_process(called)
     return False
 
 
