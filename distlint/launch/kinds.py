@@ -150,9 +150,12 @@ _OLD_TIMM: Final = re.compile(
     re.MULTILINE,
 )
 _SIX: Final = re.compile(
-    rb"^(?:from torch\._six import|import torch\._six|if [^\n]*\btorch\._six\.)", re.MULTILINE
+    rb"^(?:from torch\._six import|import torch\._six|if [^\n]*\btorch\._six\.|from torchvision\.models\.utils import)",
+    re.MULTILINE,
 )
-"""VideoMAE-Action-Detection 15615db utils.py:15: `from torch._six import inf`."""
+_GONE: Final = (b"torch._six", b"torchvision.models.utils")
+"""VideoMAE-Action-Detection 15615db utils.py:15: `from torch._six import inf`; torchvision 0.11.0, which comes with torch
+1.10.0, has no `torchvision/models/utils.py` any more (panoptic-deeplab cf8e20b segmentation/model/backbone/xception.py:9)."""
 _FROM: Final = re.compile(
     rb"^from[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE
 )
@@ -269,7 +272,7 @@ def wants_old_timm(data: bytes) -> bool:
 
 def needs_torch_1(data: bytes) -> bool:
     """Whether a Python file ends with torch 2 where it is imported: `torch._six` is gone. Not in a `try`."""
-    return b"torch._six" in data and _SIX.search(data) is not None
+    return any(word in data for word in _GONE) and _SIX.search(data) is not None
 
 
 def imported_by(data: bytes) -> tuple[str, ...]:

@@ -50,6 +50,12 @@ _PINNED: Final = re.compile(
 )
 """The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`, or conda's one `=`: SoftTeacher
 0423bb2 README.md:84."""
+_BOUNDED: Final = re.compile(
+    r"^[ \t]*[-*+][ \t]+\[?[*`]*(?P<name>(?:py)?torch|python)[*`]*(?:\]\([^)\n]*\))?[ \t]*"
+    r"(?P<clauses>>=?[ \t]*\d[\d.]*[ \t]*,[ \t]*<=?[ \t]*\d[\d.]*)[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The bounds in a page's list: flatformer 31dc5a9 README.md:29, `* [PyTorch](…) >= 1.9, <= 1.10.2`."""
 _OF_NVIDIA: Final = re.compile(r"\bnvcr\.io/nvidian?/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
 _RELEASES: Final = {
     (20, 2): "1.5",
@@ -211,6 +217,8 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
         yield "torch", f"=={found['version']}"
     for found in _PINNED.finditer(text):
         yield from (("torch", f"=={each}") for each in _versions_in(found["versions"]))
+    for found in _BOUNDED.finditer(text):
+        yield found["name"].lower().replace("pytorch", "torch"), found["clauses"]
     for found in _OF_NVIDIA.finditer(text):
         released = int(found["year"]), int(found["month"])
         before = [torch for first, torch in _RELEASES.items() if first <= released <= (22, 12)]

@@ -223,6 +223,15 @@ dist.init_process_group("nccl")
         ({"requirements.txt": "numpy\ntorchaudio==0.13.0\n"}, "warning"),
         ({"requirements.txt": "torchvision>=0.8,<=0.14.1\n"}, "warning"),
         ({"requirements.txt": "torchvision==0.15.1\n"}, "error"),
+        (
+            {"docs/README.md": "torchrun\n* [PyTorch](https://pytorch.org) >= 1.9, <= 1.10.2\n"},
+            "warning",
+        ),
+        ({"docs/README.md": "torchrun\n* Python >= 3.6, <3.8\n"}, "warning"),
+        (
+            {"docs/README.md": "torchrun\n* [PyTorch](https://pytorch.org) >= 1.9, <= 2.1\n"},
+            "error",
+        ),
         ({"requirements.txt": "torchvision==0.14.1\ntorch>=2.0\n"}, "error"),
         ({"Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}, "warning"),
         ({"docker/Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\n"}, "error"),

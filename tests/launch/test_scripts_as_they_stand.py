@@ -286,6 +286,7 @@ ALONE = 'parser.add_argument("--local_rank", type=int, default=0)\nargs = parser
         (f"from util.misc import save\n{ALONE}", "info"),
         (f"from util import (\n    io,\n    misc,\n)\n{ALONE}", "info"),
         (f"import util.misc\n{ALONE}", "info"),
+        (f"from torchvision.models.utils import load_state_dict_from_url\n{ALONE}", "info"),
         (f"from util import io\n{ALONE}", "warning"),
         (f"from other.util.misc import save\n{ALONE}", "warning"),
     ],

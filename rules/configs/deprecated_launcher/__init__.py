@@ -108,7 +108,13 @@ CODE = "DL805"
 NAME = "deprecated-launcher"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
-LITERALS = (b"--local_rank", b"--local-rank", b"hydra.main", b"torch._six.")
+LITERALS = (
+    b"--local_rank",
+    b"--local-rank",
+    b"hydra.main",
+    b"torch._six.",
+    b"torchvision.models.utils",
+)
 
 _PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
 _SPELLED = re.compile(r"--local[-_]rank")
@@ -127,6 +133,8 @@ _OF_TORCH_1 = re.compile(
 )
 """What mmcv 2.0.0 has no more (Vision-RWKV 0e0e38a classification/test.py:99), and timm 0.4.5. timm 0.3.4 has
 `from torch._six import container_abcs` (timm/models/layers/helpers.py:6), which torch 1.9.0 has no more."""
+_GONE = frozenset({"torch._six", "torchvision.models.utils"})
+"""Modules that torch 2 does not have, nor the torchvision that comes with it (`launch.kinds.needs_torch_1`)."""
 _DDP = re.compile(r"^class \w+\([\w.]*DistributedDataParallel\):", re.MULTILINE)
 _FRAMEWORKS = frozenset({"jittor", "mindspore", "oneflow", "paddle"})
 
@@ -721,10 +729,10 @@ def _needs_torch_1(model: Model, module: Module) -> bool:
     import the timm that some assert.
     """
     return wants_old_timm(module.source.text.encode()) or any(
-        (isinstance(statement, ast.ImportFrom) and statement.module == "torch._six")
+        (isinstance(statement, ast.ImportFrom) and statement.module in _GONE)
         or (isinstance(statement, ast.If) and "torch._six." in ast.unparse(statement.test))
         for each in imported_below(model.program, module)
-        if "torch._six" in each.source.text
+        if any(name in each.source.text for name in _GONE)
         for statement in each.source.tree.body
     )
 

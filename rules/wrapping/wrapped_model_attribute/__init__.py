@@ -73,6 +73,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.bare_objects import read_of_bare_objects
 from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
@@ -109,7 +110,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.interpreter.values import Wrap
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Class, Function
     from distlint.knowledge.wrappers import Wrapper
 
 _DEPTH = 3
@@ -323,14 +324,27 @@ def _is_above(
         for caller in by_name.get(function.name, ())
         if caller.callee is not None and caller.callee.cls in family
     ]
-    # A method that overrides another calls it, which says nothing of when either is called.
-    callers = [c for c in callers if c.function.name != function.name]
+    # A method that overrides another calls it, which says nothing of when either is called. Nor do those of objects that
+    # another class wraps: TFace 171ec14 recognition/tasks has a dozen trainers, each with a wrap of its own.
+    wrapping = innermost_at(wrap.module, getattr(wrap.node, "lineno", 1)).cls
+    callers = [
+        c
+        for c in callers
+        if c.function.name != function.name
+        and (c.function.cls is None or _may_be_one(model, c.function.cls, wrapping))
+    ]
     return bool(callers) and all(
         caller.node.lineno < line
         if (line := _line_of_wrap(caller.function, wrap, by_name))
         else _is_above(model, caller.function, wrap, by_name, depth - 1)
         for caller in callers
     )
+
+
+def _may_be_one(model: Model, cls: Class, other: Class | None) -> bool:
+    """Whether an object may be of two classes, of which one derives from the other."""
+    mro = model.program.mro
+    return other is None or cls in mro(other)[0] or other in mro(cls)[0]
 
 
 def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSite]]) -> int:

@@ -2417,3 +2417,42 @@ def shows_without_a_rank(batch):
 
 def shows_for_any(places, batch):
     return [WrapsForARank(place).show_of_any(batch) for place in places]
+
+
+class Task:
+    # TFace 171ec14 recognition/tasks/partialface/base_task.py:169: each trainer prepares first, and then wraps
+    def __init__(self, backbone):
+        self.backbone = backbone
+
+    def groups(self):
+        return self.backbone.recognizer
+
+    def ready(self):
+        return self.groups()
+
+
+class PlainTask(Task):
+    def train(self, batches):
+        self.ready()
+        self.backbone = DistributedDataParallel(self.backbone)
+        for batch in batches:
+            self.backbone(batch).sum().backward()
+
+
+class PartialTask(Task):
+    def train(self, batches):
+        self.ready()
+        self.backbone = DistributedDataParallel(self.backbone, find_unused_parameters=True)
+        for batch in batches:
+            self.backbone(batch).mean().backward()
+
+
+class LateTask(Task):
+    def sizes(self):
+        return self.backbone.widths  # expect: DL201
+
+    def train(self, batches):
+        self.backbone = DistributedDataParallel(self.backbone, broadcast_buffers=False)
+        self.sizes()
+        for batch in batches:
+            self.backbone(batch).mean().backward()
