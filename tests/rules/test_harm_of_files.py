@@ -515,6 +515,7 @@ def start(settings, path, engine, several):
         ("pass", "warning"),
         ("dist.barrier()", "info"),
         ("if several: dist.barrier()", "info"),
+        ("if settings['wait']: dist.barrier()", "warning"),
         ("if dist.get_rank(several) == 0: dist.barrier(several)", "warning"),
     ],
 )

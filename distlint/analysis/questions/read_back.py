@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence, Set
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Final, TypeGuard
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 Place = tuple["Module", ast.AST]
 
 _CODE: Final = ".py"
+_ASKS_FOR_RANKS: Final = re.compile(
+    r"(?i)dist|ddp|fsdp|deepspeed|accelerat|parallel|world|several|multi|gpu|n_?proc|process"
+)
+"""Words of conditions that hold wherever several ranks run."""
 
 
 def read_back(live: LiveProgram, found: FileCall) -> Place | None:
@@ -45,6 +50,30 @@ def read_back(live: LiveProgram, found: FileCall) -> Place | None:
     named = _named(live, found.path, found)
     known_as = (place for each in named for place in _read_as(live, found, *each))
     return next(known_as, None) or next(_read_by_callers(live, found), None)
+
+
+def read_behind_a_wait(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a run of the ranks reads the file that a call writes, where all ranks have waited for each other since."""
+    if found.path is None:
+        return False
+    known_as = {parts_of(path, function) for path, function, _ in _named(live, found.path, found)}
+    for other in live.answer(file_calls):
+        if (
+            other.effect is Effect.READ
+            and other.path is not None
+            and parts_of(other.path, other.function) in known_as
+            and _in_one_run(live.program, found, other)
+        ):
+            reads = _ways_to(live, other, frozenset())
+            writes = _ways_to(live, found, reads.keys())
+            if any(
+                comes_back(function, write, read) and _all_meet(live, function, write, read)
+                for function in writes.keys() & reads.keys()
+                for write in writes[function]
+                for read in reads[function]
+            ):
+                return True
+    return False
 
 
 def only_resumes(live: LiveProgram, found: FileCall) -> bool:
@@ -358,26 +387,54 @@ def _all_meet(live: LiveProgram, function: Function, writes: ast.AST, reads: ast
         return False
     traces = live.answer(Traces)
     runs = [run for _, group in groups_of(summaries) for rank, run in group if rank is MAIN]
+    known = _held_at(live, writes) | _held_at(live, reads)
     return bool(runs) and all(
-        any(_is_met(step, writes, reads) for step in traces.of(run)) for run in runs
+        any(_is_met(step, writes, reads, known) for step in traces.of(run)) for run in runs
     )
 
 
-def _is_met(step: Step, writes: ast.AST, reads: ast.AST) -> bool:
-    """Whether a step is a wait of all ranks between two nodes, and on no arm that excludes the second."""
+def _held_at(live: LiveProgram, node: ast.AST) -> frozenset[tuple[str, bool]]:
+    """The conditions that hold where a run comes to a call, as they are written, and how each came out."""
+    group = live.call_at(node)
+    sites = [site for _, site in group.sites] if group is not None else []
+    return frozenset(
+        (ast.unparse(guard.node), guard.taken) for site in sites for guard in site.guards
+    )
+
+
+def _is_met(
+    step: Step, writes: ast.AST, reads: ast.AST, known: frozenset[tuple[str, bool]]
+) -> bool:
+    """Whether a step is a wait of all ranks between two nodes, and on no arm that excludes the second.
+
+    Its conditions are `known` to hold for one of the two, or hold wherever there are several ranks: without
+    `if config["wait"]` the read comes with no wait.
+    """
     site = step.outer
     return (
         step.effect is None
         and site.node is not writes
         and _line(writes) < site.node.lineno < _line(reads)
         and all(
-            guard.value.variance is Variance.UNIFORM and not mentions_rank(guard.node)
+            guard.value.variance is Variance.UNIFORM
+            and not mentions_rank(guard.node)
+            and _comes_out_so(guard, known)
             for each in step.sites
             for guard in each.guards
         )
         and not any(
             reads in walk(each) for guard in site.guards for each in _other_arm(site, guard)
         )
+    )
+
+
+def _comes_out_so(guard: Guard, known: frozenset[tuple[str, bool]]) -> bool:
+    text = ast.unparse(guard.node)
+    return (
+        guard.value.known
+        or "world_size" in guard.value.tags
+        or (text, guard.taken) in known
+        or _ASKS_FOR_RANKS.search(text) is not None
     )
 
 

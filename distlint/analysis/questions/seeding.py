@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Value, Variance
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
@@ -23,7 +23,7 @@ from distlint.nodes import last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
 
 _HELPER: Final = re.compile(
     r"_*(?:seed(?:s|ing)?(?:_|$)"
@@ -243,12 +243,17 @@ def moves_weights(function: Function, draw: ast.AST) -> bool:
 
 
 def is_sent_to_all(live: LiveProgram, function: Function, draw: ast.AST) -> bool:
-    """Whether one rank's draw is broadcast, by the function or by all that call it: that ranks draw alike harms nothing.
+    """Whether one rank's draw is broadcast, by the function, one that it calls, another method where it is kept, or by all
+    that call it: that ranks draw alike harms nothing, nor that they draw differently.
 
     VideoGPT 733d2b1 videogpt/vqvae.py:141: `_tile()` adds noise to what its callers hand to `dist.broadcast(_k_rand, 0)`.
     """
-    drawn = _made_of(function, draw)
-    if _broadcasts(function, drawn):
+    drawn = _made_of(function, draw, _shuffled(draw) if isinstance(draw, ast.Call) else ())
+    if _broadcasts(function, drawn) or _hands_to_broadcast(live, function, draw, drawn):
+        return True
+    kept = frozenset(name for name in drawn if name.startswith("self."))
+    methods = function.cls.methods.values() if kept and function.cls is not None else ()
+    if any(_broadcasts(method, kept) for method in methods):
         return True
     given_back = any(
         node.value is not None and _holds(node.value, draw, drawn)
@@ -258,9 +263,31 @@ def is_sent_to_all(live: LiveProgram, function: Function, draw: ast.AST) -> bool
     return bool(callers) and all(_broadcasts(user, _made_of(user, call)) for user, call in callers)
 
 
-def _made_of(function: Function, source: ast.AST) -> frozenset[str]:
-    """The variables of a function into which an expression goes, also through others."""
-    names: set[str] = set()
+def _hands_to_broadcast(
+    live: LiveProgram, function: Function, draw: ast.AST, drawn: Set[str]
+) -> bool:
+    """Whether a function hands what it has drawn to one of the program that broadcasts it."""
+    for call in own_nodes(function, ast.Call):
+        called: object = live.resolve(function.module, call.func)
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr) if function.cls is not None:
+                called = function.cls.methods.get(attr)
+        if not isinstance(called, Function) or called is function:
+            continue
+        for name in called.parameters:
+            given = argument_of(call, called, name)
+            if (
+                given is not None
+                and _holds(given, draw, drawn)
+                and _broadcasts(called, _made_of(called, draw, (name,)))
+            ):
+                return True
+    return False
+
+
+def _made_of(function: Function, source: ast.AST, known: Iterable[str] = ()) -> frozenset[str]:
+    """The variables of a function into which an expression goes, or what is `known`, also through others."""
+    names: set[str] = set(known)
     found = True
     while found:
         found = False
@@ -273,16 +300,22 @@ def _made_of(function: Function, source: ast.AST) -> frozenset[str]:
 
 def _holds(value: ast.expr, source: ast.AST, names: Set[str]) -> bool:
     return any(
-        inner is source or (isinstance(inner, ast.Name) and inner.id in names)
+        inner is source
+        or (isinstance(inner, ast.Name | ast.Attribute) and dotted_name(inner) in names)
         for inner in walk(value)
     )
 
 
 def _broadcasts(function: Function, names: Set[str]) -> bool:
+    """Whether a function broadcasts a variable: `dist.broadcast(order, 0)`, `broadcast_object_list([order])`, or a helper
+    that is called so."""
     return bool(names) and any(
-        last_name(node.func) == "broadcast"
-        and bool(node.args)
-        and dotted_name(node.args[0]) in names
+        "broadcast" in last_name(node.func)
+        and any(
+            dotted_name(part) in names
+            for given in (*node.args, *(keyword.value for keyword in node.keywords))
+            for part in (given, *(given.elts if isinstance(given, ast.List | ast.Tuple) else ()))
+        )
         for node in own_nodes(function, ast.Call)
     )
 

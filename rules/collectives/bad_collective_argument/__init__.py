@@ -275,7 +275,11 @@ def _of_another(model: Model, site: CallSite) -> Iterator[Finding]:
         before = other.site
         if before.function is site.function and before.node.lineno < site.node.lineno:
             same = _sent(before)
-            if same is not None and ast.unparse(same) == ast.unparse(sent) == _made_like(before):
+            if (
+                same is not None
+                and ast.unparse(same) == ast.unparse(sent) == _made_like(before)
+                and not _is_set_between(site.function, sent, before.node, site.node)
+            ):
                 fix = Fix(Applicability.DISPLAY, f"Hand over `{wanted}`")
                 message = (
                     f"`{ast.unparse(sent)}` is gathered a second time, into a list of tensors like `{wanted}`: where "
@@ -285,6 +289,27 @@ def _of_another(model: Model, site: CallSite) -> Iterator[Finding]:
                 place = place_of(site.module, sent)
                 yield Finding(CODE, NAME, SEVERITY, message, place, places, fix)
                 return
+
+
+def _is_set_between(function: Function, sent: ast.expr, first: ast.AST, second: ast.AST) -> bool:
+    """Whether what is sent may have got another value between two calls: it, a part of it, or what it is a part of is set,
+    or changed in place (`t.copy_(labels)`), or its owner is asked to do something (`self.advance()`)."""
+    path = dotted_name(sent)
+    owner = path.rpartition(".")[0]
+    for node in own_nodes(function, ast.Name, ast.Attribute, ast.Subscript, ast.Call):
+        if not getattr(first, "lineno", 0) <= node.lineno <= getattr(second, "lineno", 0):
+            continue
+        match node:
+            case ast.Call(func=ast.Attribute(value=whose, attr=name)):
+                on = dotted_name(whose)
+                if (on == path and name.endswith("_")) or (on and on == owner):
+                    return True
+            case ast.Name() | ast.Attribute() if isinstance(node.ctx, ast.Store):
+                if f"{path}.".startswith(f"{dotted_name(node)}."):
+                    return True
+            case ast.Subscript(value=whose, ctx=ast.Store()) if dotted_name(whose) == path:
+                return True
+    return False
 
 
 def _sent(site: CallSite) -> ast.expr | None:

@@ -221,3 +221,22 @@ def into_tensors_like_its_source(inputs):
     flat = padded.contiguous()
     dist.all_gather(every, flat)
     return torch.cat(every)
+
+
+def one_name_for_both(inputs, labels):
+    sent = inputs.contiguous()
+    every_input = [torch.zeros_like(sent) for _ in range(dist.get_world_size())]
+    dist.all_gather(every_input, sent)
+    sent = labels.contiguous()
+    every_label = [torch.zeros_like(labels) for _ in range(dist.get_world_size())]
+    dist.all_gather(every_label, sent)
+    return torch.cat(every_input), torch.cat(every_label)
+
+
+def one_buffer_for_both(sent, labels):
+    every_input = [torch.zeros_like(sent) for _ in range(dist.get_world_size())]
+    every_label = [torch.zeros_like(labels) for _ in range(dist.get_world_size())]
+    dist.all_gather(every_input, sent)
+    sent.copy_(labels)
+    dist.all_gather(every_label, sent)
+    return torch.cat(every_input), torch.cat(every_label)

@@ -139,11 +139,24 @@ def _more_than_visible(model: Model, module: Module) -> Iterator[tuple[Function,
             and _is_count(model, function, node)
         ]
         if counted and any(
-            not any(part.id in (*counted, visible.value.id) for part in walk(value, ast.Name))
+            not _names_all(model, function, value, (*counted, visible.value.id))
             and not isinstance(value, ast.Constant)
             for value in assignments(function).get(visible.value.id, ())
         ):
             yield function, size
+
+
+def _names_all(model: Model, function: Function, value: ast.expr, counted: Sequence[str]) -> bool:
+    """Whether the names of GPUs are made of how many there are, here or where one is assigned of which they are made."""
+    made = [value]
+    for part in walk(value, ast.Name):
+        made += assignments(function).get(part.id, ())
+    return any(
+        (isinstance(part, ast.Name) and part.id in counted)
+        or (isinstance(part, ast.Name | ast.Call) and _is_count(model, function, part))
+        for each in made
+        for part in walk(each)
+    )
 
 
 def _written(node: ast.Assign) -> str:

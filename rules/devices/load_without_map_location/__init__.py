@@ -58,6 +58,7 @@ from distlint.analysis.live.joint_entry import maybe_guarded
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.held_by_main import filled_by_some
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -340,34 +341,45 @@ def _is_named_by_loads_alone(model: Model, site: CallSite) -> bool:
     name = file_name(site.function, site.node.args[0] if site.node.args else None)
     if not _WHOLE_NAME.fullmatch(name):
         return False
-    modules = model.program.modules.values()
-    if any(_WRITES_CHECKPOINTS.search(each.source.text) for each in modules):
-        return False
-    for module in modules:
-        if name in module.source.text:
-            reading = {
-                node
-                for call in walk(module.source.tree, ast.Call)
-                if _READS.search(last_name(call.func))
-                for node in walk(call, ast.Constant)
-            }
-            held = {
-                node
-                for function in (module.body, *module.all_functions)
-                for values in _only_read(function)
-                for value in values
-                for node in walk(value, ast.Constant)
-            }
-            for node in walk(module.source.tree, ast.Constant):
-                if (
-                    isinstance(node.value, str)
-                    and node.value.endswith(name)
-                    and "://" not in node.value
-                    and node not in reading
-                    and node not in held
-                ):
-                    return False
-    return True
+    return not model.answer(_writes_checkpoints) and not any(
+        text.endswith(name) for text in model.answer(_said_elsewhere)
+    )
+
+
+def _writes_checkpoints(live: LiveProgram) -> bool:
+    modules = live.program.modules.values()
+    return any(_WRITES_CHECKPOINTS.search(each.source.text) for each in modules)
+
+
+def _said_elsewhere(live: LiveProgram) -> frozenset[str]:
+    """The words of a program that may be, or end in, names of files, and that it does not only load, look for or fetch."""
+    return frozenset(text for module in live.program.modules.values() for text in _said_in(module))
+
+
+@remembered
+def _said_in(module: Module) -> frozenset[str]:
+    reading = {
+        node
+        for call in walk(module.source.tree, ast.Call)
+        if _READS.search(last_name(call.func))
+        for node in walk(call, ast.Constant)
+    }
+    held = {
+        node
+        for function in (module.body, *module.all_functions)
+        for values in _only_read(function)
+        for value in values
+        for node in walk(value, ast.Constant)
+    }
+    return frozenset(
+        node.value
+        for node in walk(module.source.tree, ast.Constant)
+        if isinstance(node.value, str)
+        and "." in node.value
+        and "://" not in node.value
+        and node not in reading
+        and node not in held
+    )
 
 
 def _only_read(function: Function) -> Iterator[list[ast.expr]]:

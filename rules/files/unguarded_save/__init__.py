@@ -135,7 +135,7 @@ from distlint.analysis.questions.harms import OVERWRITTEN, Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
 from distlint.analysis.questions.made_before import left_to_first, made_before_fit, prepared_before
-from distlint.analysis.questions.read_back import only_resumes
+from distlint.analysis.questions.read_back import only_resumes, read_behind_a_wait
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.sharding import keeps_parts
 from distlint.analysis.questions.terminals import never_answered
@@ -235,8 +235,7 @@ def _found(model: Model) -> Iterator[Finding]:
                 CODE,
                 NAME,
                 Severity.INFO,
-                f"all ranks write `{found.text}`: {joint_entry.text}. Nothing shows that they write other lines, or "
-                "that their run reads these; let rank 0 alone write them.",
+                f"all ranks write `{found.text}`: {joint_entry.text}. {_harmless(model, found)}; let rank 0 alone write them.",
                 place_of(module, node),
                 evidence(joint_entry),
             )
@@ -292,6 +291,13 @@ def _found(model: Model) -> Iterator[Finding]:
             (Related(start.place, "this launch"),),
             fix,
         )
+
+
+def _harmless(model: Model, found: FileCall) -> str:
+    """What is known of a write that harms nothing."""
+    if read_behind_a_wait(model, found):
+        return "Nothing shows that they write other lines, and all ranks wait before their run reads these"
+    return "Nothing shows that they write other lines, or that their run reads these"
 
 
 def _by_others(found: FileCall, harm: Harm, joint_entry: JointEntry) -> Finding:

@@ -2171,3 +2171,16 @@ def spoken_by_the_first():
         SpokenByTheFirst("train")
     dist.barrier()
     return SpokenByTheFirst("train")
+
+
+def write_marks(marks, folder):
+    with open(os.path.join(folder, "marks.json"), "w") as file:  # expect: DL301
+        json.dump(marks, file)
+
+
+def waits_if_it_is_told_to(marks, folder, judge, config):
+    dist.barrier()
+    write_marks(marks, folder)
+    if config["wait"]:
+        dist.barrier()
+    return judge.score(json.load(open(os.path.join(folder, "marks.json"))))

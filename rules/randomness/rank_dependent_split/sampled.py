@@ -10,6 +10,7 @@ from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.analysis.questions.seeding import is_sent_to_all
 from distlint.nodes import walk
 
 from .parted import WORDS, is_of_generator, order_drawn
@@ -145,7 +146,7 @@ def _permuted(model: Model, method: Function) -> Iterator[Permuted]:
     for drawn in own_nodes(method, ast.Call):
         name = order_drawn(model, method.module, method, drawn)
         part = next(_parts_of_rank(method, drawn, name), None) if name else None
-        if part is not None:
+        if part is not None and not is_sent_to_all(model, method, drawn):
             stream = ""
             if not is_of_generator(method, drawn):
                 meaning = str(model.resolve(method.module, drawn.func))

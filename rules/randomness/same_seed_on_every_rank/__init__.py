@@ -76,7 +76,7 @@ from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import Seed, makes_torch_differ, names_rank, seeds
 from distlint.edits import Insert
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Place, Severity
 from distlint.knowledge import randomness
 from distlint.rule import Status
 
@@ -103,8 +103,12 @@ LITERALS = (b"RandomResizedCrop", b"RandomHorizontalFlip", b"create_transform(")
 
 def check(model: Model) -> Iterator[Finding]:
     """Common seeds in front of training loops that draw; the last seed of each function speaks."""
+    told: set[Place] = set()
     for module in model.modules:
-        yield from _in_file(model, module)
+        for finding in _in_file(model, module):
+            if finding.place not in told:
+                told.add(finding.place)
+                yield finding  # one draw, whichever Trainers of other files come to it, too
 
 
 @all_remembered

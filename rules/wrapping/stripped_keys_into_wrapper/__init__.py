@@ -96,9 +96,7 @@ def check(model: Model) -> Iterator[Finding]:
             place = related(site.module, stripped, "the prefix is taken off")
             yield _finding(call, wrap, "those of the state no longer do", place)
         elif (saved := saved_bare(model, site.function, state)) is not None:
-            where = model.call_at(saved)
-            assert where is not None
-            place = related(where.site.module, saved, "saved without the wrapper")
+            place = related(*saved, "saved without the wrapper")
             yield _finding(call, wrap, "those of the file do not", place)
 
 

@@ -141,3 +141,17 @@ def last_of_the_wrapper(net, folder):
     net.load_state_dict(state)
     torch.save({"net": net.state_dict()}, f"{folder}/last.tar")
     return net
+
+
+def write_nothing(net):
+    return
+    torch.save({"net": net.state_dict()}, "never.pt")
+
+
+def never_written(net):
+    dist.init_process_group("nccl")
+    inner = net.cuda()
+    net = DistributedDataParallel(inner)
+    net.load_state_dict(torch.load("never.pt", map_location="cpu")["net"])
+    write_nothing(net.module)
+    return net

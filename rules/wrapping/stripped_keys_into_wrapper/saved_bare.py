@@ -12,10 +12,10 @@ from distlint.analysis.questions.saved import file_name, saves
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 
-def saved_bare(model: Model, function: Function, state: ast.expr) -> ast.expr | None:
+def saved_bare(model: Model, function: Function, state: ast.expr) -> tuple[Module, ast.expr] | None:
     """Where the program saves what a load gets, if all that it may be is the state of a model without its wrapper.
 
     MONAI research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:163 loads `ckpt_best.pth` into DDP, and
@@ -27,19 +27,20 @@ def saved_bare(model: Model, function: Function, state: ast.expr) -> ast.expr | 
         state: what `load_state_dict()` is given.
 
     Returns:
-        The call of `state_dict()` that is saved; None where the file, its part or the model is not known.
+        The file with the call of `state_dict()` that is saved, and the call; None where the file, its part or the model is
+        not known.
     """
     load, key = _read(function, state)
     name = file_name(function, load.args[0]) if load is not None and load.args else ""
     if load is None or not name or model.resolve(function.module, load.func) != "torch.load":
         return None
-    found: ast.expr | None = None
+    found: tuple[Module, ast.expr] | None = None
     for writer, what, where in saves(model):
         this = _may_be(writer, where, name)
         for saved in _parts(writer, what, key) if this is not False else ():
             if saved is None or not _is_bare(model, writer, saved):
                 return None
-            found = found or (saved if this else None)
+            found = found or ((writer.module, saved) if this else None)
     return found
 
 
@@ -105,14 +106,16 @@ def _is_bare(model: Model, function: Function, saved: ast.expr) -> bool:
             pass
         case _:
             return False
+    here = model.call_at(saved)
+    if here is None:
+        return False  # a run never comes to it: it stands behind a `return`
     if isinstance(owner, ast.Name) and owner.id in function.parameters:
         place = function.parameters.index(owner.id)
         groups = [model.call_at(call) for _, call in calls_of(model.program, function)]
         sites = [site for group in groups if group is not None for _, site in group.sites]
         values = [site.argument(place, owner.id) for site in sites if site.callee is function]
     else:
-        call = model.call_at(saved)
-        values = [site.receiver for _, site in call.sites] if call is not None else []
+        values = [site.receiver for _, site in here.sites]
     return bool(values) and all(
         each is not None and not each.wraps and "unwrapped" in each.tags for each in values
     )

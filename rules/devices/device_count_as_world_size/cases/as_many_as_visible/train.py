@@ -17,6 +17,13 @@ class Training:
         os.environ["CUDA_VISIBLE_DEVICES"] = named
         os.environ["WORLD_SIZE"] = str(len(named.split(",")))
 
+    def take_all(self):
+        world_size = torch.cuda.device_count()
+        numbers = list(range(world_size))
+        named = ",".join(map(str, numbers))
+        os.environ["CUDA_VISIBLE_DEVICES"] = named
+        os.environ["WORLD_SIZE"] = str(world_size)
+
     def run(self, rank):
         dist.init_process_group("nccl", rank=rank)
 

@@ -41,7 +41,21 @@ class OfItsOwn(Trainer):
         return (model(inputs["x"] + noise) - noise).pow(2).mean()
 
 
+def noised(x):
+    return x + torch.randn_like(x)  # expect: DL401
+
+
+class Denoises(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        return (model(noised(inputs["x"])) - inputs["x"]).pow(2).mean()
+
+
+class DenoisesTwice(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        return (model(model(noised(inputs["x"]))) - inputs["x"]).pow(2).mean()
+
+
 if __name__ == "__main__":
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    for kind in (Masks, Chooses, Generates, OfItsOwn):
+    for kind in (Masks, Chooses, Generates, OfItsOwn, Denoises, DenoisesTwice):
         kind(None, TrainingArguments("out")).train()
