@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name
+from distlint.knowledge.model_names import OF_HUBS, OF_TORCHVISION
+
+from .tables import is_left_alone
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -15,33 +17,6 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 """So many names lead to the words at most."""
-_OF_TORCHVISION = (
-    "alexnet",
-    "convnext",
-    "densenet",
-    "efficientnet",
-    "get_",
-    "googlenet",
-    "inception",
-    "list_models",
-    "maxvit",
-    "mnasnet",
-    "mobilenet",
-    "regnet",
-    "resnet",
-    "resnext",
-    "shufflenet",
-    "squeezenet",
-    "swin",
-    "vgg",
-    "vit_b_",
-    "vit_h_",
-    "vit_l_",
-    "wide_resnet",
-)
-"""How the functions of torchvision.models begin: torchvision 0.20, models/__init__.py and what it imports."""
-_OF_HUBS = {"facebookresearch/xcit": ("xcit",)}
-"""How the models of a repository begin that `torch.hub.list` names: xcit 9a7df94 hubconf.py, xcit.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +57,7 @@ def choices_of(program: Program, module: Module, node: ast.expr, depth: int = 0)
         case ast.Call(func=func, args=[ast.Constant(value=str() as hub), *_]) if (
             program.resolve_dotted(module, dotted_name(func)) == "torch.hub.list"
         ):
-            begun = _OF_HUBS.get(hub.partition(":")[0])
+            begun = OF_HUBS.get(hub.partition(":")[0])
             return Choices(beginnings=begun) if begun is not None else None
         case (
             ast.ListComp(elt=elt, generators=[made]) | ast.GeneratorExp(elt=elt, generators=[made])
@@ -98,7 +73,7 @@ def _some_of(program: Program, module: Module, node: ast.expr, depth: int) -> Ch
     match node:
         case ast.Attribute(value=owner, attr="__dict__"):
             of = program.resolve_dotted(module, dotted_name(owner))
-            return Choices(beginnings=_OF_TORCHVISION) if _is_torchvision(of) else None
+            return Choices(beginnings=OF_TORCHVISION) if _is_torchvision(of) else None
     return choices_of(program, module, node, depth + 1)
 
 
@@ -118,14 +93,8 @@ def _held(program: Program, module: Module, node: ast.Name, depth: int) -> Choic
         statement.value
         for statement in home.source.tree.body
         if isinstance(statement, ast.Assign)
-        and any(isinstance(each, ast.Name) and each.id == name for each in statement.targets)
+        and [each.id for each in statement.targets if isinstance(each, ast.Name)] == [name]
     ]
-    changed = rf"\b{name}\s*(?:\[[^\]\n]*\]\s*=[^=]|\+=|\|=|\.(?:append|extend|update|insert|add|setdefault|pop|remove)\()"
-    if len(given) != 1 or re.search(changed, home.source.text) or len(_set(home, name)) != 1:
+    if len(given) != 1 or not is_left_alone(program, home, name):
         return None
     return choices_of(program, home, given[0], depth + 1)
-
-
-def _set(module: Module, name: str) -> list[str]:
-    """The lines of a file that set a name, at whatever depth."""
-    return re.findall(rf"^\s*{name}\s*(?::[^=\n]+)?=[^=]", module.source.text, re.MULTILINE)
