@@ -187,7 +187,7 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     name, folder = bare_program(launch), posixpath.dirname(script.path)
     if not name or files.has_name(name) or not is_written_out(name):
         return False
-    if any(may_put(each, name) for each in script.commands if each.line < launch.place.line):
+    if _is_made_above(script, launch, name) or not _stays_inside(files, script, launch):
         return False
     beside = _started_with(script, launch)
     if not script.told and beside == {name}:
@@ -198,6 +198,50 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
         and files.is_absent(name, script.path)
         and re.search(rf"://\S*/{re.escape(name)}\b", script.text) is None
     )
+
+
+def _is_made_above(script: Script, launch: Launch, name: str) -> bool:
+    """Whether what stands above a launch may make its program: a command that does, one that has its name as a word and does
+    not start it, or one that writes into it (`cat > bench.py <<EOF`)."""
+    above = [each for each in script.commands if each.line < launch.place.line]
+    started = {each.script.place for each in script.launches if each.script is not None}
+    started |= {word.place for each in above if (word := _run_by_python(each)) is not None}
+    text = "\n".join(split_lines(script.text)[: launch.place.line - 1])
+    return (
+        any(may_put(each, name) for each in above)
+        or any(
+            _may_be_made(word, name)
+            for each in above
+            for word in each.words
+            if word.place not in started
+        )
+        or re.search(rf">\|?[ \t]*[\"']?(?:[^\s\"'<>|;&]*/)?{re.escape(name)}(?![\w.-])", text)
+        is not None
+    )
+
+
+def _may_be_made(word: Word, name: str) -> bool:
+    """Whether a word is the file, in whatever folder or behind `--out=`, or what Jupyter makes such files of."""
+    text = word.text if word.text is not None else "/".join(word.around)
+    base = re.split(r"[/=]", text)[-1]
+    return text == "nbconvert" or base in (name, f"{posixpath.splitext(name)[0]}.ipynb")
+
+
+def _stays_inside(files: LaunchFiles, script: Script, launch: Launch) -> bool:
+    """Whether all folders that a script enters above a launch are of the project: one on a page may be what people clone."""
+    moves = sorted(entered(script), key=lambda each: each.place.line)
+    cloned = {
+        posixpath.basename(text).removesuffix(".git")
+        for each in script.commands
+        if script.told and [word.text for word in each.words[:2]] == ["git", "clone"]
+        for text in [(each.words[-1].text or "").rstrip("/")]
+    }
+    for line in sorted({each.place.line for each in moves if each.place.line <= launch.place.line}):
+        at = where(moves, line)
+        inside = at[1:] if at and at[0] in cloned else at
+        if inside and not files.has_folder("/".join(inside), script.path):
+            return False
+    return True
 
 
 def _started_with(script: Script, launch: Launch) -> set[str]:

@@ -17,6 +17,8 @@ _LOST: Final = re.compile(r"[ \t]*(?:> )?(?P<word>[^\s\\`<#]+)")
 _ALL_GIVEN: Final = re.compile(r"[ \t]*(\"\$\{?@\}?\"|\$\{?@\}?)[ \t]*(?:\\[ \t]*)?")
 """A line of nothing but what the script is given, which is no command where a launch ends above it."""
 _SPACE_BEHIND: Final = re.compile(r"\\[ \t]+$")
+_GOES_ON: Final = re.compile(r"\\[ \t]*$")
+_COMMENT: Final = re.compile(r"(?:^|\s)#")
 
 
 def cut_short(script: Script) -> Iterator[tuple[Launch, str, Place, int]]:
@@ -60,12 +62,27 @@ def _argument(launch: Launch, command: Command, lines: list[str]) -> str:
     first, line = command.words[0].text, lines[command.line - 1]
     if first is None:
         given = _ALL_GIVEN.fullmatch(line)
-        between = lines[launch.place.line : command.line - 1]
-        return given[1] if given is not None and all(map(str.strip, between)) else ""
+        return given[1] if given is not None and _is_meant_to_go_on(launch, command, lines) else ""
+    part = lines[launch.place.line - 1 : command.line - 1]
     goes_on = _OPTION.match(first) or (
-        command.line > 1 and _SPACE_BEHIND.search(lines[command.line - 2])
+        bool(part)
+        and _SPACE_BEHIND.search(part[-1])
+        and all(_GOES_ON.search(each) and not _COMMENT.search(each) for each in part)
     )
     return first if goes_on and line.lstrip().startswith(first.partition("=")[0]) else ""
+
+
+def _is_meant_to_go_on(launch: Launch, command: Command, lines: list[str]) -> bool:
+    """Whether nothing but comments stands between a launch and a command, and one of the lines has a backslash at its end.
+
+    Entry points launch on one line and have `"$@"` on the next, or in the other arm of a test.
+    """
+    end = launch.place.line
+    while end < len(lines) and lines[end - 1].endswith("\\"):
+        end += 1
+    return any(
+        each.endswith("\\") for each in lines[launch.place.line - 1 : command.line - 1]
+    ) and all(each.lstrip().startswith("#") for each in lines[end : command.line - 1])
 
 
 def _by_a_space(script: Script, lines: list[str]) -> Iterator[tuple[Launch, str, Place, int]]:
@@ -75,6 +92,10 @@ def _by_a_space(script: Script, lines: list[str]) -> Iterator[tuple[Launch, str,
         while line < len(lines) and lines[line - 1].endswith("\\"):
             line += 1
         found = _LOST.match(lines[line]) if line < len(lines) else None
-        if found is not None and _SPACE_BEHIND.search(lines[line - 1]):
+        if (
+            found is not None
+            and _OPTION.match(found["word"])
+            and _SPACE_BEHIND.search(lines[line - 1])
+        ):
             start, end = (len(lines[line][:at].encode()) for at in found.span("word"))
             yield launch, found["word"], Place(script.path, line + 1, start, line + 1, end), 1

@@ -325,6 +325,13 @@ class LaunchFiles:
             found.setdefault(posixpath.basename(each), []).append(each)
         return found
 
+    def has_folder(self, path: str, beside: str) -> bool:
+        """Whether what the file `beside` calls `path` is a folder with files of the project, or one above it that is, too."""
+        folders = set(_meant(path, beside))
+        return "." in folders or any(
+            name.startswith(f"{folder}/") for folder in folders for name in self.names
+        )
+
     def folders_with(self, path: str, beside: str) -> list[str]:
         """The folders in which the file `beside` may be started so that what it calls `path` is there."""
         return [

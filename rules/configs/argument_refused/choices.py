@@ -6,10 +6,10 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.memory import remembered
-from distlint.knowledge import model_names
-from distlint.nodes import walk
+from distlint.analysis.program.definitions import dotted_name
+from distlint.knowledge.model_names import OF_HUBS, OF_TORCHVISION
+
+from .tables import is_left_alone
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -17,27 +17,6 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 """So many names lead to the words at most."""
-_ASKED = frozenset({"keys", "values", "items", "get", "index", "count", "copy"})
-"""Methods that leave a table as it is."""
-_READ_BY = frozenset(
-    {
-        "list",
-        "set",
-        "frozenset",
-        "tuple",
-        "dict",
-        "sorted",
-        "len",
-        "iter",
-        "enumerate",
-        "str",
-        "print",
-        "any",
-        "all",
-        "join",
-    }
-)
-"""Last names of calls that leave what they are given as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +57,7 @@ def choices_of(program: Program, module: Module, node: ast.expr, depth: int = 0)
         case ast.Call(func=func, args=[ast.Constant(value=str() as hub), *_]) if (
             program.resolve_dotted(module, dotted_name(func)) == "torch.hub.list"
         ):
-            begun = model_names.OF_HUBS.get(hub.partition(":")[0])
+            begun = OF_HUBS.get(hub.partition(":")[0])
             return Choices(beginnings=begun) if begun is not None else None
         case (
             ast.ListComp(elt=elt, generators=[made]) | ast.GeneratorExp(elt=elt, generators=[made])
@@ -93,11 +72,13 @@ def _some_of(program: Program, module: Module, node: ast.expr, depth: int) -> Ch
     """The choices of a comprehension that leaves some out: those of what it goes through may be more."""
     match node:
         case ast.Attribute(value=owner, attr="__dict__"):
-            begun = model_names.OF_LIBRARIES.get(
-                str(program.resolve_dotted(module, dotted_name(owner)))
-            )
-            return Choices(beginnings=begun) if begun is not None else None
+            of = program.resolve_dotted(module, dotted_name(owner))
+            return Choices(beginnings=OF_TORCHVISION) if _is_torchvision(of) else None
     return choices_of(program, module, node, depth + 1)
+
+
+def _is_torchvision(meaning: object) -> bool:
+    return meaning == "torchvision.models"
 
 
 def _held(program: Program, module: Module, node: ast.Name, depth: int) -> Choices | None:
@@ -112,75 +93,8 @@ def _held(program: Program, module: Module, node: ast.Name, depth: int) -> Choic
         statement.value
         for statement in home.source.tree.body
         if isinstance(statement, ast.Assign)
-        and any(isinstance(each, ast.Name) and each.id == name for each in statement.targets)
+        and [each.id for each in statement.targets if isinstance(each, ast.Name)] == [name]
     ]
-    if len(given) != 1 or _is_hidden(module, node.id) or _may_change(program, home, name):
+    if len(given) != 1 or not is_left_alone(program, home, name):
         return None
     return choices_of(program, home, given[0], depth + 1)
-
-
-def _is_hidden(module: Module, name: str) -> bool:
-    """Whether a name of a file may mean something else in one of its functions: `def get_args(SIZES=("small",))`."""
-    return any(
-        each.arg == name
-        if isinstance(each, ast.arg)
-        else isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
-        for function in module.all_functions
-        if not function.is_module_body
-        for each in walk(function.node, ast.arg, ast.Name)
-    )
-
-
-@remembered
-def _may_change(program: Program, home: Module, name: str) -> bool:
-    """Whether a table may hold something else than it is made with: it is set twice, or a file of the program does anything
-    but read it (`MODELS["large"] = Big` where it is imported, `registry.MODELS.update(…)`, `register(MODELS)`)."""
-    if _is_hidden(home, name) or len(_stores(home, name)) != 1:
-        return True
-    return any(
-        _changes(module, name, {name} if module is home else _imported_as(module, name))
-        for module in program.modules.values()
-        if name in module.source.text
-    )
-
-
-def _stores(module: Module, name: str) -> list[ast.Name]:
-    return [
-        each
-        for each in walk(module.source.tree, ast.Name)
-        if each.id == name and not isinstance(each.ctx, ast.Load)
-    ]
-
-
-def _imported_as(module: Module, name: str) -> set[str]:
-    """What a file calls whatever it imports by a name; that itself where it may come with a star."""
-    found = {each for each, whole in module.imports.items() if whole.rpartition(".")[2] == name}
-    return found | {name} if module.star_imports else found
-
-
-def _changes(module: Module, name: str, names: set[str]) -> bool:
-    """Whether a file does anything with a table but read it."""
-    return any(
-        not _only_reads(around, each)
-        for around in walk(module.source.tree)
-        for each in ast.iter_child_nodes(around)
-        if (isinstance(each, ast.Name) and each.id in names and isinstance(each.ctx, ast.Load))
-        or (isinstance(each, ast.Attribute) and each.attr == name)
-    )
-
-
-def _only_reads(around: ast.AST, table: ast.AST) -> bool:
-    match around:
-        case ast.Attribute(attr=attr):
-            return attr in _ASKED
-        case ast.Subscript(ctx=ctx):
-            return isinstance(ctx, ast.Load)
-        case ast.Call(func=func):
-            return func is not table and last_name(func) in _READ_BY
-        case ast.keyword(arg=arg):
-            return arg in ("choices", "help")
-        case ast.For() | ast.comprehension():
-            return around.iter is table
-        case ast.Compare() | ast.BinOp() | ast.BoolOp() | ast.UnaryOp() | ast.FormattedValue():
-            return True
-    return isinstance(around, ast.Starred | ast.Assert)

@@ -1,0 +1,2 @@
+cd /opt/other
+torchrun --nproc_per_node=4 tune_installed.py
