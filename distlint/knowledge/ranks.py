@@ -20,16 +20,6 @@ _FUNCTION_ROWS: tuple[RankFact, ...] = (
         "world_size",
         source="mpi4py 4.1.1 mpi4py/MPI.src/Comm.pyx:92",
     ),
-    RankFact(
-        "torch_xla.core.xla_model.get_ordinal",
-        "rank",
-        source="pytorch/xla 020f3f5 torch_xla/core/xla_model.py",
-    ),
-    RankFact(
-        "torch_xla.core.xla_model.is_master_ordinal",
-        "is_local_main",  # by its default, `local=True`
-        source="pytorch/xla 020f3f5 torch_xla/core/xla_model.py",
-    ),
     RankFact("horovod.torch.rank", "rank", source="horovod 0.28.1 horovod/torch/mpi_ops.py:51"),
     RankFact(
         "horovod.torch.local_rank",
