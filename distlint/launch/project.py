@@ -53,7 +53,7 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 _INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
 _SILENT = re.compile(r"^\t[ \t]*[@+-]+")
 """What tells make not to show a line, or to go on when it fails."""
-_OF_MAKE = re.compile(r"(?<!\$)\$\((\w+)\)")
+_ONE_SHELL = re.compile(r"^\.ONESHELL\s*:", re.MULTILINE)
 _PROMPT = re.compile(r"^(\s*)[$%>] ")
 _TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
 """What people fill in before they type a command: a shell would read from a file of that name."""
@@ -872,7 +872,8 @@ def read_files(
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
             case Kind.MAKEFILE:
-                _read_script(file, commands_of(file.path, _shell_of_makefile(file.text)), result)
+                for commands in _of_makefile(file.path, file.text):
+                    _read_script(file, commands, result)
             case Kind.GUIDE:
                 _read_script(file, _of_markdown(file.path, file.text), result)
     return result
@@ -975,18 +976,97 @@ def _shell_of_dockerfile(text: str) -> str:
     return "\n".join(kept)
 
 
-def _shell_of_makefile(text: str) -> str:
-    """The recipes at their places, with blanks for all the rest; make's own variables are as unknown as the shell's."""
+def _of_makefile(path: str, text: str) -> Iterator[list[Command]]:
+    """The commands of each shell of a Makefile: one for each line of a recipe, with those that its backslashes join.
+
+    GNU make 4.4 manual, 5.3: what a line changes to, or sets, is lost in the next one, but behind `.ONESHELL:`.
+    """
+    shells: list[tuple[int, list[str]]] = []
+    one = _ONE_SHELL.search(text) is not None
+    goes_on = inside = False
+    for number, line in enumerate(text.split("\n"), 1):
+        recipe = line.startswith("\t") or (goes_on and inside)
+        if recipe and goes_on and inside:
+            shells[-1][1].append(line)
+        elif recipe:
+            body = _SILENT.sub(lambda found: " " * len(found[0]), line)
+            if one and inside:
+                shells[-1][1].append(body)
+            else:
+                shells.append((number, [body]))
+        inside, goes_on = recipe, line.endswith("\\")
+    for first, lines in shells:
+        written, doubled = _shell_of_recipe("\n".join(lines))
+        yield [
+            _moved(each, first, doubled) if doubled else each
+            for each in commands_of(path, written, first)
+        ]
+
+
+def _shell_of_recipe(text: str) -> tuple[str, dict[int, list[int]]]:
+    """What a shell gets of a recipe, where make's own variables and functions are variables of the same width, and the columns
+    (bytes) of the dollars that make takes away, by their lines from 0."""
     kept: list[str] = []
-    inside = False
-    for line in text.split("\n"):
-        goes_on = inside and kept[-1].endswith("\\")
-        inside = goes_on or line.startswith("\t")
-        body = line if inside else ""
-        if not goes_on:
-            body = _SILENT.sub(lambda found: " " * len(found[0]), body)
-        kept.append(_OF_MAKE.sub(r"${\1}", body).replace("$$", "$"))
-    return "\n".join(kept)
+    doubled: dict[int, list[int]] = {}
+    at = 0
+    while at < len(text):
+        if text.startswith("$$", at):
+            before = "".join(kept)
+            column = len(before[before.rfind("\n") + 1 :].encode())
+            doubled.setdefault(before.count("\n"), []).append(column)
+            kept.append("$")
+            at += 2
+        elif text.startswith("$(", at):
+            end = _end_of_brackets(text, at + 1)
+            kept.append(_unknown_of_make(text[at:end]))
+            at = end
+        else:
+            kept.append(text[at])
+            at += 1
+    return "".join(kept), doubled
+
+
+def _end_of_brackets(text: str, at: int) -> int:
+    """Where the round brackets that open at a place are closed again; the end of the text where they are not."""
+    depth = 0
+    for end in range(at, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return end + 1
+    return len(text)
+
+
+def _unknown_of_make(written: str) -> str:
+    """A variable of the same width for one of make's, or for a function (`$(if $(DEBUG),-m pdb)`), and the same lines."""
+    name = written[2:-1]
+    if re.fullmatch(r"\w+", name):
+        return f"${{{name}}}"
+    first, *more = written.split("\n")
+    width = len(first.removesuffix("\\").encode())
+    made = f"${{{'_' * (width - 3)}}}" if width > 3 else "$" + "_" * (width - 1)
+    lines = [made + "\\" * first.endswith("\\")]
+    for line in more:
+        own = line.removesuffix("\\")
+        lines.append(" " * len(own.encode()) + "\\" * line.endswith("\\"))
+    return "\n".join(lines)
+
+
+def _moved(command: Command, first: int, doubled: Mapping[int, list[int]]) -> Command:
+    """A command with its words where they are written, before make takes the second of two dollars away."""
+
+    def column(line: int, at: int) -> int:
+        return at + sum(each < at for each in doubled.get(line - first, ()))
+
+    def moved(word: Word) -> Word:
+        at = word.place
+        place = replace(
+            at, column=column(at.line, at.column), end_column=column(at.end_line, at.end_column)
+        )
+        return replace(word, place=place)
+
+    words = tuple(map(moved, command.words))
+    environment = {name: moved(word) for name, word in command.environment.items()}
+    return replace(command, words=words, environment=environment)
 
 
 def _as_variable(found: re.Match[str]) -> str:

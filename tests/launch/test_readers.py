@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from distlint.launch.json_text import read_json
 from distlint.launch.kinds import Kind
+from distlint.launch.made import enters
 from distlint.launch.project import Format, LaunchFiles, TextFile, read_files
 from distlint.launch.shell import commands_of
 from distlint.launch.tree import Unreadable
@@ -256,6 +257,27 @@ def test_a_makefile_keeps_its_lines() -> None:
     assert set(found[0].options) == {"nproc_per_node", "use_env"}
     assert found[0].options["nproc_per_node"].value is None
     assert set(found[0].arguments) == {"lr"}
+
+
+def test_each_line_of_a_recipe_is_a_shell() -> None:
+    text = "all:\n\tcd parts && torchrun a.py\n\ttorchrun b.py\n\tcd more; \\\n\ttorchrun c.py\n"
+    read_apart = read("Makefile", Kind.MAKEFILE, text).scripts
+    assert [[each.script and each.script.text for each in s.launches] for s in read_apart] == [
+        ["a.py"],
+        ["b.py"],
+        ["c.py"],
+    ]
+    assert [list(enters(each)) for each in read_apart] == [["parts"], [], ["more"]]
+    (as_one,) = read("Makefile", Kind.MAKEFILE, f".ONESHELL:\n{text}").scripts
+    assert list(enters(as_one)) == ["parts", "more"]
+
+
+def test_functions_of_make_and_its_dollars_leave_words_where_they_are() -> None:
+    line = "\tN=$$(nproc) torchrun --nproc_per_node $$N $(if $(DEBUG),-m pdb) train.py --é $(or $(A), b) --lr $$LR"
+    (launch,) = (found for _, found in read("Makefile", Kind.MAKEFILE, f"a:\n{line}\n").launches())
+    assert launch.place.column == line.index("torchrun")
+    assert launch.arguments["lr"].place.column == len(line[: line.index("--lr")].encode())
+    assert not launch.complete
 
 
 def test_a_text_for_a_shell_of_which_a_part_is_not_known() -> None:

@@ -1,3 +1,8 @@
 from torch import nn
 
-MODELS = {"small": nn.Linear, "large": nn.Conv2d}
+
+class Small(nn.Module):
+    pass
+
+
+MODELS = {"small": Small, "large": Small}
