@@ -90,8 +90,17 @@ if __name__ == "__main__":
     ("given", "severity"),
     [
         pytest.param({}, "info", id="nobody writes it"),
-        pytest.param({"folder": "args.base_model"}, "warning", id="where others may have put it"),
-        pytest.param({"asked": "args.resume"}, "warning", id="it has to be there"),
+        pytest.param(
+            {"folder": "args.base_model"}, "info", id="no word of it but where it is read"
+        ),
+        pytest.param(
+            {"asked": "args.resume"}, "info", id="it has to be there, and nobody writes it"
+        ),
+        pytest.param(
+            {"folder": "args.base_model", "more": "print('optimizer.pt')"},
+            "warning",
+            id="where others may have put it",
+        ),
         pytest.param(
             {"more": "torch.save(optimizer.state_dict(), f'{args.kept}/optimizer.pt')"},
             "warning",

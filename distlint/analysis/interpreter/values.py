@@ -489,7 +489,13 @@ def join(a: Value, b: Value, key: Hashable) -> Value:
     """The value where two paths meet. `key` numbers the result when the two differ."""
     if a is b:
         return a
-    if a.key == b.key and a.const == b.const and a.wraps == b.wraps and a.entries is b.entries:
+    if (
+        a.key == b.key
+        and a.type == b.type
+        and a.const == b.const
+        and a.wraps == b.wraps
+        and a.entries is b.entries
+    ):
         either = a if a.variance >= b.variance else b
         return (
             either

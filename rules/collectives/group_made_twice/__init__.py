@@ -28,7 +28,7 @@ accelerator = Accelerator()
 ```
 
 ## Fix safety
-None: which of the two chooses backend, timeout and device has to be decided by hand.
+Shown only: which of the two chooses backend, timeout and device has to be decided by hand.
 
 ## Known limits
 Silent where a condition may ask whether there is a group, where a handler may catch what the call raises, and behind

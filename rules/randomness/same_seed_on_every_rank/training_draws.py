@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.linked import imported_below
@@ -78,7 +79,11 @@ def _drawn_below(
     for inner in below:
         if not trains(model, inner):
             continue
-        called = [s.callee for s in sites_of(model, inner) if s.loops and s.callee is not None]
+        called = [
+            s.callee
+            for s in sites_of(model, inner)
+            if s.loops and s.callee is not None and not _may_be_another(model, inner, s)
+        ]
         called += _called_in_steps(model, called)
         called += [f for callee in called for f in _overriding(model, callee)]
         for drawing in (inner, *(f for f in called if f is not inner)):
@@ -103,6 +108,32 @@ def _drawn_below(
                 node, _ = min(found, key=lambda each: harm_of(each[1]))
                 return drawing.module, node, nearest(wraps, drawing.module, function.module)
     return None
+
+
+def _may_be_another(model: Model, function: Function, site: CallSite) -> bool:
+    """Whether a call is of one of a few functions or objects, and nothing says which: another one may draw nothing."""
+    keys = (guard.value.key for guard in site.guards)
+    return any(isinstance(key, tuple) and key[:1] == ("chosen",) for key in keys) or (
+        site.callee is not None and site.callee.cls in _of_open_choices(model, function)
+    )
+
+
+@remembered
+def _of_open_choices(model: Model, function: Function) -> frozenset[Class]:
+    """The classes that a name chooses in a function among others that are not known, and their bases."""
+    choices = (
+        chosen(model.program, function, call)
+        for call in own_nodes(function, ast.Call)
+        if not isinstance(model.resolve(function.module, call.func), (Function, Class, str))
+    )
+    return frozenset(
+        base
+        for choice in choices
+        if not choice.candidates
+        for each in choice.known
+        if isinstance(each, Class)
+        for base in model.program.mro(each)[0]
+    )
 
 
 def _called_in_steps(model: Model, called: list[Function]) -> list[Function]:
@@ -228,7 +259,11 @@ def _called(model: Model, function: Function, *, first: bool) -> Iterator[Functi
         return
     summaries = model.summaries_of(function)
     for _, summary in summaries.summaries() if summaries is not None else ():
+        sure = {s.callee for s in summary.calls if not _may_be_another(model, function, s)}
+        maybe = {s.callee for s in summary.calls} - sure
         for child in summary.children:
+            if child.function in maybe:
+                continue
             yield child.function
             if makes_own_class(child.function):
                 yield from (inner.function for inner in child.children)
