@@ -495,10 +495,9 @@ def chosen_to_draw_nothing(args, model, loader):
 
 
 def chosen_by_an_option(args, model, loader):
-    torch.manual_seed(args.seed)  # expect: DL401
+    torch.manual_seed(args.seed)
     augment = AUGMENTATIONS[args.augmentation]()
     model = DDP(model)
-    decorrelate(args.seed)
     for batch in loader:
         model(augment(batch)).sum().backward()
 
