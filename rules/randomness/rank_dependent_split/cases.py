@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 import webdataset as wds
-from torch.utils.data import DataLoader, Dataset, DistributedSampler, random_split
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, Subset, random_split
 
 # Bugs
 
@@ -651,3 +651,11 @@ def ids_by_the_hash(ids):
 def shown_by_the_hash(filenames):
     for filename in sorted(filenames, key=hash)[:3]:
         print(filename)
+
+
+def kept_at_random_behind_a_call(store, n):
+    dist.init_process_group("nccl")
+    torch.manual_seed(0)
+    data = store.open()
+    data = Subset(data, torch.randperm(len(data))[:n])
+    return DataLoader(data, sampler=DistributedSampler(data))

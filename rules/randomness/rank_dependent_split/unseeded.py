@@ -119,11 +119,13 @@ def unseeds(model: Model, function: Function, draw: ast.Call, stream: str) -> bo
     PytorchOCR d1584fd torchocr/data/simple_dataset.py:72: `random.seed(self.seed)`, of a parameter whose default None no
     call replaces.
     """
+    if stream not in _SEEDS:
+        return False
     above = [
         node
         for node in own_nodes(function, ast.Call)
         if node.lineno < draw.lineno
-        and model.resolve(function.module, node.func) == _SEEDS.get(stream)
+        and model.resolve(function.module, node.func) == _SEEDS[stream]
     ]
     last = max(above, key=lambda node: node.lineno, default=None)
     return last is not None and (
