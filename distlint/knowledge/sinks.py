@@ -1198,16 +1198,6 @@ _ROWS: tuple[CallRow, ...] = (
         source="timm 1.0.31 timm/data/dataset_factory.py:63",
     ),
     CallRow(
-        "torchaudio.datasets.LIBRISPEECH",
-        DOWNLOAD,
-        path=0,
-        path_keyword="root",
-        when="download=True",
-        condition=3,
-        source="torchaudio 0103a7a torchaudio/datasets/librispeech.py:62",
-        # unpacks where the folder is missing: another rank finds a part of it
-    ),
-    CallRow(
         "torchvision.datasets.MNIST",
         DOWNLOAD,
         path=0,
@@ -1310,6 +1300,7 @@ _ROWS: tuple[CallRow, ...] = (
             when="download=True",
             condition=position,
             source=f"torchaudio 2.7.0 torchaudio/datasets/{place}",
+            # LIBRISPEECH unpacks where the folder is missing: another rank finds a part of it
         )
         for name, position, place in (
             ("CMUARCTIC", 3, "cmuarctic.py:51"),

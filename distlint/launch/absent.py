@@ -12,7 +12,7 @@ from typing import Final
 from distlint.columns import split_lines
 from distlint.findings import Place
 from distlint.launch.commands import OF_PYTHON, Launch, Option, launches, starts_ranks
-from distlint.launch.made import MAKES, entered, enters, makes_files, may_put, where
+from distlint.launch.made import MAKES, entered, enters, makes_files, may_put, seen_from, where
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
 
@@ -41,12 +41,11 @@ _WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
 
 def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tuple[str, Place]]:
     """The files that a launch names and the project lacks, though it has the folder that each would stand in."""
-    until = launch.place.line if script.told else None
     for word in _named(launch):
         program = word is launch.script
         elsewhere = _program_elsewhere if program else _is_not_where_it_starts
         if (program and _is_not_beside_the_others(files, script, launch)) or (
-            not _may_make(files, script, launch, word, until)
+            not _may_make(files, script, launch, word)
             and (
                 is_missing(files, word, script)
                 or _is_in_another_folder(files, word, script)
@@ -58,10 +57,8 @@ def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tupl
             yield word.text or "", word.place
 
 
-def _may_make(
-    files: LaunchFiles, script: Script, launch: Launch, word: Word, until: int | None
-) -> bool:
-    """Whether a script may make a file that a launch names, above a line of it.
+def _may_make(files: LaunchFiles, script: Script, launch: Launch, word: Word) -> bool:
+    """Whether a script may make a file that a launch names; a page, above the launch.
 
     Who clones this very project makes nothing that it lacks: COAT 80ec99f README.md:37, above launches of `scripts/train.py`,
     which examples/OLMo has.
@@ -72,13 +69,13 @@ def _may_make(
         and program is not None
         and program.sure
         and any(
-            files.folders_with(posixpath.join(each, program.text or ""), script.path)
-            for each in ("", *enters(script))
+            files.folders_with(each, script.path) for each in seen_from(script, program.text or "")
         )
     )
-    return makes_files(script, until=until) and any(
-        command.line < (until or command.line + 1) and may_put(command, word.text or "", here=here)
+    return any(
+        may_put(command, word.text or "", here=here)
         for command in script.commands
+        if not script.told or command.line < launch.place.line
     )
 
 
@@ -94,10 +91,7 @@ def is_missing(files: LaunchFiles, word: Word, script: Script) -> bool:
         return files.lacks(path) or _was_moved_below(files, path, script)
     return is_nowhere(files, name, script) and (
         bool(files.moved(name, script.path))
-        or any(
-            files.has_beside(posixpath.join(each, name), script.path)
-            for each in ("", *enters(script))
-        )
+        or any(files.has_beside(each, script.path) for each in seen_from(script, name))
     )
 
 
@@ -187,9 +181,10 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     name, folder = bare_program(launch), posixpath.dirname(script.path)
     if not name or files.has_name(name) or not is_written_out(name):
         return False
-    if _is_made_above(script, launch, name) or not _stays_inside(files, script, launch):
+    moves = sorted(entered(script), key=lambda each: each.place.line)
+    if _is_made_above(script, launch, name) or not _stays_inside(files, script, launch, moves):
         return False
-    beside = _started_with(script, launch)
+    beside = _started_with(script, launch, moves)
     if not script.told and beside == {name}:
         beside = _started_by_those_beside(files, folder)
     there = {each for each in beside if posixpath.join(folder, each) in files.names}
@@ -227,9 +222,8 @@ def _may_be_made(word: Word, name: str) -> bool:
     return text == "nbconvert" or base in (name, f"{posixpath.splitext(name)[0]}.ipynb")
 
 
-def _stays_inside(files: LaunchFiles, script: Script, launch: Launch) -> bool:
+def _stays_inside(files: LaunchFiles, script: Script, launch: Launch, moves: list[Word]) -> bool:
     """Whether all folders that a script enters above a launch are of the project: one on a page may be what people clone."""
-    moves = sorted(entered(script), key=lambda each: each.place.line)
     cloned = {
         posixpath.basename(text).removesuffix(".git")
         for each in script.commands
@@ -244,9 +238,8 @@ def _stays_inside(files: LaunchFiles, script: Script, launch: Launch) -> bool:
     return True
 
 
-def _started_with(script: Script, launch: Launch) -> set[str]:
+def _started_with(script: Script, launch: Launch, moves: list[Word]) -> set[str]:
     """The programs without a folder that a script launches in the folder in which it makes one of its launches."""
-    moves = sorted(entered(script), key=lambda each: each.place.line)
     at = where(moves, launch.place.line)
     return {
         name
@@ -559,7 +552,7 @@ def written_at(script: Script, name: str, place: Place) -> Place:
 
 def json_named(files: LaunchFiles, name: str, script: Script) -> Configuration | None:
     """DeepSpeed's JSON that a launch names, in the folder of the script or in one that it changes to."""
-    for each in (name, *(posixpath.join(folder, name) for folder in enters(script))):
+    for each in seen_from(script, name):
         found = files.named(each, script.path, Format.DEEPSPEED)
         if found is not None:
             return found

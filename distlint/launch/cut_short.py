@@ -77,20 +77,24 @@ def _is_meant_to_go_on(launch: Launch, command: Command, lines: list[str]) -> bo
 
     Entry points launch on one line and have `"$@"` on the next, or in the other arm of a test.
     """
-    end = launch.place.line
-    while end < len(lines) and lines[end - 1].endswith("\\"):
-        end += 1
+    end = _last_line(launch, lines)
     return any(
         each.endswith("\\") for each in lines[launch.place.line - 1 : command.line - 1]
     ) and all(each.lstrip().startswith("#") for each in lines[end : command.line - 1])
 
 
+def _last_line(launch: Launch, lines: list[str]) -> int:
+    """The line in which a launch ends: the first one of it that has no backslash at its end."""
+    line = launch.place.line
+    while line < len(lines) and lines[line - 1].endswith("\\"):
+        line += 1
+    return line
+
+
 def _by_a_space(script: Script, lines: list[str]) -> Iterator[tuple[Launch, str, Place, int]]:
     """The launches of a page that a backslash with a space behind it ends."""
     for launch in script.launches if script.followed else ():
-        line = launch.place.line
-        while line < len(lines) and lines[line - 1].endswith("\\"):
-            line += 1
+        line = _last_line(launch, lines)
         found = _LOST.match(lines[line]) if line < len(lines) else None
         if (
             found is not None

@@ -36,13 +36,10 @@ _FETCH: Final = frozenset({"wget", "curl"})
 _PACKED: Final = (".gz", ".tar", ".tgz", ".zip", ".bz2", ".xz", ".7z")
 
 
-def makes_files(script: Script, made: Set[str] = MAKES, until: int | None = None) -> bool:
-    """Whether a script may make programs or configurations, or does so above a line; `tee` into a log is none."""
+def makes_files(script: Script, made: Set[str] = MAKES) -> bool:
+    """Whether a script may make programs or configurations; `tee` into a log is none."""
     return any(
-        command.words
-        and command.words[0].text in made
-        and not _writes_log(command)
-        and (until is None or command.line < until)
+        command.words and command.words[0].text in made and not _writes_log(command)
         for command in script.commands
     )
 
@@ -108,6 +105,11 @@ def where(moves: Iterable[Word], line: int) -> tuple[str, ...]:
 def enters(script: Script) -> Iterator[str]:
     """The folders that a script changes to, wherever in a command that is said; `..` for those not known."""
     return (word.text or ".." for word in entered(script))
+
+
+def seen_from(script: Script, name: str) -> Iterator[str]:
+    """What a file that a script names is called from where it is started, and in each folder that it changes to."""
+    return (posixpath.join(folder, name) for folder in ("", *enters(script)))
 
 
 def entered(script: Script) -> Iterator[Word]:

@@ -320,10 +320,7 @@ class LaunchFiles:
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
         """The files of the project by the last part of their paths."""
-        found: dict[str, list[str]] = {}
-        for each in sorted(self.names):
-            found.setdefault(posixpath.basename(each), []).append(each)
-        return found
+        return _grouped_by_name(sorted(self.names))
 
     def has_folder(self, path: str, beside: str) -> bool:
         """Whether what the file `beside` calls `path` is a folder with files of the project, or one above it that is, too."""
@@ -405,9 +402,7 @@ class LaunchFiles:
     def _started_in(self) -> dict[str, str | None]:
         """The shell scripts that others start, each with the folder in which that is."""
         result: dict[str, str | None] = {}
-        by_name: dict[str, list[str]] = {}
-        for path in self._shell_scripts:
-            by_name.setdefault(posixpath.basename(path), []).append(path)
+        by_name = _grouped_by_name(self._shell_scripts)
         for script in self.scripts:
             for command in script.commands:
                 found = script_started(command)
@@ -805,6 +800,14 @@ class LaunchFiles:
         return configuration is not None and _counts_several(configuration)
 
 
+def _grouped_by_name(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Paths by the last part of each."""
+    found: dict[str, list[str]] = {}
+    for each in paths:
+        found.setdefault(posixpath.basename(each), []).append(each)
+    return found
+
+
 def _common_end(path: str, other: str) -> int:
     """How many parts two paths have in common, from the name of the file up."""
     pairs = zip(reversed(path.split("/")), reversed(other.split("/")), strict=False)
@@ -983,24 +986,19 @@ def _of_makefile(path: str, text: str) -> Iterator[list[Command]]:
     """
     shells: list[tuple[int, list[str]]] = []
     one = _ONE_SHELL.search(text) is not None
-    goes_on = inside = False
+    inside = joined = False
     for number, line in enumerate(text.split("\n"), 1):
-        recipe = line.startswith("\t") or (goes_on and inside)
-        if recipe and goes_on and inside:
-            shells[-1][1].append(line)
-        elif recipe:
-            body = _SILENT.sub(lambda found: " " * len(found[0]), line)
-            if one and inside:
+        recipe = joined or line.startswith("\t")
+        if recipe:
+            body = line if joined else _SILENT.sub(lambda found: " " * len(found[0]), line)
+            if joined or (one and inside):
                 shells[-1][1].append(body)
             else:
                 shells.append((number, [body]))
-        inside, goes_on = recipe, line.endswith("\\")
+        inside, joined = recipe, recipe and line.endswith("\\")
     for first, lines in shells:
         written, doubled = _shell_of_recipe("\n".join(lines))
-        yield [
-            _moved(each, first, doubled) if doubled else each
-            for each in commands_of(path, written, first)
-        ]
+        yield [_moved(each, first, doubled) for each in commands_of(path, written, first)]
 
 
 def _shell_of_recipe(text: str) -> tuple[str, dict[int, list[int]]]:

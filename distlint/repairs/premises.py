@@ -6,15 +6,14 @@ import ast
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, CallStep, Event, UnknownCall
-from distlint.analysis.live.joint_entry import JointEntry, ranked
+from distlint.analysis.live.joint_entry import JointEntry, in_handlers, ranked
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import caught
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
-from distlint.nodes import last_name, walk
+from distlint.nodes import last_name
 from distlint.repairs.group import callers_by_function, group_at
 from distlint.repairs.group_flow import Group
 from distlint.repairs.meeting import calls_of
@@ -70,18 +69,10 @@ def runs_by_itself(model: Model, function: Function, node: ast.AST) -> bool:
     Nothing there can wait for all ranks, guarded or not. LightningDiT 2725fed vavae/main.py:727: `melk()` saves a
     checkpoint on SIGUSR1, and in the handler around `trainer.fit()`.
     """
-    if function in model.summaries.signals.handlers or id(node) in _in_handlers(function):
+    if function in model.summaries.signals.handlers or id(node) in in_handlers(function):
         return True
     calls = caught.calls_of(model.program, function)
-    return any(call in _in_handlers(caller) for caller, call in calls)
-
-
-@remembered
-def _in_handlers(function: Function) -> frozenset[int]:
-    """The nodes of a function's handlers, by their identity."""
-    return frozenset(
-        id(inner) for handler in own_nodes(function, ast.ExceptHandler) for inner in walk(handler)
-    )
+    return any(call in in_handlers(caller) for caller, call in calls)
 
 
 def may_come_alone(model: Model, function: Function) -> bool:

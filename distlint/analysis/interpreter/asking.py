@@ -131,10 +131,7 @@ class Asking:
         return found
 
     def is_plain(
-        self,
-        function: Function,
-        inputs: Iterable[Value],
-        receiver: Value | None = None,
+        self, function: Function, inputs: Iterable[Value], receiver: Value | None = None
     ) -> bool:
         """Whether a call with these arguments does nothing that concerns any rule."""
         found: bool = self.ask(_is_plain, function, tuple(inputs), receiver)
@@ -374,7 +371,7 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
     Value: Value.__slots__,
     Closure: ("function", "captured", "receiver", "args", "keywords"),
     Partial: ("function", "args", "keywords"),
-    OneOf: ("classes", "named"),
+    OneOf: ("classes",),
     Either: ("names", "values"),
     Entries: ("named", "rest"),
     Origin: ("node", "module", "text", "kind"),

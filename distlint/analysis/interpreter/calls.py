@@ -12,6 +12,7 @@ from distlint.analysis.interpreter.assignment import fill
 from distlint.analysis.interpreter.builtins import builtin
 from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import (
+    CHOSEN,
     Branch,
     CallStep,
     JumpKind,
@@ -53,7 +54,7 @@ from distlint.analysis.interpreter.values import (
     is_mode,
     join,
 )
-from distlint.analysis.program.chosen import BUILDS, Choice, chosen
+from distlint.analysis.program.chosen import BUILDS, chosen
 from distlint.analysis.program.configured import Candidate, made_by, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
@@ -164,14 +165,7 @@ def dispatch(
         case Class():
             return _construct(frame, node, function.target, args, keywords, known_arguments)
         case Either(values=values) if all(isinstance(v.target, Closure | Class) for v in values):
-            return _either(
-                frame,
-                node,
-                [
-                    partial(dispatch, frame, node, v, args, keywords, known_arguments)
-                    for v in values
-                ],
-            )
+            return _call_one_of(frame, node, values, args, keywords, known_arguments)
         case str():
             if function.target.startswith("builtins."):
                 return builtin(frame, node, function.target[9:], args, keywords)
@@ -204,24 +198,10 @@ def dispatch(
     bound = _bound_method(frame, function)
     if bound is not None:
         return external(frame, node, bound, function.receiver, args, keywords)
-    choice = _choice(frame, node)
-    choices = choice.candidates
-    if len(choices) == 1:
-        return dispatch(frame, node, definition(choices[0]), args, keywords, known_arguments)
-    if 0 < len(ways := choices or choice.known) <= MOST_WAYS:
-        # `{"train": train, "test": test}[args.mode](…)`, `MODELS[config.name](…)`: some launch comes to each of them.
-        known = [
-            partial(dispatch, frame, node, definition(c), args, keywords, known_arguments)
-            for c in ways
-        ]
-        return _either(frame, node, known)
-    return _unknown(frame, node, function, args, keywords)
-
-
-def _unknown(
-    frame: Frame, node: ast.Call, function: Value, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    """A call of what nobody knows."""
+    # `{"train": train, "test": test}[args.mode](…)`, `MODELS[config.name](…)`: some launch comes to each of them.
+    if 0 < len(ways := _possible(frame, node)) <= MOST_WAYS:
+        functions = [definition(each) for each in ways]
+        return _call_one_of(frame, node, functions, args, keywords, known_arguments)
     hand_over(frame, node, [*args, *keywords.values()])
     backward(frame, node, args, None)
     return unknown_result(frame, node, [function, *args, *keywords.values()], pure=False)
@@ -240,21 +220,24 @@ def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
         case _:
             return None
     own = own_of(found or ())
-    if found != own or not 0 < len(own) <= MOST_WAYS:
+    made = _made_of(frame, node, own) if found == own else None
+    if made is None:
         return None
-    made = _either(frame, node, [partial(_made_as_named, frame, node, each) for each in own])
     classes = tuple(each for each in own if isinstance(each, Class))
     if len(own) == 1 or len(classes) < len(own):
         return made
-    return made.replace(type=None, target=OneOf(classes, named=True))
+    return made.replace(type=None, target=OneOf(classes))
 
 
 def _built(frame: Frame, node: ast.Call) -> Value | None:
     """What a registry makes of a configuration that names a class of the project: `MODELS.build(config)`."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in BUILDS:
         return None
-    choice = chosen(frame.summaries.program, frame.function, node)
-    ways = choice.candidates or choice.known
+    return _made_of(frame, node, chosen(frame.summaries.program, frame.function, node).possible)
+
+
+def _made_of(frame: Frame, node: ast.Call, ways: Sequence[Candidate]) -> Value | None:
+    """What one of a few classes or functions makes; None where there are none, or too many."""
     if not 0 < len(ways) <= MOST_WAYS:
         return None
     return _either(frame, node, [partial(_made_as_named, frame, node, each) for each in ways])
@@ -272,7 +255,7 @@ def _either(frame: Frame, node: ast.Call, ways: Sequence[Callable[[], Value]]) -
     first, *others = ways
     if not others:
         return first()
-    test = Value(("chosen", id(node), len(others)))
+    test = Value((CHOSEN, id(node), len(others)))
     then: list[Step] = []
     orelse: list[Step] = []
     with frame.filling(then), frame.guarded(node.func, test, True):
@@ -282,6 +265,21 @@ def _either(frame: Frame, node: ast.Call, ways: Sequence[Callable[[], Value]]) -
     if then or orelse:
         frame.steps.append(Branch(test, node.func, then, orelse))
     return join(one, other, ("either", id(node)))
+
+
+def _call_one_of(
+    frame: Frame,
+    node: ast.Call,
+    functions: Sequence[Value],
+    args: list[Value],
+    keywords: dict[str, Value],
+    known_arguments: bool,
+) -> Value:
+    """What a call of one of a few functions or classes gives."""
+    ways = [
+        partial(dispatch, frame, node, each, args, keywords, known_arguments) for each in functions
+    ]
+    return _either(frame, node, ways)
 
 
 def _of_any(
@@ -295,7 +293,7 @@ def _of_any(
     """What a method gives of an object that is of one of a few classes; None where none of them has it."""
     objects: tuple[tuple[Class, Value], ...] = ()
     match receiver:
-        case Value(target=OneOf(classes=classes, named=True)):
+        case Value(target=OneOf(classes=classes)):
             objects = tuple(
                 (cls, receiver.replace(type=cls.full_name, target=None)) for cls in classes
             )
@@ -326,17 +324,14 @@ def _bound_method(frame: Frame, function: Value) -> str | None:
     return None
 
 
-def _choice(frame: Frame, node: ast.Call) -> Choice:
+def _possible(frame: Frame, node: ast.Call) -> tuple[Candidate, ...]:
     """What a call may call by a name that is known at run time.
 
     RT-DETR 068dfde rtdetr_pytorch/tools/train.py:36: `TASKS[cfg.yaml_cfg["task"]](cfg)`, a table of one solver.
     """
     if not isinstance(node.func, (ast.Subscript, ast.Call, ast.Name)):
-        return _NO_CHOICE
-    return chosen(frame.summaries.program, frame.function, node)
-
-
-_NO_CHOICE: Final = Choice((), named=False)
+        return ()
+    return chosen(frame.summaries.program, frame.function, node).possible
 
 
 def _named_by_user(frame: Frame, function: Function) -> str | None:

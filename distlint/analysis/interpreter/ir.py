@@ -10,7 +10,7 @@ import ast
 import enum
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from distlint.analysis.interpreter.values import Value
 from distlint.knowledge.schema import CallRow, Effect
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
 
 Node = TypeVar("Node", bound=ast.expr)
+CHOSEN: Final = "chosen"
+"""What begins the key of the value that decides which of a few things a call is of."""
 
 
 class Layer(enum.IntEnum):
@@ -45,6 +47,11 @@ class Guard:
     taken: bool
     exits: bool = False
     """The other arm left: an early exit, not an enclosing `if`."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it stands for no condition of the code: a call is of one of a few things, and nothing says of which."""
+        return isinstance(self.value.key, tuple) and self.value.key[:1] == (CHOSEN,)
 
 
 class CallSite:

@@ -195,22 +195,26 @@ def _kept_for_all(frame: Frame, path: str, base: Value) -> str | None:
 def _rank_by_default(frame: Frame, base: Value, node: ast.Attribute) -> Value | None:
     """What a field of a class tells of the process by its default, which nothing else of the class sets."""
     cls = frame.summaries.classes.get(base.type) if base.type is not None else None
-    for owner in frame.summaries.program.mro(cls)[0] if cls is not None else ():
-        if node.attr in owner.self_assigned or _is_given(frame, owner, node.attr):
-            return None
+    owners = frame.summaries.program.mro(cls)[0] if cls is not None else ()
+    for number, owner in enumerate(owners, 1):
         if node.attr in owner.attributes:
             kind = kind_by_default(owner.attributes[node.attr])
-            text = f"`{dotted_name(node) or node.attr}`"
-            return frame.rank_value(kind, node, text) if kind is not None else None
+            if kind is None or any(_is_given(frame, each, node.attr) for each in owners[:number]):
+                return None
+            return frame.rank_value(kind, node, f"`{dotted_name(node) or node.attr}`")
     return None
 
 
 def _is_given(frame: Frame, cls: Class, attr: str) -> bool:
-    """Whether somebody gives an attribute of a class a value: where an object is made, or from outside."""
+    """Whether somebody gives an attribute of a class a value: its methods, who makes an object, or who has one."""
     program = frame.summaries.program
-    return is_put_from_outside(program, attr) or any(
-        call.args or any(given.arg in (attr, None) for given in call.keywords)
-        for _, call in namings(program, cls.name).calls
+    return (
+        attr in cls.self_assigned
+        or is_put_from_outside(program, attr)
+        or any(
+            call.args or any(given.arg in (attr, None) for given in call.keywords)
+            for _, call in namings(program, cls.name).calls
+        )
     )
 
 

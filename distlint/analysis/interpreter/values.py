@@ -91,13 +91,9 @@ class Partial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneOf:
-    """An object of one of several classes of the project, which a name chooses at run time.
-
-    `named` where configurations of the project name each of them: some launch makes it.
-    """
+    """An object of one of several classes, each of which a configuration of the project names: some launch makes it."""
 
     classes: tuple[Class, ...]
-    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,8 +457,9 @@ def _one_of(a: Value, b: Value) -> Either | None:
     """What a value may be that is one of two; None where one of them is not known, or these are too many."""
     if a.wraps or b.wraps or a.type == b.type is not None:
         return None
-    ways, others = _ways(a), _ways(b)
-    if not ways or not others:
+    ways = _ways(a)
+    others = _ways(b) if ways else {}
+    if not others:
         return None
     for name, value in others.items():
         ways[name] = join(ways[name], value, ("either", name)) if name in ways else value

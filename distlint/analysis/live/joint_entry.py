@@ -422,7 +422,7 @@ def _lead_further(
                 if (
                     id(site.node) in calls
                     and (known is None or (reason.all_ranks and not known.all_ranks))
-                    and id(site.node) not in _in_handlers(site.function)
+                    and id(site.node) not in in_handlers(site.function)
                 ):
                     if reason.inside and any(
                         g.value.truthiness() is None and not _asks_for_script(g.node)
@@ -456,16 +456,14 @@ def _of_another_mode(summaries: Together, call: CallSite) -> bool:
 
 
 @remembered
-def _in_handlers(function: Function) -> frozenset[int]:
-    """The calls that answer a failure: the rank on which it happened makes them, and perhaps no other.
+def in_handlers(function: Function) -> frozenset[int]:
+    """The nodes, by their identity, that answer a failure: the rank on which it happened comes there, and perhaps no other.
 
     icefall egs/aishell/ASR/pruned_transducer_stateless2/train.py: `except: display_and_save_batch(batch)`, which keeps
     the batch that has failed.
     """
     return frozenset(
-        id(node)
-        for handler in own_nodes(function, ast.ExceptHandler)
-        for node in walk(handler, ast.Call)
+        id(node) for handler in own_nodes(function, ast.ExceptHandler) for node in walk(handler)
     )
 
 

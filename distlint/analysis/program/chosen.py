@@ -56,6 +56,11 @@ class Choice:
     open: bool = False
     known: tuple[Candidate, ...] = ()
 
+    @property
+    def possible(self) -> tuple[Candidate, ...]:
+        """What some launch comes to: all that may be called, or what is known of it."""
+        return self.candidates or self.known
+
 
 @remembered
 def chosen(program: Program, function: Function, call: ast.Call) -> Choice:

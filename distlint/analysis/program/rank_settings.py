@@ -8,7 +8,7 @@ from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import Use, accesses
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.rank_globals import kind_of_answer
@@ -152,18 +152,25 @@ def _told_ranks(program: Program) -> Mapping[str, Kind]:
     }
 
 
-@remembered
-def _told_in(module: Module) -> dict[str, set[str | None]]:
-    """What a file puts into settings that is no constant, by their names."""
-    found: dict[str, set[str | None]] = {}
+@all_remembered
+def _put_into_settings(module: Module) -> Iterator[tuple[Function, str, list[ast.expr]]]:
+    """What each function of a file puts into settings, by their names."""
     text = module.source.text
     if any(f"{name}." in text for name in ARGUMENT_NAMES):
         for function in module.all_functions:
             for path, values in assignments(function).items():
                 owner, _, name = path.rpartition(".")
                 if owner.rpartition(".")[2] in ARGUMENT_NAMES:
-                    kinds = (_told(v, function) for v in values if not isinstance(v, ast.Constant))
-                    found.setdefault(name, set()).update(kinds)
+                    yield function, name, values
+
+
+@remembered
+def _told_in(module: Module) -> dict[str, set[str | None]]:
+    """What a file puts into settings that is no constant, by their names."""
+    found: dict[str, set[str | None]] = {}
+    for function, name, values in _put_into_settings(module):
+        kinds = (_told(v, function) for v in values if not isinstance(v, ast.Constant))
+        found.setdefault(name, set()).update(kinds)
     return found
 
 
@@ -186,14 +193,11 @@ def set_for_one_rank(program: Program) -> frozenset[str]:
     found: dict[str, bool] = {}
     options = {each.name for module in program.modules.values() for each in options_of(module)}
     for module in program.modules.values():
-        for function in module.all_functions:
-            for path, values in assignments(function).items():
-                owner, _, name = path.rpartition(".")
-                if owner.rpartition(".")[2] in ARGUMENT_NAMES:
-                    holds = all(map(_holds_for_one, values))
-                    said = holds and _says_how_many(program, function)
-                    options -= {name} if said else set()
-                    found[name] = found.get(name, True) and holds
+        for function, name, values in _put_into_settings(module):
+            holds = all(map(_holds_for_one, values))
+            if holds and _says_how_many(program, function):
+                options.discard(name)
+            found[name] = found.get(name, True) and holds
     return frozenset(name for name, holds in found.items() if holds) - options
 
 
@@ -211,9 +215,10 @@ def _says_how_many(program: Program, function: Function) -> bool:
 
 def _holds_for_one(value: ast.expr) -> bool:
     match value:
-        case ast.Compare(left=left, ops=[ast.GtE()], comparators=[ast.Constant(value=1)]):
-            return kind_of_answer(left) == "world_size"
-        case ast.Compare(left=left, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
+        case (
+            ast.Compare(left=left, ops=[ast.GtE()], comparators=[ast.Constant(value=1)])
+            | ast.Compare(left=left, ops=[ast.Gt()], comparators=[ast.Constant(value=0)])
+        ):
             return kind_of_answer(left) == "world_size"
     return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, overload
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
@@ -238,24 +238,28 @@ def names_bound(module: Module) -> frozenset[str] | None:
     """The names that a file gives a value anywhere, and those of Python; None where it imports what it does not name."""
     found = set(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__package__"}
     for node in walk(module.source.tree):
-        match node:
-            case ast.alias(name="*"):
-                return None
-            case ast.alias(name=name, asname=asname):
-                found.add(asname or name.partition(".")[0])
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found.add(name)
-            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.add(name)
-            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
-                found.add(name)
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                found.add(name)
-            case ast.MatchMapping(rest=str(name)):
-                found.add(name)
-            case ast.Global(names=names):
-                found.update(names)
-    return frozenset(found)
+        found.update(_binds(node))
+    return None if "*" in found else frozenset(found)
+
+
+def _binds(node: ast.AST) -> Iterable[str]:
+    """The names that a node gives a value, or declares to be another scope's; "*" where it imports what it does not name."""
+    match node:
+        case ast.alias(name=name, asname=asname):
+            return (asname or name.partition(".")[0],)
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            return (name,)
+        case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return (name,)
+        case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+            return (name,)
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return (name,)
+        case ast.MatchMapping(rest=str(name)):
+            return (name,)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return names
+    return ()
 
 
 @remembered
@@ -268,20 +272,8 @@ def never_begun(function: Function) -> frozenset[str]:
     if not added or function.is_module_body:
         return frozenset()
     of_itself = set(map(id, added))
-    bound = {
-        node.id
-        for node in walk(function.node, ast.Name)
-        if not isinstance(node.ctx, ast.Load) and id(node) not in of_itself
-    }
-    for node in walk(function.node, ast.Global, ast.Nonlocal):
-        bound.update(node.names)
-    bound.update(each.arg for each in walk(function.node, ast.arg))
-    for bind in walk(function.node, ast.alias, ast.ExceptHandler):
-        name = bind.asname or bind.name if isinstance(bind, ast.alias) else bind.name
-        bound.add((name or "").partition(".")[0])
-    for made in walk(function.node, ast.FunctionDef, ast.ClassDef):
-        bound.add(made.name)
-    return frozenset(each.id for each in added) - bound
+    others = (node for node in walk(function.node) if id(node) not in of_itself)
+    return frozenset(each.id for each in added).difference(*map(_binds, others))
 
 
 def storage_of(node: ast.expr) -> ast.expr:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.environment import Access, evaluated_here, statements
-from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.program.syntax import SPAWNERS, own_nodes, target_names
 from distlint.analysis.questions.cuda_start import (
     evaluated_before,
     started_on_import,
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
 
-_STARTS_CHILD: Final = frozenset(
-    {"Popen", "Process", "spawn", "start_processes", "system", "check_call", "check_output"}
-)
-
-_STARTS_RANKS: Final = frozenset({"Process", "spawn", "start_processes"})
+_STARTS_RANKS: Final = SPAWNERS | {"Process"}
+_STARTS_CHILD: Final = _STARTS_RANKS | {"Popen", "system", "check_call", "check_output"}
 
 
 def set_too_late(

@@ -16,6 +16,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
+    SPAWNERS,
     assignments,
     default_of,
     literals,
@@ -26,7 +27,7 @@ from distlint.nodes import walk
 
 _THERE: Final = frozenset({"exists", "isdir", "isfile", "ismount"})
 """Questions of `os.path` to which nothing that is missing answers yes."""
-_SPAWNS: Final = frozenset({"spawn", "start_processes", "Process"})
+_SPAWNS: Final = SPAWNERS | {"Process"}
 
 
 def never_entered(program: Program, site: CallSite) -> bool:

@@ -37,14 +37,8 @@ def fixed_option(program: Program, module: Module, test: ast.expr) -> bool | Non
 @remembered
 def _fixed_options(module: Module) -> dict[str, bool]:
     """The options of a file whose flag stores what they are without it."""
-    found: dict[str, list[bool | None]] = {}
-    for option in options_of(module):
-        found.setdefault(option.name, []).append(_fixed(option))
-    return {
-        name: values[0]
-        for name, values in found.items()
-        if len(values) == 1 and values[0] is not None
-    }
+    fixed = ((option.name, _fixed(option)) for option in options_of(module))
+    return {name: value for name, value in fixed if value is not None}
 
 
 def _fixed(option: Option) -> bool | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN
-from distlint.analysis.live.joint_entry import ComingTo, called, groups_of
+from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, in_handlers
 from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import assignments, ends_process, literals, own_nodes
 from distlint.knowledge import facts
@@ -130,13 +130,12 @@ def _length(pair: Pair) -> int:
 
 def _in_order(function: Function, met: list[Met], first: _Test, second: _Test) -> Iterator[Pair]:
     """Each first call with the next second one, with nothing between that makes or ends the group."""
-    making = first is _makes
     for at, one in enumerate(met):
         if not first(one.site) or _in_handler(one) or _in_scope(one) or _ends_there(one):
             continue
         for other in met[at + 1 :]:
             if second(other.site):
-                certain = _follows(one, other, making=making)
+                certain = _follows(one, other)
                 if certain is not None and not (other.caught or _in_handler(other)):
                     yield Pair(function, one, other, certain)
                     break
@@ -144,7 +143,7 @@ def _in_order(function: Function, met: list[Met], first: _Test, second: _Test) -
                 break
 
 
-def _follows(one: Met, other: Met, *, making: bool) -> bool | None:
+def _follows(one: Met, other: Met) -> bool | None:
     """Whether who comes to the first call surely comes to the second; None where it may never.
 
     A condition that may ask for the group itself comes out as the first call has left it.
@@ -163,7 +162,7 @@ def _follows(one: Met, other: Met, *, making: bool) -> bool | None:
         return None
     if not extra:
         return True
-    if making:
+    if _makes(one.site):
         of_launch = all(_OF_LAUNCH.search(ast.unparse(guard.node)) for guard in extra)
         return False if of_launch and not held else None
     # Only what stands beside the end: a helper may ask in many ways whether there is a group.
@@ -177,11 +176,9 @@ def _follows(one: Met, other: Met, *, making: bool) -> bool | None:
 
 def _asks_group(guard: Guard) -> bool:
     """Whether a condition asks whether there is a group, itself or by a variable that holds the answer."""
-    asked = [guard.node]
-    for node in walk(guard.node, ast.Name):
-        function = innermost_at(guard.module, guard.node.lineno)
-        asked += assignments(function).get(node.id, ()) if function is not None else ()
-    return any("is_initialized" in ast.unparse(each) for each in asked)
+    given = assignments(innermost_at(guard.module, guard.node.lineno))
+    held = (each for node in walk(guard.node, ast.Name) for each in given.get(node.id, ()))
+    return any("is_initialized" in ast.unparse(each) for each in (guard.node, *held))
 
 
 def _in_scope(met: Met) -> bool:
@@ -206,12 +203,7 @@ def _may_make(site: CallSite) -> bool:
 
 def _in_handler(met: Met) -> bool:
     """Whether a call stands in what follows a failure."""
-    return any(
-        site.node is each
-        for site in (*met.through, met.site)
-        for handler in own_nodes(site.function, ast.ExceptHandler)
-        for each in walk(handler, ast.Call)
-    )
+    return any(id(site.node) in in_handlers(site.function) for site in (*met.through, met.site))
 
 
 def _is_default(site: CallSite) -> bool:
@@ -245,19 +237,13 @@ class _Ways:
     """The calls of runs that make, end or need the group, in order, through what they call."""
 
     def __init__(self, first: _Test, second: _Test) -> None:
-        self._first, self._second = first, second
+        self._second = second
         self.leading = ComingTo(lambda run: any(map(first, run.calls)))
         self._met = ComingTo(lambda run: any(map(self._counts, run.calls)))
         self._known: dict[Summary, list[Met]] = {}
 
     def _counts(self, site: CallSite) -> bool:
-        return (
-            self._first(site)
-            or self._second(site)
-            or _is_end(site)
-            or _makes(site)
-            or _may_make(site)
-        )
+        return self._second(site) or _is_end(site) or _makes(site) or _may_make(site)
 
     def of(self, run: Summary) -> list[Met]:
         """What a run comes to, in order."""

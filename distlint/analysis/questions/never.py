@@ -34,11 +34,10 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
             or contradicts(function.module, node.test)
             or is_refused(function, node.test)
         ):
-            for statement in node.body:
-                yield from ((node.test, each) for each in walk(statement))
-        elif always:
-            for statement in node.orelse:
-                yield from ((node.test, each) for each in walk(statement))
+            never = node.body
+        else:
+            never = node.orelse if always else []
+        yield from ((node.test, each) for statement in never for each in walk(statement))
 
 
 def never_holds(program: Program, test: ast.expr) -> bool:

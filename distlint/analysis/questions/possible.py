@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.live.joint_entry import in_handlers
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.memory import all_remembered, remembered
@@ -180,6 +181,4 @@ def for_errors(function: Function, chain: tuple[ast.stmt, ...], node: ast.AST) -
         isinstance(s, ast.If)
         and isinstance(s.test, ast.Compare | ast.Call | ast.BoolOp | ast.UnaryOp)
         for s in chain
-    ) or any(
-        part is node for handler in own_nodes(function, ast.ExceptHandler) for part in walk(handler)
-    )
+    ) or id(node) in in_handlers(function)

@@ -63,16 +63,9 @@ def read_behind_a_wait(live: LiveProgram, found: FileCall) -> bool:
             and other.path is not None
             and parts_of(other.path, other.function) in known_as
             and _in_one_run(live.program, found, other)
+            and any(comes_back(*way) and _all_meet(live, *way) for way in _ways(live, found, other))
         ):
-            reads = _ways_to(live, other, frozenset())
-            writes = _ways_to(live, found, reads.keys())
-            if any(
-                comes_back(function, write, read) and _all_meet(live, function, write, read)
-                for function in writes.keys() & reads.keys()
-                for write in writes[function]
-                for read in reads[function]
-            ):
-                return True
+            return True
     return False
 
 
@@ -327,15 +320,24 @@ def _behind(live: LiveProgram, found: FileCall, other: FileCall, *, waited: bool
     What a run resumes from it has read before its loop begins: Parametric-Contrastive-Learning fe56535
     GPaCo/LT/paco_cifar.py:213.
     """
+    ways = _ways(live, found, other)
+    return not ways or any(
+        comes_back(*way) and (waited or not _all_meet(live, *way)) for way in ways
+    )
+
+
+def _ways(
+    live: LiveProgram, found: FileCall, other: FileCall
+) -> list[tuple[Function, ast.AST, ast.AST]]:
+    """The functions in which a write and a read come together, each with the nodes that lead to the one and to the other."""
     reads = _ways_to(live, other, frozenset())
     writes = _ways_to(live, found, reads.keys())
-    common = writes.keys() & reads.keys()
-    return not common or any(
-        comes_back(function, write, read) and (waited or not _all_meet(live, function, write, read))
-        for function in common
+    return [
+        (function, write, read)
+        for function in writes.keys() & reads.keys()
         for write in writes[function]
         for read in reads[function]
-    )
+    ]
 
 
 def _ways_to(

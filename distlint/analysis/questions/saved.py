@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.environment import blocks
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import walk
 
@@ -93,12 +94,13 @@ def file_name(function: Function, path: ast.expr | None, depth: int = _MAX_NAMES
     return ""
 
 
+@all_remembered
 def saves(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr]]:
     """What the program saves and where, in functions too that concern no rank and are not followed."""
     for module in live.program.modules.values():
         if "torch.save" not in module.source.text:
             continue
-        for function in (module.body, *module.all_functions):
+        for function in module.all_functions:
             for node in own_nodes(function, ast.Call):
                 match node:
                     case ast.Call(func=called, args=[what, where, *_]) if (
@@ -111,7 +113,7 @@ def _renamings(live: LiveProgram) -> Iterator[tuple[Function, ast.expr, ast.expr
     """The old and the new path of files that the program gives another name."""
     for module in live.program.modules.values():
         if "torch.save" in module.source.text:
-            for function in (module.body, *module.all_functions):
+            for function in module.all_functions:
                 for node in own_nodes(function, ast.Call):
                     match node:
                         case ast.Call(func=called, args=[old, new, *_]) if (

@@ -279,7 +279,7 @@ def _does_nothing_else(function: Function) -> bool:
 
     EasyCV 901ff18 easycv/utils/dist_utils.py:52, which its context manager `dist_zero_exec` calls.
     """
-    if own_nodes(function, ast.Yield, ast.YieldFrom):
+    if function.is_generator:
         return False
     tests = [node.test for node in own_nodes(function, ast.If)]
     waits = [c for c in own_nodes(function, ast.Call) if last_name(c.func) in BARRIERS]

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, ends_process, own_nodes
+from distlint.analysis.program.syntax import SPAWNERS, assignments, ends_process, own_nodes
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
 
 QUESTIONS: Final = ("builtins.input", "getpass.getpass")
-_STARTERS: Final = frozenset({"spawn", "start_processes", "Process"})
+_STARTERS: Final = SPAWNERS | {"Process"}
 _HANDED: Final = frozenset({"fn", "target"})
 
 

@@ -269,35 +269,35 @@ def _of_another(model: Model, site: CallSite) -> Iterator[Finding]:
     VideoActionModel 948f1f1 vam/evaluation/hbird.py:254: `dist.all_gather(receive_labels, self.feature_memory)`.
     """
     sent, wanted = _sent(site), _made_like(site)
-    if sent is None or not wanted or ast.unparse(sent) == wanted:
+    if sent is None or not wanted or (text := ast.unparse(sent)) == wanted:
         return
     for other in model.calls(site.name, module=site.module):
         before = other.site
-        if before.function is site.function and before.node.lineno < site.node.lineno:
-            same = _sent(before)
-            if (
-                same is not None
-                and ast.unparse(same) == ast.unparse(sent) == _made_like(before)
-                and not _is_set_between(site.function, sent, before.node, site.node)
-            ):
-                fix = Fix(Applicability.DISPLAY, f"Hand over `{wanted}`")
-                message = (
-                    f"`{ast.unparse(sent)}` is gathered a second time, into a list of tensors like `{wanted}`: where "
-                    f"their sizes differ the ranks raise or hang, else `{wanted}` is lost. {fix.message}."
-                )
-                places = (related(site.module, before.node, "gathered before"),)
-                place = place_of(site.module, sent)
-                yield Finding(CODE, NAME, SEVERITY, message, place, places, fix)
-                return
+        if (
+            before.function is site.function
+            and before.node.lineno < site.node.lineno
+            and (same := _sent(before)) is not None
+            and ast.unparse(same) == text == _made_like(before)
+            and not _is_set_between(site.function, sent, before.node, site.node)
+        ):
+            fix = Fix(Applicability.DISPLAY, f"Hand over `{wanted}`")
+            message = (
+                f"`{text}` is gathered a second time, into a list of tensors like `{wanted}`: where "
+                f"their sizes differ the ranks raise or hang, else `{wanted}` is lost. {fix.message}."
+            )
+            places = (related(site.module, before.node, "gathered before"),)
+            place = place_of(site.module, sent)
+            yield Finding(CODE, NAME, SEVERITY, message, place, places, fix)
+            return
 
 
-def _is_set_between(function: Function, sent: ast.expr, first: ast.AST, second: ast.AST) -> bool:
+def _is_set_between(function: Function, sent: ast.expr, first: ast.Call, second: ast.Call) -> bool:
     """Whether what is sent may have got another value between two calls: it, a part of it, or what it is a part of is set,
     or changed in place (`t.copy_(labels)`), or its owner is asked to do something (`self.advance()`)."""
     path = dotted_name(sent)
     owner = path.rpartition(".")[0]
     for node in own_nodes(function, ast.Name, ast.Attribute, ast.Subscript, ast.Call):
-        if not getattr(first, "lineno", 0) <= node.lineno <= getattr(second, "lineno", 0):
+        if not first.lineno <= node.lineno <= second.lineno:
             continue
         match node:
             case ast.Call(func=ast.Attribute(value=whose, attr=name)):

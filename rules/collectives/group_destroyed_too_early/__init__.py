@@ -53,8 +53,7 @@ import ast
 from collections.abc import Iterator
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import ends_process, own_nodes
+from distlint.analysis.program.syntax import ends_run, own_nodes
 from distlint.analysis.questions.group_life import END_OF_TRAINING, Pair, behind_the_end
 from distlint.edits import Delete, Edit, Insert, Move
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -72,8 +71,8 @@ _DESTROYS_SINCE = (0, 34)
 
 def check(model: Model) -> Iterator[Finding]:
     """What needs the group behind each end of it."""
-    words = (b"end_training", b"destroy_process_group")
-    if not any(w.decode() in m.source.text for m in model.program.modules.values() for w in words):
+    words = [word.decode() for word in LITERALS]
+    if not any(w in m.source.text for m in model.program.modules.values() for w in words):
         return
     for pair in behind_the_end(model):
         by_accelerate = pair.first.site.name == END_OF_TRAINING
@@ -123,8 +122,8 @@ def _moved(pair: Pair) -> tuple[Edit, ...]:
         return ()
     behind = function.body[at + 1 :]
     last = behind[-1] if behind else None
-    inner = [s for s in behind if not isinstance(s, ast.Return) or s is not last]
-    if last is None or any(_leaves(function, each) for each in inner) or _stops(last):
+    returns = [each for each in own_nodes(function, ast.Return) if each is not last]
+    if last is None or ends_run(last) or any(_holds(s, each) for s in behind for each in returns):
         return ()
     statement = function.body[at]
     if isinstance(last, ast.Return):
@@ -150,21 +149,3 @@ def _does_nothing_else(statement: ast.stmt, end: ast.Call) -> bool:
         case ast.If(body=[ast.Expr(value=value)], orelse=[]):
             return value is end
     return False
-
-
-def _stops(statement: ast.stmt) -> bool:
-    """Whether nothing is done behind a statement: `sys.exit(0)`, `raise SystemExit`."""
-    match statement:
-        case ast.Raise():
-            return True
-        case ast.Expr(value=ast.Call(func=called)):
-            return ends_process(called)
-    return False
-
-
-def _leaves(function: Function, statement: ast.stmt) -> bool:
-    """Whether a statement may leave the function."""
-    return any(_holds(statement, each) for each in own_nodes(function, ast.Return))
-
-
-__all__ = ["CODE", "NAME", "SEVERITY", "STATUS", "check"]

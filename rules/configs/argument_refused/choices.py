@@ -70,15 +70,10 @@ def choices_of(program: Program, module: Module, node: ast.expr, depth: int = 0)
 
 def _some_of(program: Program, module: Module, node: ast.expr, depth: int) -> Choices | None:
     """The choices of a comprehension that leaves some out: those of what it goes through may be more."""
-    match node:
-        case ast.Attribute(value=owner, attr="__dict__"):
-            of = program.resolve_dotted(module, dotted_name(owner))
-            return Choices(beginnings=OF_TORCHVISION) if _is_torchvision(of) else None
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        owner = program.resolve_dotted(module, dotted_name(node.value))
+        return Choices(beginnings=OF_TORCHVISION) if owner == "torchvision.models" else None
     return choices_of(program, module, node, depth + 1)
-
-
-def _is_torchvision(meaning: object) -> bool:
-    return meaning == "torchvision.models"
 
 
 def _held(program: Program, module: Module, node: ast.Name, depth: int) -> Choices | None:

@@ -170,11 +170,10 @@ def _of_the_file(module: Module, made: Made) -> Parser | None:
     parsing: list[ast.Call] = []
     for function in module.all_functions:
         nodes = list(own_nodes(function, ast.Name, ast.Attribute, ast.Call))
-        if function is made.function or not any(
-            isinstance(each, ast.Name) and each.id == made.name for each in nodes
-        ):
+        used = used_for(nodes, made.name)
+        if function is made.function or not used:
             continue
-        if used_for(nodes, made.name) != {"parse_args"} or made.name in function.parameters:
+        if used != {"parse_args"} or made.name in function.parameters:
             return None
         parsing += calls_of(nodes, "parse_args")
     if options is None or len(parsing) != 1 or parsing[0].args or parsing[0].keywords:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from distlint.analysis.program.memory import remembered
+from distlint.nodes import parents_in, walk
+
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
@@ -24,37 +27,36 @@ def is_left_alone(program: Program, home: Module, name: str) -> bool:
     What hands it on, or gives its name to another value (a parameter, a local variable), may do anything.
     """
     return all(
-        _only_reads(module.source.tree, name, at_home=module is home)
+        _only_reads(module, name, at_home=module is home)
         for module in program.modules.values()
         if name in module.source.text
     )
 
 
-def _only_reads(tree: ast.Module, name: str, *, at_home: bool) -> bool:
-    nodes = list(ast.walk(tree))
-    above = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+@remembered
+def _only_reads(module: Module, name: str, *, at_home: bool) -> bool:
+    tree = module.source.tree
     imports = [
         alias
-        for node in nodes
-        if isinstance(node, ast.ImportFrom)
+        for node in walk(tree, ast.ImportFrom)
         for alias in node.names
         if alias.name in (name, "*")
     ]
     own = at_home or bool(imports)
     if any(alias.name == name and alias.asname not in (None, name) for alias in imports):
         return False
+    above = parents_in(tree)
     stored = 0
-    for node in nodes:
+    for node in walk(tree):
         match node:
             case ast.Name(id=found, ctx=context) if own and found == name:
                 stored += not isinstance(context, ast.Load)
                 reads = not isinstance(context, ast.Load) or _reads(node, above)
             case ast.Attribute(attr=found, ctx=context) if found == name:
                 reads = isinstance(context, ast.Load) and _reads(node, above)
-            case ast.arg(arg=found) if own:
-                reads = found != name
             case (
-                ast.FunctionDef(name=found)
+                ast.arg(arg=found)
+                | ast.FunctionDef(name=found)
                 | ast.AsyncFunctionDef(name=found)
                 | ast.ClassDef(name=found)
                 | ast.ExceptHandler(name=found)

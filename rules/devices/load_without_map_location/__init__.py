@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.program import Program
 
 CODE = "DL505"
 NAME = "load-without-map-location"
@@ -312,24 +313,23 @@ def _is_from_elsewhere(model: Model, site: CallSite) -> bool:
     """Whether nothing shows that a GPU has written the file: the program writes none, none of its name, or from the CPU."""
     return (
         _is_never_there(model, site)
-        or not model.answer(_writes_weights)
-        or model.answer(_writes_from_host)
+        or not _says(model.program, _WRITES)
+        or _writes_from_host(model)
         or _is_named_by_loads_alone(model, site)
     )
 
 
-def _writes_weights(live: LiveProgram) -> bool:
-    return any(_WRITES.search(module.source.text) for module in live.program.modules.values())
+@remembered
+def _says(program: Program, words: re.Pattern[str]) -> bool:
+    return any(words.search(module.source.text) for module in program.modules.values())
 
 
-def _writes_from_host(live: LiveProgram) -> bool:
+def _writes_from_host(model: Model) -> bool:
     """Whether all that the program writes of weights are files that it saves from the host's memory itself.
 
     DialoGPT 61194e4 LSP_train.py:347: `torch.save({k: (v.cpu() if v is not None else None) for …}, …)`.
     """
-    return bool(live.answer(saves_states_on_host)) and not any(
-        _WRITES_OTHERWISE.search(module.source.text) for module in live.program.modules.values()
-    )
+    return model.answer(saves_states_on_host) and not _says(model.program, _WRITES_OTHERWISE)
 
 
 def _is_named_by_loads_alone(model: Model, site: CallSite) -> bool:
@@ -341,14 +341,9 @@ def _is_named_by_loads_alone(model: Model, site: CallSite) -> bool:
     name = file_name(site.function, site.node.args[0] if site.node.args else None)
     if not _WHOLE_NAME.fullmatch(name):
         return False
-    return not model.answer(_writes_checkpoints) and not any(
+    return not _says(model.program, _WRITES_CHECKPOINTS) and not any(
         text.endswith(name) for text in model.answer(_said_elsewhere)
     )
-
-
-def _writes_checkpoints(live: LiveProgram) -> bool:
-    modules = live.program.modules.values()
-    return any(_WRITES_CHECKPOINTS.search(each.source.text) for each in modules)
 
 
 def _said_elsewhere(live: LiveProgram) -> frozenset[str]:
@@ -366,7 +361,7 @@ def _said_in(module: Module) -> frozenset[str]:
     }
     held = {
         node
-        for function in (module.body, *module.all_functions)
+        for function in module.all_functions
         for values in _only_read(function)
         for value in values
         for node in walk(value, ast.Constant)

@@ -11,6 +11,8 @@ from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.lengths import counts_processes, mentions_processes
 
+from .plateau import beside
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
@@ -127,7 +129,7 @@ def _is_counted_to(function: Function, path: str) -> bool:
     `cfg.optimization.steps` is `self._config.optimization.steps`: the last two names say it, or one that speaks of
     training steps.
     """
-    near = [*function.cls.methods.values()] if function.cls is not None else [function]
+    near = beside(function)
     last = path.split(".")[-2:]
     if "step" not in last[-1] or (len(last) < 2 and "train" not in last[-1]):
         return False

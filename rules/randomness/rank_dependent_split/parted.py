@@ -32,20 +32,20 @@ def drawn_splits(model: Model, module: Module) -> Iterator[tuple[Function, ast.C
         if any(isinstance(node, ast.If) and mentions_rank(node.test) for node in nodes):
             continue
         for node in nodes:
-            order = order_drawn(model, module, function, node)
+            order = order_drawn(model, function, node)
             if order and _is_parted(nodes, order) and isinstance(node, ast.Call):
                 group = model.call_at(node)
                 if group is None or not group.guarded_by_rank:
                     yield function, node
 
 
-def order_drawn(model: Model, module: Module, function: Function, node: ast.AST) -> str:
+def order_drawn(model: Model, function: Function, node: ast.AST) -> str:
     """The variable that holds what a call has put in order; "" where it is no such call, or has a generator."""
     if not isinstance(node, ast.Call) or last_name(node.func) not in WORDS:
         return ""
     if any(k.arg == "generator" for k in node.keywords):
         return ""
-    meaning = _of_generator(function, node) or model.resolve(module, node.func)
+    meaning = _of_generator(function, node) or model.resolve(function.module, node.func)
     if meaning in _SHUFFLES and len(node.args) == 1:
         return next(target_names(node.args[0]), "")
     if meaning in _ORDERS:

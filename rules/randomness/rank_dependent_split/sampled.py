@@ -11,10 +11,10 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.seeding import is_sent_to_all
-from distlint.nodes import walk
+from distlint.nodes import children, walk
 
 from .parted import WORDS, is_of_generator, order_drawn
-from .unseeded import makes_trainer, seeds_stream
+from .unseeded import makes_trainer, seeds_stream, stream_of
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -24,7 +24,6 @@ _WORDS: Final = ("seed", "determin")
 _SAMPLER: Final = "Sampler"
 _DRAW_ANEW: Final = ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
 """Samplers of torch that draw an order for each pass, by torch's stream where they are given no generator."""
-_STREAM: Final = {"random": "python", "numpy": "numpy", "torch": "torch"}
 
 
 class Permuted(NamedTuple):
@@ -101,7 +100,7 @@ def _cuts(cls: Class) -> Iterator[ast.Subscript]:
     """Where a sampler that goes through another one gives a slice whose bounds the rank decides."""
     begun = cls.methods.get("__iter__")
     if begun is None or not any(
-        isinstance(node, ast.Attribute) and node.attr.endswith("sampler")
+        node.attr.endswith("sampler")
         for loop in own_nodes(begun, ast.For)
         for node in walk(loop.iter, ast.Attribute)
     ):
@@ -144,13 +143,11 @@ def _is_used(model: Model, cls: Class) -> bool:
 
 def _permuted(model: Model, method: Function) -> Iterator[Permuted]:
     for drawn in own_nodes(method, ast.Call):
-        name = order_drawn(model, method.module, method, drawn)
+        name = order_drawn(model, method, drawn)
         part = next(_parts_of_rank(method, drawn, name), None) if name else None
         if part is not None and not is_sent_to_all(model, method, drawn):
-            stream = ""
-            if not is_of_generator(method, drawn):
-                meaning = str(model.resolve(method.module, drawn.func))
-                stream = _STREAM.get(meaning.partition(".")[0], "")
+            apart = is_of_generator(method, drawn)
+            stream = "" if apart else stream_of(model, method.module, drawn)
             yield Permuted(drawn, method.module, part, stream, _idle_generator(method))
 
 
@@ -158,20 +155,11 @@ def _parts_of_rank(method: Function, drawn: ast.Call, name: str) -> Iterator[ast
     """What the rank is given of a list that was drawn above, or of what is made of it."""
     names = _made_of(method, name)
     for node in own_nodes(method, ast.Subscript):
-        if (node.lineno, node.col_offset) < (drawn.lineno, drawn.col_offset) and not any(
-            part is drawn for part in walk(node.value)
+        below = (node.lineno, node.col_offset) >= (drawn.lineno, drawn.col_offset)
+        if (node.value is drawn or (below and dotted_name(node.value) in names)) and _is_of_rank(
+            method, node.slice
         ):
-            continue
-        if any(
-            part is drawn or dotted_name(part) in names for part in (node.value, *_called(node))
-        ) and _is_of_rank(method, node.slice):
             yield node
-
-
-def _called(node: ast.Subscript) -> Iterator[ast.AST]:
-    """The call whose result is taken a part of."""
-    if isinstance(node.value, ast.Call):
-        yield node.value
 
 
 @remembered
@@ -193,12 +181,8 @@ def _read(value: ast.expr) -> set[str]:
             return set()
         case ast.Name(id=name):
             return {name}
-    return {
-        name
-        for child in ast.iter_child_nodes(value)
-        if isinstance(child, ast.expr | ast.comprehension)
-        for name in (_read(child) if isinstance(child, ast.expr) else _read(child.iter))
-    }
+    parts = (each.iter if isinstance(each, ast.comprehension) else each for each in children(value))
+    return {name for part in parts if isinstance(part, ast.expr) for name in _read(part)}
 
 
 def _is_of_rank(method: Function, index: ast.expr) -> bool:
@@ -236,11 +220,11 @@ def _seeds(model: Model, module: Module, stream: str) -> bool:
     """Whether anything in a file may seed a stream; a Trainer seeds all three when it is made."""
     if not stream:
         return False
-    if stream == "torch" and _seeds_torch(model, module):
-        return True
-    return makes_trainer(model, module) or (
-        stream != "torch" and seeds_stream(model, module, stream)
-    )
+    if stream == "torch":
+        seeds = _seeds_torch(model, module)
+    else:
+        seeds = seeds_stream(model, module, stream)
+    return seeds or makes_trainer(model, module)
 
 
 def _seeds_torch(model: Model, module: Module) -> bool:

@@ -84,7 +84,7 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
             ):
                 if not node.args or not _is_kept(method, node.args[0], kept):
                     continue
-                stream = _stream(model, module, node)
+                stream = stream_of(model, module, node)
                 if unseeds(model, method, node, stream) or not any(
                     seeds_stream(model, each, stream) for each in modules
                 ):
@@ -104,7 +104,7 @@ def unseeded_subsets(model: Model, module: Module) -> Iterator[ast.Call]:
             model, function
         ):
             continue
-        stream = _stream(model, module, node)
+        stream = stream_of(model, module, node)
         if (
             unseeds(model, function, node, stream)
             or not any(seeds_stream(model, each, stream) for each in modules)
@@ -124,8 +124,7 @@ def unseeds(model: Model, function: Function, draw: ast.Call, stream: str) -> bo
     above = [
         node
         for node in own_nodes(function, ast.Call)
-        if node.lineno < draw.lineno
-        and model.resolve(function.module, node.func) == _SEEDS[stream]
+        if node.lineno < draw.lineno and model.resolve(function.module, node.func) == _SEEDS[stream]
     ]
     last = max(above, key=lambda node: node.lineno, default=None)
     return last is not None and (
@@ -189,7 +188,7 @@ def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
                 found.append((call.site.function, call.site.node, "numpy"))
     if any(word in module.source.text for word in WORDS):
         found += (
-            (function, node, _stream(model, module, node))
+            (function, node, stream_of(model, module, node))
             for function, node in drawn_splits(model, module)
             if has_ranks(model, module) or _is_used_on_ranks(model, function)
         )
@@ -202,7 +201,7 @@ def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
             yield node
 
 
-def _stream(model: Model, module: Module, node: ast.Call) -> str:
+def stream_of(model: Model, module: Module, node: ast.Call) -> str:
     """Which generator a call of `random`, NumPy or torch draws from."""
     owner = str(model.resolve(module, node.func)).partition(".")[0]
     return "python" if owner == "random" else owner

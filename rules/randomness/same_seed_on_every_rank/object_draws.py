@@ -17,14 +17,10 @@ from distlint.analysis.program.syntax import literals, makes_own_class
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
-    differs_for_no_rank,
     draws_by_syntax,
     draws_from,
-    is_sent_to_all,
     makes_torch_differ,
-    samples_alone,
     seeds_workers,
-    sets_state,
 )
 from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.knowledge import randomness
@@ -42,11 +38,11 @@ from .sample_draws import (
 )
 from .training_draws import (
     NOT_TRAINING,
-    SHARED_DRAWS,
     harm_of,
     nearest,
     never_runs,
     runs,
+    should_differ,
     starts_others,
     trains,
     wraps_in,
@@ -283,12 +279,8 @@ def _drawn(
             continue
         if (
             (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
-            and not any(word in draw.name for word in SHARED_DRAWS)
-            and not differs_for_no_rank(function, node)
+            and should_differ(model, function, node, draw)
             and not _in_an_arm_apart(function, node)
-            and not samples_alone(function, node)
-            and not sets_state(function, node)
-            and not is_sent_to_all(model, function, node)
             and not is_unset_in_program(model, function.module, node.lineno)
         ):
             # A batch that is not filled up has one shape on all ranks: its noise is that of the step.

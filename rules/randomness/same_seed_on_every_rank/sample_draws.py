@@ -108,19 +108,19 @@ def keeps_in_step(function: Function, draw: ast.Call) -> bool:
         return False
     if any(keyword.arg == "device" for keyword in draw.keywords):
         return True
-    sizes = [*draw.args, *(k.value for k in draw.keywords if k.arg == "size")]
-    return not any(_is_length(part) for size in sizes for part in walk(size))
+    return not any(_is_length(part) for size in _sizes(draw) for part in walk(size))
 
 
 def has_shape(draw: ast.Call) -> bool:
     """Whether a draw has the shape of something: one number may be a choice that all ranks have to make alike."""
-    if last_name(draw.func).endswith(("_like", "_")):
-        return True
-    return any(
-        not isinstance(part, ast.Constant)
-        for each in (*draw.args, *(k.value for k in draw.keywords if k.arg == "size"))
-        for part in walk(each, ast.Name, ast.Attribute)
+    return last_name(draw.func).endswith(("_like", "_")) or any(
+        any(walk(size, ast.Name, ast.Attribute)) for size in _sizes(draw)
     )
+
+
+def _sizes(draw: ast.Call) -> list[ast.expr]:
+    """What may say how many numbers a draw takes."""
+    return [*draw.args, *(k.value for k in draw.keywords if k.arg == "size")]
 
 
 def _is_length(size: ast.AST) -> bool:

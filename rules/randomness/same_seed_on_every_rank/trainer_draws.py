@@ -11,18 +11,11 @@ from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.linked import importers, linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.seeding import (
-    differs_for_no_rank,
-    draws_by_syntax,
-    is_sent_to_all,
-    makes_torch_differ,
-    samples_alone,
-    sets_state,
-)
+from distlint.analysis.questions.seeding import draws_by_syntax, makes_torch_differ
 from distlint.knowledge import facts
 
 from .sample_draws import has_shape, keeps_in_step
-from .training_draws import NOT_TRAINING, SHARED_DRAWS, harm_of
+from .training_draws import NOT_TRAINING, harm_of, should_differ
 
 _TRAINER: Final = "transformers.Trainer"
 """transformers 5.23.0 transformers/trainer.py: `set_seed(self.args.seed)` in the constructor, and nothing else before the steps."""
@@ -38,24 +31,22 @@ def drawn_by_trainers(model: Model, module: Module) -> Iterator[tuple[Module, as
     """
     if not any(step in module.source.text for step in _STEPS):
         return
-    for cls in module.all_classes:
-        outside = model.program.mro(cls)[1]
-        if _TRAINER not in facts.with_bases(outside) or not _is_started(model, module):
-            continue
-        if any(makes_torch_differ(model, each) for each in linked(model.program, module)):
-            continue
+    trainers = [
+        cls for cls in module.all_classes if _TRAINER in facts.with_bases(model.program.mro(cls)[1])
+    ]
+    if not trainers or not _is_started(model, module):
+        return
+    if any(makes_torch_differ(model, each) for each in linked(model.program, module)):
+        return
+    for cls in trainers:
         drawn = [
             (harm_of(draw), method.module, node)
             for method in _run_in_steps(model, cls)
             for node, draw in draws_by_syntax(model, method)
             if draw.stream == "torch"
-            and not any(word in draw.name for word in SHARED_DRAWS)
             and has_shape(node)
             and keeps_in_step(method, node)
-            and not differs_for_no_rank(method, node)
-            and not samples_alone(method, node)
-            and not sets_state(method, node)
-            and not is_sent_to_all(model, method, node)
+            and should_differ(model, method, node, draw)
         ]
         if drawn:
             _, where, node = min(drawn, key=lambda each: each[0])

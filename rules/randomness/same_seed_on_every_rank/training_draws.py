@@ -91,29 +91,34 @@ def _drawn_below(
                 continue
             if makes_torch_differ(model, drawing.module):
                 return None
-            found = []
-            for node, draw in _draws(model, drawing, drawing is inner):
-                if (
-                    draw.stream == "torch"
-                    and draws_from(draw, seed)
-                    and not any(word in draw.name for word in SHARED_DRAWS)
-                    and not differs_for_no_rank(drawing, node)
-                    and not samples_alone(drawing, node)
-                    and not sets_state(drawing, node)
-                    and not is_sent_to_all(model, drawing, node)
-                    and not is_unset_in_program(model, drawing.module, node.lineno)
-                ):
-                    found.append((node, draw))
+            found = [
+                (node, draw)
+                for node, draw in _draws(model, drawing, drawing is inner)
+                if draw.stream == "torch"
+                and draws_from(draw, seed)
+                and should_differ(model, drawing, node, draw)
+                and not is_unset_in_program(model, drawing.module, node.lineno)
+            ]
             if found:
                 node, _ = min(found, key=lambda each: harm_of(each[1]))
                 return drawing.module, node, nearest(wraps, drawing.module, function.module)
     return None
 
 
+def should_differ(model: Model, function: Function, node: ast.Call, draw: Draw) -> bool:
+    """Whether each rank should draw numbers of its own: they are no order, seed, weights or samples, nor sent to all."""
+    return (
+        not any(word in draw.name for word in SHARED_DRAWS)
+        and not differs_for_no_rank(function, node)
+        and not samples_alone(function, node)
+        and not sets_state(function, node)
+        and not is_sent_to_all(model, function, node)
+    )
+
+
 def _may_be_another(model: Model, function: Function, site: CallSite) -> bool:
     """Whether a call is of one of a few functions or objects, and nothing says which: another one may draw nothing."""
-    keys = (guard.value.key for guard in site.guards)
-    return any(isinstance(key, tuple) and key[:1] == ("chosen",) for key in keys) or (
+    return any(guard.is_choice for guard in site.guards) or (
         site.callee is not None and site.callee.cls in _of_open_choices(model, function)
     )
 
@@ -121,16 +126,10 @@ def _may_be_another(model: Model, function: Function, site: CallSite) -> bool:
 @remembered
 def _of_open_choices(model: Model, function: Function) -> frozenset[Class]:
     """The classes that a name chooses in a function among others that are not known, and their bases."""
-    choices = (
-        chosen(model.program, function, call)
-        for call in own_nodes(function, ast.Call)
-        if not isinstance(model.resolve(function.module, call.func), (Function, Class, str))
-    )
     return frozenset(
         base
-        for choice in choices
-        if not choice.candidates
-        for each in choice.known
+        for call in own_nodes(function, ast.Call)
+        for each in chosen(model.program, function, call).known
         if isinstance(each, Class)
         for base in model.program.mro(each)[0]
     )

@@ -245,9 +245,7 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
 def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
     """Whether a method wraps and another one reads, of classes of which one derives from the other."""
     own, other = wrap.function.cls, site.function.cls
-    if own is None or other is None:
-        return False
-    return own in model.program.mro(other)[0] or other in model.program.mro(own)[0]
+    return own is not None and other is not None and _may_be_one(model, own, other)
 
 
 def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
@@ -331,7 +329,11 @@ def _is_above(
         c
         for c in callers
         if c.function.name != function.name
-        and (c.function.cls is None or _may_be_one(model, c.function.cls, wrapping))
+        and (
+            c.function.cls is None
+            or wrapping is None
+            or _may_be_one(model, c.function.cls, wrapping)
+        )
     ]
     return bool(callers) and all(
         caller.node.lineno < line
@@ -341,10 +343,9 @@ def _is_above(
     )
 
 
-def _may_be_one(model: Model, cls: Class, other: Class | None) -> bool:
+def _may_be_one(model: Model, cls: Class, other: Class) -> bool:
     """Whether an object may be of two classes, of which one derives from the other."""
-    mro = model.program.mro
-    return other is None or cls in mro(other)[0] or other in mro(cls)[0]
+    return cls in model.program.mro(other)[0] or other in model.program.mro(cls)[0]
 
 
 def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSite]]) -> int:

@@ -169,9 +169,8 @@ def join(a: Held, b: Held) -> Held:
     if a.fields is not None and b.fields is not None:
         fields = {k: _either(a.fields.get(k), b.fields.get(k)) for k in {**a.fields, **b.fields}}
     elif Part.ALIKE in (a.part, b.part):
-        fields = (
-            a.fields if b.part is Part.ALIKE else b.fields
-        )  # of None, or of what is alike anyway
+        # The other is None, or alike anyway.
+        fields = a.fields if b.part is Part.ALIKE else b.fields
     known = a if _weight(a) >= _weight(b) else b
     return Held(
         _met(a.part, b.part),
