@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from distlint.proving.rank_main import STARTED_BY
+
 # Below Linux's range of ephemeral ports (32768–60999), so that no outgoing connection takes the
 # port between the moment it is found free and the moment rank 0 listens on it.
 _FIRST_PORT, _LAST_PORT = 20_000, 32_000
@@ -103,6 +105,11 @@ def rank_environment(base: Mapping[str, str], rank: int, ranks: int, port: int) 
     }
 
 
+def known_starter(env: Mapping[str, str]) -> dict[str, str]:
+    """`env` of a rank that this process has started, which ends itself where this one ended before."""
+    return {**env, STARTED_BY: str(os.getpid())}
+
+
 def start(
     command: Sequence[str],
     rank: int,
@@ -124,7 +131,7 @@ def start(
             streams = output
         process = subprocess.Popen(
             list(command),
-            env=dict(env),
+            env=known_starter(env),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=streams[0],

@@ -15,16 +15,34 @@ import traceback
 import types
 from pathlib import Path
 
+STARTED_BY = "DISTLINT_STARTED_BY"
+"""The variable that tells a rank which process had it started, by its id."""
+
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def die_with_parent() -> None:
-    """Ask Linux to end this process when its parent ends, so that none is ever left behind."""
+    """Ask Linux to end this process when its parent ends, so that none is ever left behind.
+
+    Linux tells of no end that came before it was asked: whoever started this one is looked for behind that.
+    """
     if sys.platform != "linux":
         return
     import ctypes
 
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    starter = os.environ.pop(STARTED_BY, None)
+    if starter is not None and not _runs(starter):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _runs(pid: str) -> bool:
+    """Whether a process is there and no zombie; its state stands behind its name (proc_pid_stat(5))."""
+    try:
+        state = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return not Path("/proc/self/stat").exists()
+    return state not in {"Z", "X"}
 
 
 def run_script(script: str) -> None:

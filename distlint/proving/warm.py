@@ -90,7 +90,8 @@ class WarmInterpreter:
         """
         if command[0] != sys.executable or command[1].startswith("-") or isinstance(output, tuple):
             return launch.start(command, rank, env, cwd, output)
-        asked = {"argv": command[1:], "env": dict(env), "cwd": str(cwd), "output": str(output)}
+        env = launch.known_starter(env)
+        asked = {"argv": command[1:], "env": env, "cwd": str(cwd), "output": str(output)}
         self._connection.send(("fork", asked))
         pid = None
         while pid is None:

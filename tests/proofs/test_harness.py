@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from distlint.proving import launch
+from distlint.proving import launch, rank_main
 from distlint.proving.declaration import DeclarationError, Outcome, read_declaration
 from distlint.proving.execution import Execution, Starter, execute
 from distlint.proving.steps import as_written
@@ -218,3 +218,17 @@ def _command_lines_with(text: str) -> list[str]:
         if text in line and "pytest" not in line:
             lines.append(line)
     return lines
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux ends a process with its parent")
+def test_a_rank_ends_whose_starter_ended_before_it_could_ask(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import os\nassert 'DISTLINT_STARTED_BY' not in os.environ\n")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for starter, status in ((os.getpid(), 0), (gone.pid, -signal.SIGKILL)):
+        ended = subprocess.run(
+            [sys.executable, rank_main.__file__, str(tmp_path), str(script)],
+            env={**os.environ, rank_main.STARTED_BY: str(starter)},
+        )
+        assert ended.returncode == status
