@@ -62,6 +62,7 @@ from distlint.project.suppressions import (
     unused,
 )
 from distlint.project.trees import Trees
+from distlint.project.versions import NEWER
 from distlint.reporting.report import Report, Reported
 from distlint.rule import BrokenRules, Rule, Status
 
@@ -524,6 +525,11 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
                 severity, where = Severity.INFO, ", in a template"
             elif _is_exported(entry):
                 severity, where = Severity.INFO, ", in a notebook that Databricks runs cell by cell"
+            elif _is_of_cells(entry):
+                severity, where = Severity.INFO, ", in a file that IPython runs cell by cell"
+            elif failure.reason.startswith(NEWER):
+                # It is distlint that runs on another Python than the project.
+                severity = Severity.WARNING
             elif _is_of_older_python(entry):
                 # ProphetNet 5cf70eb GLGE_baselines/script/eval.py:41 starts its scores with `python2`: of no training's program.
                 severity = Severity.WARNING if "torch" in entry.text else Severity.INFO
@@ -573,6 +579,26 @@ def _is_exported(entry: Entry) -> bool:
         failure is not None
         and failure.reason.startswith("syntax error")
         and entry.text.startswith(_EXPORTED)
+    )
+
+
+_CELL: Final = re.compile(r"^#\s?%%", re.MULTILINE)
+_MAGIC: Final = re.compile(r"\s*(?:%%?[a-zA-Z_]|!)")
+
+
+def _is_of_cells(entry: Entry) -> bool:
+    """Whether a file is of cells that an editor hands to IPython, and a magic is what does not parse.
+
+    attribute c2e751d experiments/accuracy.py: `# %%` above `%load_ext autoreload`; no launcher starts what Python refuses.
+    """
+    failure = entry.failure
+    if failure is None or not failure.reason.startswith("syntax error"):
+        return False
+    lines = entry.text.splitlines()
+    return (
+        failure.line <= len(lines)
+        and _MAGIC.match(lines[failure.line - 1]) is not None
+        and _CELL.search(entry.text) is not None
     )
 
 

@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 FIELDS = 8
 """How many fields of one f-string are rewritten, one in each round."""
@@ -116,6 +117,10 @@ _MESSAGES = {
 }
 
 
+NEWER: Final = "it uses syntax of Python"
+"""How a reason begins that only a newer Python would not have."""
+
+
 def newer_syntax(text: str, error: SyntaxError) -> str | None:
     """Why `text` does not parse, where a newer Python would parse it; `error` is what was raised."""
     running = sys.version_info[:2]
@@ -154,6 +159,6 @@ def _failing_line(text: str) -> float:
 def _reason(since: Version, what: str) -> str:
     wanted, running = (f"{major}.{minor}" for major, minor in (since, sys.version_info[:2]))
     return (
-        f"it uses syntax of Python {wanted} ({what}), and distlint runs on Python {running}; "
+        f"{NEWER} {wanted} ({what}), and distlint runs on Python {running}; "
         f"install distlint under Python {wanted} or later"
     )

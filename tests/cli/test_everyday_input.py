@@ -197,6 +197,24 @@ def test_the_source_of_a_notebook_has_lines_for_the_shell(
 
 
 @pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("# %%\n%load_ext autoreload\nimport torch\n", "info"),
+        ("#%%\nimport torch\n!nvidia-smi\n", "info"),
+        ("import torch\n!nvidia-smi\n", "error"),
+        ("# %%\nimport torch\nx = f(,3)\n", "error"),
+    ],
+)
+def test_a_file_of_cells_has_magics(
+    distlint: Program, tmp_path: Path, text: str, severity: str
+) -> None:
+    (tmp_path / "look.py").write_text(text)
+    (row,) = rows(distlint("check", "--output-format", "json").out)
+    assert (row["code"], row["severity"]) == ("DL900", severity)
+    assert ("cell by cell" in row["message"]) is (severity == "info")
+
+
+@pytest.mark.parametrize(
     ("line", "severity"),
     [
         ("x = x.cuda(async=True)", "warning"),
@@ -484,7 +502,7 @@ def test_syntax_of_a_newer_python_is_said_by_name(
     (tmp_path / "a.py").write_text(text)
     (row,) = rows(distlint("check", "--output-format", "json").out)
     version = ".".join(map(str, since))
-    assert row["code"] == "DL900"
+    assert (row["code"], row["severity"]) == ("DL900", "warning")
     assert f"it uses syntax of Python {version} (" in row["message"]
     assert f"install distlint under Python {version} or later" in row["message"]
 
