@@ -67,13 +67,41 @@ def test_a_program_that_writes_no_weights_loads_those_of_others(
     assert severities(tmp_path, "DL505", LOADED, user) == [expected]
 
 
+BACKBONE = """
+import torch
+import torch.distributed as dist
+from torchvision import models
+
+def load(path, classes):
+    dist.init_process_group("nccl")
+    net = models.resnet18({given})
+    net.load_state_dict(torch.load(path))
+    net.fc = torch.nn.Linear(net.fc.in_features, classes)
+    return net
+
+def keep(net):
+    torch.save(net.state_dict(), "net.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("", "info"), ("pretrained=False", "info"), ("num_classes=classes", "warning")],
+)
+def test_a_network_of_torchvision_as_it_comes_gets_published_weights(
+    tmp_path: Path, given: str, expected: str
+) -> None:
+    # IDvs.MoRec ce372cf bce_vision/main-end2end/run.py:41
+    assert severities(tmp_path, "DL505", BACKBONE.format(given=given)) == [expected]
+
+
 def test_what_is_asked_too_early_is_a_warning_where_nothing_raises(tmp_path: Path) -> None:
     # 4K4D 712eccb easyvolcap/scripts/main.py:222: the other ranks make a loader and drop it
     assert severities(tmp_path, "DL509", EARLY) == ["warning"]
 
 
-def test_what_raises_on_every_rank_is_an_error(tmp_path: Path) -> None:
-    assert severities(tmp_path, "DL509", RAISES) == ["error"]
+def test_what_raises_on_every_rank_is_no_more_in_preview(tmp_path: Path) -> None:
+    assert severities(tmp_path, "DL509", RAISES) == ["warning"]
 
 
 INDEXED = """

@@ -444,8 +444,32 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
     """
     path = ast.unparse(site.node.value)
     guards = (g for g in site.guards if not (of_model and _says_wrapped(g.node, g.taken)))
-    return any(_asks(guard, path, site) for guard in guards) or any(
-        catches_attribute_error(attempt) for attempt in site.tries
+    return (
+        any(_asks(guard, path, site) for guard in guards)
+        or any(catches_attribute_error(attempt) for attempt in site.tries)
+        or _is_fallback(site, path)
+    )
+
+
+def _is_fallback(site: AttributeSite, path: str) -> bool:
+    """Whether the read is what is done where the wrapper turned out not to be there.
+
+    VISTA f73d7c2 vista3d/scripts/train.py:447: `try: model.module.set_auto_grad(…)`, `except BaseException:
+    model.set_auto_grad(…)`.
+    """
+    return any(
+        catches_attribute_error(attempt)
+        and any(
+            within is site.node
+            for handler in attempt.handlers
+            for within in walk(handler, ast.Attribute)
+        )
+        and any(
+            node.attr == "module" and ast.unparse(node.value) == path
+            for statement in attempt.body
+            for node in walk(statement, ast.Attribute)
+        )
+        for attempt in own_nodes(site.function, ast.Try)
     )
 
 

@@ -63,7 +63,7 @@ from .by_accelerate import CLIPS_SINCE, KEY, clipped
 CODE = "DL815"
 NAME = "clipping-left-to-the-json"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b"max_grad_norm",)
 
 _DEFAULT = 1.0

@@ -88,7 +88,7 @@ from distlint.rule import Status
 CODE = "DL812"
 NAME = "launched-file-missing"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _SHOWN = 5

@@ -61,7 +61,7 @@ from distlint.rule import Status
 CODE = "DL814"
 NAME = "open-quote"
 SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 

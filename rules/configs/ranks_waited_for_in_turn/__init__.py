@@ -58,7 +58,7 @@ from distlint.rule import Status
 CODE = "DL816"
 NAME = "ranks-waited-for-in-turn"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b"subprocess.Popen(", b"os.kill(")
 NEEDS_RANKS = False
 

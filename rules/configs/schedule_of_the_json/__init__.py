@@ -55,7 +55,7 @@ from distlint.rule import Status
 CODE = "DL813"
 NAME = "schedule-of-the-json"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b"lr_scheduler_type",)
 
 _TYPE = ("scheduler", "type")

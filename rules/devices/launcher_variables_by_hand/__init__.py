@@ -32,7 +32,8 @@ which leaves alone what a launcher has set. Around code that must not see a laun
 Safe: without a launcher the variables get the same values.
 
 ## Known limits
-A port beside an address is part of the address's finding. Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
+One finding for what one function, or the top of a file, sets. Information where it is all of rank 0 of 1 and no script or
+page shows a launch of the program: a tool for one process. Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
 command_utils/data_prep), values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
 that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), or that put the
 variables back. Nor where a group of one is made on purpose: `init_process_group(rank=0, world_size=1)` beside it, all four
@@ -89,15 +90,30 @@ def check(model: Model) -> Iterator[Finding]:
         fixed = [
             a for a in found if _is_fixed(a) and not _restored(a, found) and not _asked(a, found)
         ]
-        for access in fixed:
-            if _is_for_one(module, access, fixed):
-                continue
-            beside = [a for a in fixed if a.function is access.function and a.name != access.name]
-            names = {a.name for a in beside}
-            # pytorch3d 9381c40 projects/implicitron_trainer/experiment.py:255: it is the address that parts the machines.
-            if beside and not (access.name == "MASTER_PORT" and "MASTER_ADDR" in names):
-                ports = [a for a in beside if a.name == "MASTER_PORT"]
-                yield _finding(module, access, ports if access.name == "MASTER_ADDR" else [])
+        kept = [each for each in fixed if not _is_for_one(module, each, fixed)]
+        for together in _by_function(kept):
+            names = {each.name for each in together}
+            if len(names) > 1:
+                lone = _is_lone_first(together) and not model.launches_to(module)
+                yield _finding(module, together, lone=lone)
+
+
+def _by_function(found: list[Access]) -> list[list[Access]]:
+    """Assignments by the function that they stand in, and there in the order of the source."""
+    groups: dict[int, list[Access]] = {}
+    for each in sorted(found, key=lambda access: access.node.lineno):
+        groups.setdefault(id(each.function), []).append(each)
+    return list(groups.values())
+
+
+def _is_lone_first(together: list[Access]) -> bool:
+    """Whether all of the variables are those of a process that has no others: rank 0 of 1.
+
+    A tool that uses code for several ranks without a launcher, as long as nothing shows one: savanna 0d42c60
+    tools/load_checkpoint_from_deepspeed_raw.py:67 puts a checkpoint together.
+    """
+    values = {a.name: a.value.value for a in together if isinstance(a.value, ast.Constant)}
+    return (str(values.get("RANK")), str(values.get("WORLD_SIZE"))) == ("0", "1")
 
 
 def _is_for_one(module: Module, access: Access, fixed: list[Access]) -> bool:
@@ -176,26 +192,26 @@ def _asked(access: Access, found: list[Access]) -> bool:
     )
 
 
-def _finding(module: Module, access: Access, ports: list[Access]) -> Finding:
-    """A variable that is overwritten; the `ports` that are written beside an address go with it."""
-    if access.name in _IDENTITY:
+def _finding(module: Module, together: list[Access], *, lone: bool) -> Finding:
+    """The variables that one function overwrites; `lone` where nothing shows that a launcher ever sets them."""
+    first, *others = together
+    if any(each.name in _IDENTITY for each in together):
         harm = "under a launcher every process takes itself for the same rank"
     else:
         harm = "under a launcher of several machines each waits for itself"
-    advice = f"Set it where no launcher has: `os.environ.setdefault({access.name!r}, …)`".replace(
-        "'", '"'
-    )
+    *before, last = dict.fromkeys(f"`{each.name}`" for each in together)
+    advice = f'Set them where no launcher has: `os.environ.setdefault("{first.name}", …)`'
     fix = Fix(Applicability.DISPLAY, advice)
-    edits = [_left_alone(module, each) for each in (access, *ports)]
+    edits = [_left_alone(module, each) for each in together]
     if all(edits):
         fix = Fix(Applicability.SAFE, advice, tuple(each for each in edits if each is not None))
     return Finding(
         CODE,
         NAME,
-        SEVERITY,
-        f"`{access.name}` is overwritten: {harm}. {advice}.",
-        place_of(module, access.node),
-        tuple(related(module, each.node, "with its port") for each in ports),
+        Severity.INFO if lone else SEVERITY,
+        f"{', '.join(before)} and {last} are overwritten: {harm}. {advice}.",
+        place_of(module, first.node),
+        tuple(related(module, each.node, "and this one") for each in others),
         fix,
     )
 

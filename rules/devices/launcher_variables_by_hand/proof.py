@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 os.environ["RANK"] = "0"  # expect: DL510
-os.environ["WORLD_SIZE"] = "1"  # expect: DL510
+os.environ["WORLD_SIZE"] = "1"
 os.environ["TORCHELASTIC_USE_AGENT_STORE"] = "False"
 launched = int(os.environ["LOCAL_WORLD_SIZE"])
 if int(os.environ["WORLD_SIZE"]) < launched:

@@ -37,7 +37,8 @@ of a sampler or scheduler; where a file is called like published weights, by its
 user names is not known: it counts as a checkpoint of a GPU, unless all that the program writes comes from the CPU
 (information). Information where a
 file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it, and where
-its name stands in the program only where it is loaded, looked for or fetched. Silent where what rank 0 alone fills goes into
+its name stands in the program only where it is loaded, looked for or fetched, and where it fills a network of torchvision as
+that comes, with its head for ImageNet. Silent where what rank 0 alone fills goes into
 the name: the others ask for another file. A loader that sets `torch.set_default_device` or patches `torch.load` is not known.
 
 ## References
@@ -123,6 +124,8 @@ _TENSORS = re.compile(
     rf"{_CHECKPOINT.pattern}|net|ema|param|module|head|backbone|coder|gen|dis|dict|feat|emb", re.I
 )
 """Names of the parts of a file that hold more than a few numbers."""
+_WEIGHTS = frozenset({"pretrained", "weights", "progress"})
+"""Parameters of torchvision's networks that change no layer."""
 _CLOCK = frozenset({"now", "utcnow", "today", "strftime", "time", "time_ns", "gmtime", "localtime"})
 
 
@@ -316,6 +319,33 @@ def _is_from_elsewhere(model: Model, site: CallSite) -> bool:
         or not _says(model.program, _WRITES)
         or _writes_from_host(model)
         or _is_named_by_loads_alone(model, site)
+        or _fills_published_network(model, site)
+    )
+
+
+def _fills_published_network(model: Model, site: CallSite) -> bool:
+    """Whether the file fills a network of torchvision as it comes, with its head for the classes of ImageNet.
+
+    torchvision saves from the CPU. IDvs.MoRec ce372cf bce_vision/main-end2end/run.py:41: `models.resnet18(pretrained=False)`
+    gets the file, and then another `fc`; a network that the program trained has that one.
+    """
+    names = set(_names(site))
+    filled = {
+        dotted_name(method.value)
+        for method, part in _given(site)
+        if part is site.node or (isinstance(part, ast.Name) and part.id in names)
+    }
+    made = [
+        value
+        for name in filled
+        for value in assignments(site.function).get(name, ())
+        if not (isinstance(value, ast.Constant) and value.value is None)
+    ]
+    return bool(made) and all(
+        isinstance(value, ast.Call)
+        and str(model.resolve(site.module, value.func)).startswith("torchvision.models.")
+        and all(keyword.arg in _WEIGHTS for keyword in value.keywords)
+        for value in made
     )
 
 

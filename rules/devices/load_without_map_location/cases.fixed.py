@@ -6,6 +6,7 @@ from datetime import datetime
 import fairseq
 import torch
 import torch.distributed as dist
+import torchvision
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 # Bugs
@@ -443,3 +444,19 @@ def own_weights(net, folder):
     if not os.path.exists(path):
         download_file("https://example.org/models/sketch_weights.pth", folder)
     net.load_state_dict(torch.load(path, map_location="cpu"))  # expect: DL505
+
+
+def published_backbone(path, width):
+    # IDvs.MoRec ce372cf bce_vision/main-end2end/run.py:41: information
+    dist.barrier()
+    net = torchvision.models.resnet18(weights=None)
+    net.load_state_dict(torch.load(path, map_location="cpu"))  # expect: DL505
+    net.fc = torch.nn.Linear(net.fc.in_features, width)
+    return net
+
+
+def trained_backbone(path, width):
+    dist.barrier()
+    net = torchvision.models.resnet18(weights=None, num_classes=width)
+    net.load_state_dict(torch.load(path, map_location="cpu"))  # expect: DL505
+    return net

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 CODE = "DL509"
 NAME = "rank-before-init"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 _RANK = "torch.distributed.get_rank"

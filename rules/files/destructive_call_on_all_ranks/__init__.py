@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 CODE = "DL303"
 NAME = "destructive-call-on-all-ranks"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 
 _AT_THE_END = re.compile("^on_.*_end$|_epoch_end$")
