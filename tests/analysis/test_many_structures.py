@@ -164,6 +164,11 @@ STRUCTURES: Mapping[str, Mapping[str, str]] = {
         "def begin():\n{setup4}    return State(model, r)\n\n\ndef main():\n    model, r = begin()\n{body4}\n\nmain()\n",
     },
 }
+RANKED = (
+    "class Ranked:\n    def __init__(self):\n        self._rank = dist.get_rank()\n\n"
+    "    @property\n    def rank(self):\n        return self._rank\n\n\n"
+)
+FIRST = "    def first(self):\n        return self.part.rank == 0\n"
 RANKS = {
     "the group's": ("", "q = dist.get_rank() == 0"),
     "the environment's": ("", 'q = os.environ.get("RANK", "0") == "0"'),
@@ -196,6 +201,22 @@ RANKS = {
     "a property's": (
         "class Env:\n    @property\n    def first(self):\n        return dist.get_rank() == 0\n",
         "env = Env()\nq = env.first",
+    ),
+    "a part's property": (
+        f"{RANKED}class Env:\n    def __init__(self):\n        self.part = Ranked()\n\n{FIRST}",
+        "env = Env()\nq = env.first()",
+    ),
+    "one of two parts'": (
+        f"{RANKED}class Alone:\n    @property\n    def rank(self):\n        return 0\n\n\n"
+        "class Env:\n    def __init__(self, alone=False):\n        if alone:\n            self.part = Alone()\n"
+        f"        else:\n            self.part = Ranked()\n\n{FIRST}",
+        "env = Env()\nq = env.first()",
+    ),
+    "a singleton's": (
+        f"only = None\n\n\n{RANKED}class Env:\n    def __init__(self):\n        self.part = Ranked()\n\n"
+        '    @classmethod\n    def get(cls) -> "Env":\n        global only\n        if only is None:\n'
+        f"            only = cls()\n        return only\n\n{FIRST}",
+        "q = Env.get().first()",
     ),
     "a variable's": (
         "R = 0\n\n\ndef begin():\n    global R\n    R = dist.get_rank()\n",

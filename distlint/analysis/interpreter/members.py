@@ -19,12 +19,14 @@ from distlint.analysis.interpreter.values import (
     CONTAINER,
     UNKNOWN,
     Closure,
+    Either,
     OneOf,
     Origin,
     Value,
     Variance,
     Wrap,
     constant,
+    join,
     variance_of,
 )
 from distlint.analysis.program.configured import set_by_name
@@ -283,10 +285,10 @@ def attribute_of(frame: Frame, base: Value, node: ast.Attribute) -> Value:
             return frame.summaries.class_attribute(base.target, attr) or Value(
                 ("attr", base.key, attr)
             )
-        case OneOf(classes=classes):
-            common = _common_method(frame, base, classes, attr)
-            if common is not None:
-                return common
+        case OneOf() | Either():
+            shared = _of_each_class(frame, base, node)
+            if shared is not None:
+                return shared
         case str() if base.target != SUPER:
             dotted = canonical_name(f"{base.target}.{attr}")
             known = _listed(frame, dotted, node, dotted_name(node) or attr)
@@ -356,6 +358,36 @@ def _common_method(
         return None
     receiver = base.replace(type=classes[0].full_name, target=None)  # a run that may be
     return Value(("method", id(first), base.key), target=Closure(first, {}, receiver))
+
+
+def _of_each_class(frame: Frame, base: Value, node: ast.Attribute) -> Value | None:
+    """What an object has in any case that is of one of a few classes."""
+    match base.target:
+        case OneOf(classes=classes):
+            return _common_method(frame, base, classes, node.attr)
+        case Either(values=values):
+            return _property_of_each(frame, values, node)
+    return None
+
+
+def _property_of_each(frame: Frame, values: tuple[Value, ...], node: ast.Attribute) -> Value | None:
+    """What a property gives of an object that is of one of a few classes, all of which have it.
+
+    Where one tells the rank, those that say the same on each process are of runs without others: ace 57c54a7
+    fme/core/distributed/distributed.py:410, `self._distributed.rank`, of three backends.
+    """
+    known, find = frame.summaries.classes, frame.summaries.program.find_method
+    for value in values:
+        cls = known.get(value.type) if value.type is not None else None
+        method = find(cls, node.attr) if cls is not None else None
+        if method is None or not method.has_decorator("property", "cached_property"):
+            return None
+    found = [_member_of_instance(frame, value, node) or Value(()) for value in values]
+    telling = [each for each in found if each.variance is Variance.RANK_DEPENDENT]
+    first, *others = telling or found
+    for other in others:
+        first = join(first, other, ("either", first.key, other.key))
+    return first
 
 
 def class_of_instance(frame: Frame, value: Value) -> Value | None:

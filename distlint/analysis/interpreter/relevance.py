@@ -17,7 +17,7 @@ from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.rank_globals import rank_globals
-from distlint.knowledge import facts
+from distlint.knowledge import conventions, facts
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.libraries import canonical_name
 from distlint.words import words_in
@@ -82,9 +82,9 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
     strong |= _of_the_same_objects(program, strong, texts, held, knowledge.strong_words)
     filled = {name.rpartition(".")[2] for module in telling for name in rank_globals(module)}
     strong |= _holding(held, _derived_names(telling) | filled | flags)
-    names = _called_as(program, strong)
-    while names:
-        calls = {f"{name}(" for name in names}
+    names, read = _called_as(program, strong), _read_as(strong)
+    while names or read:
+        calls = {f"{name}(" for name in names} | read
         more = _constructing(program, strong, held)
         for module, in_module in telling.items():
             called_here = in_module & calls
@@ -95,7 +95,7 @@ def relevance(program: Program, knowledge: Knowledge, flags: frozenset[str]) -> 
                     if f in held and f not in strong and not held[f].isdisjoint(called_here)
                 )
         strong |= more
-        names = _called_as(program, more) - names
+        names, read = _called_as(program, more) - names, _read_as(more) - read
     weak |= _calling_writers(program, texts, held, strong)
     strong |= _making_data_sets(program, texts, held, weak)
     strong |= _constructing_bases(program, strong, held)
@@ -185,6 +185,19 @@ def _called_as(program: Program, functions: Iterable[Function]) -> set[str]:
         elif function.name not in _COMMON:
             found.add(function.name)
     return found
+
+
+def _read_as(functions: Iterable[Function]) -> set[str]:
+    """The names of properties that tell of the rank: `return self._backend.rank == 0` calls nothing.
+
+    ace 57c54a7 fme/core/distributed/distributed.py:410.
+    """
+    return {
+        function.name
+        for function in functions
+        if function.name in conventions.RANK_PROPERTIES
+        and function.has_decorator("property", "cached_property")
+    }
 
 
 def _constructing(
