@@ -79,6 +79,23 @@ def _may_make(files: LaunchFiles, script: Script, launch: Launch, word: Word) ->
     )
 
 
+def is_made_above(files: LaunchFiles, script: Script, word: Word) -> bool:
+    """Whether what a page tells above a command may make a file that it is given, or goes to what is of another project.
+
+    YOLO-World 4f70adb README.md:175 has people clone this very project.
+    """
+    if not script.told:
+        return False
+    above = [each for each in script.commands if each.line < word.place.line]
+    cloned = [each for each in above if [w.text for w in each.words[:2]] == ["git", "clone"]]
+    moves = sorted(entered(script), key=lambda each: each.place.line)
+    return (
+        len(cloned) > 1
+        or any(may_put(each, word.text or "") for each in above)
+        or not _stays_inside(files, script, word.place.line, moves)
+    )
+
+
 def is_missing(files: LaunchFiles, word: Word, script: Script) -> bool:
     """Whether a file is in no folder that it may be looked for in, and others of its kind are where it would stand.
 
@@ -182,7 +199,9 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     if not name or files.has_name(name) or not is_written_out(name):
         return False
     moves = sorted(entered(script), key=lambda each: each.place.line)
-    if _is_made_above(script, launch, name) or not _stays_inside(files, script, launch, moves):
+    if _is_made_above(script, launch, name) or not _stays_inside(
+        files, script, launch.place.line, moves
+    ):
         return False
     beside = _started_with(script, launch, moves)
     if not script.told and beside == {name}:
@@ -222,15 +241,15 @@ def _may_be_made(word: Word, name: str) -> bool:
     return text == "nbconvert" or base in (name, f"{posixpath.splitext(name)[0]}.ipynb")
 
 
-def _stays_inside(files: LaunchFiles, script: Script, launch: Launch, moves: list[Word]) -> bool:
-    """Whether all folders that a script enters above a launch are of the project: one on a page may be what people clone."""
+def _stays_inside(files: LaunchFiles, script: Script, until: int, moves: list[Word]) -> bool:
+    """Whether all folders that a script enters up to a line are of the project: one on a page may be what people clone."""
     cloned = {
         posixpath.basename(text).removesuffix(".git")
         for each in script.commands
         if script.told and [word.text for word in each.words[:2]] == ["git", "clone"]
         for text in [(each.words[-1].text or "").rstrip("/")]
     }
-    for line in sorted({each.place.line for each in moves if each.place.line <= launch.place.line}):
+    for line in sorted({each.place.line for each in moves if each.place.line <= until}):
         at = where(moves, line)
         inside = at[1:] if at and at[0] in cloned else at
         if inside and not files.has_folder("/".join(inside), script.path):
@@ -454,6 +473,27 @@ def missing_packages(files: LaunchFiles) -> Iterator[tuple[Script, str, str, Pla
             and not makes_files(script, MAKES - {"tee"})
         ):
             yield script, module, meant, place
+
+
+def missing_of_packages(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
+    """The modules that a script starts in a package which the project has, and that has others beside, but not these.
+
+    lmm-r1 f917f18 examples/scripts/train_ppo_llama_with_dynamic_sampling.sh:42: `deepspeed --module openrlhf.cli.train_ppo`,
+    beside openrlhf/cli/train_ppo_ray.py.
+    """
+    for command in script.commands if script.followed else ():
+        word = _module_of(command)
+        path = (word.text or "").replace(".", "/") if word is not None else ""
+        if (
+            word is not None
+            and files.called(f"{path.partition('/')[0]}/__init__.py", script.path)
+            and files.has_beside(f"{path}.py", script.path)
+            and not files.has_folder(path, script.path)
+            and all(files.is_absent(f"{path}{end}", script.path) for end in (".py", ".so", ".pyx"))
+            and not any(f"/{each}".endswith(f"/{path}.py") for each in files.names)
+            and not makes_files(script, MAKES - {"tee", "git"})
+        ):
+            yield word.text or "", word.place
 
 
 def _module_of(command: Command) -> Word | None:

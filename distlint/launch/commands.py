@@ -205,6 +205,22 @@ def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
     return None
 
 
+def program_of_slurm(command: Command) -> Word | None:
+    """The shell script that `sbatch` or `srun` starts itself: the first word that may be a program."""
+    words = command.words
+    if not words or words[0].text not in ("sbatch", "srun"):
+        return None
+    for word in words[1:]:
+        text = word.text or word.option
+        if text.startswith("--wrap") or _OTHER_PROGRAM.fullmatch(text):
+            return None
+        if text.endswith((".sh", ".slurm", ".sbatch")) and not text.startswith("-"):
+            return word
+    return None
+
+
+_OTHER_PROGRAM = re.compile(r"|(?:.*/)?(?:bash|sh|env|python[\d.]*|singularity|apptainer)|.*\.py")
+"""What may start the script in its turn, or be in its place: a word that is not known, too."""
 _STARTS_RANKS = frozenset({"mpirun", "mpiexec", "horovodrun", "srun"})
 
 
@@ -403,7 +419,8 @@ def _option(words: tuple[Word, ...], at: int, flags: frozenset[str]) -> tuple[Op
     word = words[at]
     if word.text is None:
         name = word.option.lstrip("-").replace("-", "_")
-        return Option(name, None, word.place, False, word.option), 1
+        handed = Word(None, word.place, given=word.given) if word.given else None
+        return Option(name, None, word.place, False, word.option, word=handed), 1
     written, equals, value = word.text.partition("=")
     name = written.lstrip("-").replace("-", "_")
     if equals:

@@ -12,6 +12,7 @@ from distlint.knowledge.configuration.launchers import STARTS_BY_FILE
 from distlint.launch.absent import (
     CONFIGURATIONS,
     configurations,
+    is_made_above,
     is_missing,
     is_nowhere,
     is_written_out,
@@ -143,14 +144,17 @@ def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple
     FAN ee1b7df segmentation/scripts/fan_large_hybrid_city.sh:7: `./tools/dist_train.sh local_configs/…160k 8`, which the
     script launches `train.py $CONFIG` with; mmcv opens a file of that very name.
     """
-    if makes_files(script) or not script.followed:
+    if not script.followed or (makes_files(script) and not script.told):
         return
     for launch in script.launches:
         for word in (
             *_configurations_opened(files, script, launch),
             *_opened(files, script, launch),
         ):
-            if (meant := _without_end(files, script, word)) is not None:
+            if (
+                not is_made_above(files, script, word)
+                and (meant := _without_end(files, script, word)) is not None
+            ):
                 yield word.text or "", word.place, meant
     for called, words in files.handing(script):
         for launch in called.launches:
@@ -159,6 +163,8 @@ def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple
                 if not 0 < word.given <= len(words):
                     continue
                 given = words[word.given - 1]
+                if is_made_above(files, script, given):
+                    continue
                 meant = _without_end(files, script, given) if opened else None
                 ends = (given.text or "").endswith(_CONFIGURED)
                 if meant is None and ends and given.sure and is_missing(files, given, script):

@@ -83,8 +83,9 @@ _WORDS: Final = {
         rb"|\bcudatoolkit==?\d|\bpython==?3\.[5-7]\b"
         # HRNet-Object-Detection 3493751 INSTALL.md:7, a list of what is required.
         rb"|(?m:^[ \t]*[-*+][ \t]+\**[pP]y[tT]orch\**[ \t:=`]*v?[01]\.\d)|nvidian?/pytorch:2[0-2]\."
-        # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script.
-        rb"|sh[ \t]+\S*/\w*dist\w*\.sh\b|/mpirun\w*\.sh[ \t]"
+        # MTR a5ba7bd docs/TRAIN_EVAL.md:14: `bash scripts/dist_test.sh 8`, and no launch but in the script; DiffuLLaMA c17e897
+        # DiffuLLaMA-training/README.md:23: `bash run_distributed.sh`.
+        rb"|(?:sh[ \t]+|\./)[\w./-]*(?:dist|train|tun|run|launch)\w*\.sh\b|\bsbatch[ \t]"
         # ClimaX 6d5d354 docs/usage.md:31: `--trainer.strategy=ddp --trainer.devices=8`, which Lightning starts.
         rb"|--trainer\.devices[= \t]|\bsrun[ \t]+-"
     ),

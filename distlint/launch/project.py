@@ -68,7 +68,7 @@ _SPACE_BEHIND = re.compile(r"\\[ \t]+$")
 _INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
 """A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
 README.md:209."""
-_RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
+RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
 """What gives `$1` another meaning than the first argument of the script."""
 _SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
@@ -384,8 +384,29 @@ class LaunchFiles:
         for command in script.commands:
             if (found := script_started(command)) is not None:
                 path = self.script_called(found[0].text or "", script.path)
-                if path and not _RENUMBERED.search(self._shell_scripts[path].text):
+                if path and not RENUMBERED.search(self._shell_scripts[path].text):
                     yield self._shell_scripts[path], found[1]
+
+    def script_meant(self, path: str, beside: str) -> str:
+        """The shell script that the file `beside` calls `path`: the nearest file, or the only one further down; empty where that
+        is not read.
+
+        CutLER cca0a27 README.md:156: `sbatch tools/train-1node.sh`, behind `cd cutler`.
+        """
+        called = self.called(path, beside)
+        if not called:
+            end = posixpath.normpath(path)
+            ends = [
+                each
+                for each in self._by_name.get(posixpath.basename(path), ())
+                if f"/{each}".endswith(f"/{end}")
+            ]
+            called = ends[0] if len(ends) == 1 else ""
+        return called if called in self._shell_scripts else ""
+
+    def begins(self, path: str, start: str) -> bool:
+        """Whether the shell script at `path` begins with a text."""
+        return self._shell_scripts[path].text.startswith(start)
 
     def script_called(self, path: str, beside: str) -> str:
         """The shell script that the file `beside` calls `path`, the nearest of those that are read; empty where none is."""

@@ -33,8 +33,14 @@ _OWN_FOLDER: Final = re.compile(
 
 mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirname "$0")/train.py`.
 """
+_READS_ALL: Final = re.compile(
+    r"""(?:IFS=\S*\s+)?read\s+(?:-r\s+)?-(?:r?d)\s+(?:''|"")\s+(?:-r\s+)?(?P<name>[A-Za-z_]\w*)"""
+)
+"""`read` up to the end of what it gets, and not of a line."""
 _OPTION: Final = re.compile(r"[\"']?(--?[\w-]+)=")
 _KEY: Final = re.compile(r"[\"']?\+{0,2}([A-Za-z_][\w./@]*)=")
+_WHOLE: Final = re.compile(r"[\"']?\$\{?(\w+)\}?[\"']?")
+"""A variable, and nothing else."""
 _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
 _VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
 _NAMED: Final = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
@@ -62,7 +68,7 @@ class Word:
         sure: whether nothing outside of the script changes it: `${N:-8}` is 8 unless N is set.
         option: `--node_rank` of `--node_rank=$N`, whose value is not known.
         own: whether it is a path that begins at the folder of the script itself, wherever that is started.
-        given: the argument of the script that it is: 1 for `$1`.
+        given: the argument of the script that it is, or that its option is given: 1 for `$1` and `--nnodes=$1`.
         key: `data.path` of `data.path=$DATA`, whose value is not known.
         around: what is known around the parts that are not: `zero` and `.json` of `zero$STAGE.json`.
     """
@@ -176,6 +182,8 @@ class _Script:
                 case "declaration_command":
                     self._declare(node, around)
                     continue
+                case "redirected_statement":
+                    self._read_from_here(node, around)
                 case "heredoc_body":
                     continue
             waiting.extend(reversed(below))
@@ -215,6 +223,24 @@ class _Script:
         if name in self._exported:
             self._exported[name] = _joined(words, place)
         return name
+
+    def _read_from_here(self, node: Node, around: _Around) -> None:
+        """`read -r -d '' COMMAND <<EOF`: all of a here-document is what the variable holds.
+
+        lmm-r1 f917f18 examples/scripts/train_sft_llama.sh:3, which goes on `deepspeed --module $training_commands`.
+        """
+        body, here = node.child_by_field_name("body"), node.child_by_field_name("redirect")
+        found = _READS_ALL.fullmatch(_text(body)) if body is not None else None
+        text = next((e for e in here.children if e.type == "heredoc_body"), None) if here else None
+        if found is None or text is None or text.has_error:
+            return
+        pieces = [
+            each if isinstance(each, Word) else self._value(each) for each in self._inside(text)
+        ]
+        known = not around.maybe or found["name"] not in self._variables
+        self._variables[found["name"]] = (
+            _apart(pieces) if known else [Word(None, self._place(node))]
+        )
 
     def _held(self, value: Node) -> list[Word]:
         """The words that a variable is set to."""
@@ -300,16 +326,21 @@ class _Script:
         word = self._value(node)
         if word.text is not None:
             return word
-        named, keyed = _OPTION.match(_text(node)), _KEY.match(_text(node))
+        text = _text(node)
+        named, keyed = _OPTION.match(text), _KEY.match(text)
+        value = _WHOLE.fullmatch(text[named.end() :]) if named is not None else None
         return replace(
-            word, option=named[1] if named else "", key=keyed[1] if keyed is not None else ""
+            word,
+            option=named[1] if named else "",
+            key=keyed[1] if keyed is not None else "",
+            given=self._of_variable(value[1], word.place).given if value else word.given,
         )
 
     def _value(self, node: Node) -> Word:
         """A written word as the command gets it."""
         text, place = _text(node), self._place(node)
         match node.type:
-            case "word" | "number" | "string_content" | "special_variable_name":
+            case "word" | "number" | "string_content" | "heredoc_content" | "special_variable_name":
                 return Word(_unescaped(text), place)
             case "raw_string":
                 return Word(text[1:-1], place)

@@ -291,3 +291,19 @@ TORCHRUN_NAMES: dict[str, str] = {
     "NODES": "GROUP_WORLD_SIZE",
 }
 """Names under which programs look for what torchrun calls otherwise: of other launchers, clusters and scripts."""
+
+NUMBERS = frozenset(
+    {
+        "machine_rank",
+        "main_process_port",
+        "master_port",
+        "nnodes",
+        "node_rank",
+        "nproc_per_node",
+        "num_gpus",
+        "num_machines",
+        "num_nodes",
+        "num_processes",
+    }
+)
+"""The options that end a launcher where they are given no number."""

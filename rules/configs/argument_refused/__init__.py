@@ -9,7 +9,9 @@ of a script of hydra's does not have, where all of it is YAML of the project; an
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
 does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), long options of Slurm with one dash (`srun -mem=0`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
-not use it; and shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number.
+not use it; shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number, or that
+give the launcher an argument for a number (`--nproc_per_node $2`), and are started without that one; and scripts without `#!`
+that `sbatch` or `srun` is to start.
 
 ## Why it is bad
 `argparse` ends every rank as it starts. The script has changed since the launch was written, and whoever follows it has to
@@ -20,6 +22,7 @@ find out what is meant now.
 - `error: argument --...: invalid choice: '...'`
 - `error: argument --...: invalid int value: '0,1,2,3'`
 - `error: argument --...: expected one argument`
+- `sbatch: error: This does not look like a batch script`
 - `ValueError: Cannot specify num_nodes/gpus with include/exclude`
 - `Could not override '...'. Key '...' is not in struct`
 - `ValueError: Some specified arguments are not used by the HfArgumentParser`
@@ -77,7 +80,8 @@ from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.commands import Launch, Option, Plain
-from distlint.launch.counted import miscounted
+from distlint.launch.counted import left_out, miscounted
+from distlint.launch.interpreter import without_interpreter
 from distlint.launch.made import enters
 from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
@@ -230,6 +234,17 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield _in_launch(
             happens, "Give it as many as it wants", place, Related(counted, "counted here")
         )
+    for program, count, option, number in left_out(files):
+        happens = (
+            f"`{program.text}` is given {count} argument{'s' * (count != 1)}, and `{option.written}` of its launch takes "
+            f"argument {number}: the launcher ends without it, and no rank starts"
+        )
+        at = Related(option.place, "taken here")
+        yield _in_launch(happens, "Give it that one", program.place, at)
+    for script in files.scripts:
+        for name, program in without_interpreter(files, script):
+            happens = f"`{name}` refuses `{program.text}`, whose first line does not begin with `#!`: no rank starts"
+            yield _in_launch(happens, "Begin the script with `#!/bin/bash`", program.place)
 
 
 def _in_launch(happens: str, advice: str, place: Place, *related: Related) -> Finding:

@@ -14,7 +14,7 @@ page starts, and that are not beside others with launches; `python` in the progr
 YAML of `llamafactory-cli train`; programs without a folder that no file of the project is called, where most others that the
 script, or else those beside it, start in the same folder lie beside it; what is not there from the folder in which all that start a script do so; modules that Python is to run as
 files (`mpirun -np 8 python package.train`); options of hydra's groups that launches or lists of defaults choose; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
-scripts start the same one below the project's own; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
+scripts start the same one below the project's own, or one that the project's own package lacks; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
 as where a comment between its lines ends the command, or where a program's own options stand in its place; programs behind a variable that only another script sets to the launcher; and configurations of accelerate that name such a JSON of DeepSpeed.
 
 ## Why it is bad
@@ -69,6 +69,7 @@ from distlint.launch.absent import (
     missing,
     missing_beside,
     missing_modules,
+    missing_of_packages,
     missing_packages,
     modules_for_files,
     written_at,
@@ -99,6 +100,7 @@ _PROGRAM = re.compile(r"\.(?:py|sh|pex)\b")
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
 _PACKAGE = "The project has no package of `{}`: Python ends, and no rank starts"
+_IN_PACKAGE = "The package of `{}` has no such module: Python ends, and no rank starts"
 _MODULE = "The project has no module `{}`: Python ends, and no rank starts"
 
 
@@ -241,6 +243,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
                 yield _Missing(name, place, script.reported)
             for name, place in missing_modules(files, script):
                 yield _Missing(name, place, script.reported, _MODULE)
+        for name, place in missing_of_packages(files, script):
+            yield _Missing(name, place, script.reported and not script.told, _IN_PACKAGE)
         for name, place, meant in modules_for_files(files, script):
             yield _Missing(name, place, script.reported and not script.told, meant=meant)
     for chooser, name, place in missing_options(files):

@@ -1,0 +1,11 @@
+set -x
+
+read -r -d '' command <<EOF
+ours.cli.tune \
+   --epochs 1 \
+   --lr 5e-7
+EOF
+
+if [[ $1 != "slurm" ]]; then
+    deepspeed --module $command  # expect: DL812
+fi
