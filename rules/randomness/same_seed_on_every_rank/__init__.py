@@ -87,6 +87,7 @@ from .trainer_draws import drawn_by_trainers
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
+    seeded_in,
     sites_of,
 )
 
@@ -134,22 +135,24 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             and not depends_on_rank(seed.site)
         ):
             common[seed.site.function] = seed
-    if not common or makes_torch_differ(model, module):
+    if not common or makes_torch_differ(model, module, in_workers=False):
         return
     for function, seed in common.items():
-        trained = drawn_in_training(model, function, seed)
-        if trained is not None:
-            where, draw, _ = trained
-            if not any(draw is each for _, each, _ in drawn_by_trainers(model, where)):
-                yield _finding(model, module, seed, *trained, Harm.STEP)
-            continue
-        found = drawn_by_objects(model, function, seed)
-        if found is not None:
-            yield _finding(model, module, seed, *found)
-            continue
-        sampled = drawn_in_sampling(model, function, seed)
-        if sampled is not None:
-            yield _repeated(model, module, seed, *sampled)
+        for run in seeded_in(model, function):
+            trained = drawn_in_training(model, run, seed)
+            if trained is not None:
+                where, draw, _ = trained
+                if not any(draw is each for _, each, _ in drawn_by_trainers(model, where)):
+                    yield _finding(model, module, seed, run, *trained, Harm.STEP)
+                break
+            found = drawn_by_objects(model, run, seed)
+            if found is not None:
+                yield _finding(model, module, seed, run, *found)
+                break
+            sampled = drawn_in_sampling(model, run, seed) if run is function else None
+            if sampled is not None:
+                yield _repeated(model, module, seed, *sampled)
+                break
 
 
 def _repeated(
@@ -183,12 +186,13 @@ def _finding(
     model: Model,
     module: Module,
     seed: Seed,
+    run: Function,
     where: Module,
     draw: ast.Call,
     wrap: CallSite,
     harm: Harm,
 ) -> Finding:
-    fix = _fix(model, module, seed)
+    fix = _fix(model, module, seed, run)
     text = source_of(where, draw.func)
     transform = model.resolve(where, draw.func) in randomness.RANDOM_TRANSFORMS
     file = _of_file(model, where, module)
@@ -242,9 +246,9 @@ def _may_be_none(seed: Seed) -> bool:
     )
 
 
-def _fix(model: Model, module: Module, seed: Seed) -> Fix:
+def _fix(model: Model, module: Module, seed: Seed, run: Function) -> Fix:
     function = seed.site.function
-    if (ordered := shuffles_for_all(model, function)) is not None:
+    if (ordered := shuffles_for_all(model, run)) is not None:
         where, drawn = ordered
         advice = (
             f"Draw with `generator=generator(seed, device, step=step)`: by `{source_of(where, drawn.func)}()` at line "
@@ -253,9 +257,9 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
         return Fix(Applicability.DISPLAY, advice)
     after = [s for s in sites_of(model, function) if s.node.lineno > seed.site.node.lineno]
     for shared, what in (
-        (chooses_for_all(model, function, seed), "what is trained"),
-        (counts_for_all(model, function, seed), "how often the model is called"),
-        (cuts_for_all(model, function, seed), "how long a batch is"),
+        (chooses_for_all(model, run, seed), "what is trained"),
+        (counts_for_all(model, run, seed), "how often the model is called"),
+        (cuts_for_all(model, run, seed), "how long a batch is"),
     ):
         if shared is not None:
             where, chosen = shared
@@ -266,7 +270,7 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
             return Fix(Applicability.DISPLAY, advice)
     statement = last_wrap(function, after, seed.site.statement)
     tests = [g for g in seed.site.guards if not g.exits]
-    if function in model.answer(fits):
+    if run in model.answer(fits):
         advice = (
             "Seed the ranks apart in `on_train_start` of the module, "
             "`torch.manual_seed(seed + self.global_rank)`, or draw with a generator of each rank's own"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import remembered
@@ -23,6 +24,7 @@ from distlint.analysis.questions.seeding import (
     is_sent_to_all,
     makes_torch_differ,
     samples_alone,
+    seeds,
     sets_state,
 )
 from distlint.analysis.questions.training import training_loops
@@ -57,6 +59,47 @@ SHARED_DRAWS: Final = (
     "Dropout",
     "dropout",
 )
+_CALLERS: Final = 3
+"""How many calls above what seeds a training is looked for."""
+
+
+def seeded_in(model: Model, function: Function) -> Iterator[Function]:
+    """A function that seeds, and those that go on with its streams: what calls it or makes the object that it constructs.
+
+    None of these comes to another seed, or has a file that gives the ranks streams of their own.
+    VoxCPM 616d3d3 src/voxcpm/training/accelerator.py:55: `Accelerator(amp=True)` seeds, and who makes it trains.
+    """
+    above = {function: 0}
+    work = [function]
+    for current in work:
+        yield current
+        for user, call in calls_of(model.program, current) if above[current] < _CALLERS else ():
+            if (
+                user not in above
+                and _is_meant(model, user, call, current)
+                and not makes_torch_differ(model, user.module, in_workers=False)
+                and not any(
+                    each in _seeding(model, each.module) and each not in above
+                    for each in reached(model, user)
+                    if not _is_a_phase(each)
+                )
+            ):
+                above[user] = above[current] + 1
+                work.append(user)
+
+
+@remembered
+def _seeding(model: Model, module: Module) -> frozenset[Function]:
+    """The functions of a file that seed torch."""
+    return frozenset(s.site.function for s in seeds(model, module) if "torch" in s.streams)
+
+
+def _is_meant(model: Model, user: Function, call: ast.Call, function: Function) -> bool:
+    """Whether a call surely is one of a function, or makes an object that it constructs."""
+    meaning = model.resolve(user.module, call.func)
+    if isinstance(meaning, Class):
+        return model.program.find_method(meaning, "__init__") is function
+    return meaning is function
 
 
 def drawn_in_training(
@@ -89,7 +132,7 @@ def _drawn_below(
         for drawing in (inner, *(f for f in called if f is not inner)):
             if any(word in drawing.name.lower() for word in NOT_TRAINING):
                 continue
-            if makes_torch_differ(model, drawing.module):
+            if makes_torch_differ(model, drawing.module, in_workers=False):
                 return None
             found = [
                 (node, draw)
