@@ -484,10 +484,16 @@ def _starts_of_workers(module: Module) -> frozenset[str]:
     """The names of the functions that a file gives loaders to start their workers with."""
     if _WORKER_START not in module.source.text:
         return frozenset()
-    given = (k.value for k in walk(module.source.tree, ast.keyword) if k.arg == _WORKER_START)
+    given = [k.value for k in walk(module.source.tree, ast.keyword) if k.arg == _WORKER_START]
+    names = {each.id for each in given if isinstance(each, ast.Name)}
+    given += (  # `start = partial(start_worker, rank=rank)`
+        node.value
+        for node in walk(module.source.tree, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id in names for target in node.targets)
+    )
     return frozenset(
         last_name(each.args[0] if isinstance(each, ast.Call) and each.args else each)
-        for each in given  # `partial(start, rank=rank)`, too
+        for each in given
     )
 
 

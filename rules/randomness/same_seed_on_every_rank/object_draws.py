@@ -244,9 +244,12 @@ def _draws_itself(model: Model, candidate: Candidate) -> bool:
         own = [method for name, method in candidate.methods.items() if name in _IN_USE]
     if any(next(draws_by_syntax(model, each), None) is not None for each in own):
         return True
-    if not isinstance(candidate, Class) or "forward" not in candidate.methods:
+    if not isinstance(candidate, Class):
         return False
-    made = [method for name, method in candidate.methods.items() if name in _RUN_BY_THEMSELVES]
+    methods = {n: m for c in reversed(model.program.mro(candidate)[0]) for n, m in c.methods.items()}
+    if "forward" not in methods:
+        return False
+    made = [method for name, method in methods.items() if name in _RUN_BY_THEMSELVES]
     return any(
         harm is Harm.STEP
         for each in made_below(model, made, by_choice=False)

@@ -152,11 +152,42 @@ def should_differ(model: Model, function: Function, node: ast.Call, draw: Draw) 
     """Whether each rank should draw numbers of its own: they are no order, seed, weights or samples, nor sent to all."""
     return (
         not any(word in draw.name for word in SHARED_DRAWS)
+        and not _is_for_all_samples(function, node)
         and not differs_for_no_rank(function, node)
         and not samples_alone(function, node)
         and not sets_state(function, node)
         and not is_sent_to_all(model, function, node)
     )
+
+
+def _is_for_all_samples(function: Function, draw: ast.Call) -> bool:
+    """Whether one row of numbers is drawn and expanded over the batch, so that its samples share it as the ranks do.
+
+    fly 6b73449 src/models/attention/reformer_attention.py:113: `torch.randn(shape).expand(batch_size, -1, -1, -1)`, of a shape
+    that begins with `batch_size if self.per_head else 1`.
+    """
+    sizes = draw.args
+    if len(sizes) == 1:
+        given = sizes[0]
+        values = assignments(function).get(given.id, ()) if isinstance(given, ast.Name) else [given]
+        sizes = [e for v in values if isinstance(v, ast.Tuple | ast.List) for e in v.elts]
+    if len(sizes) < 2 or not _may_be_one(sizes[0]):
+        return False
+    return any(
+        isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("expand", "expand_as")
+        and node.func.value is draw
+        for node in own_nodes(function, ast.Call)
+    )
+
+
+def _may_be_one(size: ast.expr) -> bool:
+    match size:
+        case ast.IfExp(body=body, orelse=orelse):
+            return _may_be_one(body) or _may_be_one(orelse)
+        case ast.Constant(value=1):
+            return True
+    return False
 
 
 def _may_be_another(model: Model, function: Function, site: CallSite) -> bool:
