@@ -100,9 +100,7 @@ def _is_made(model: Model, cls: Class) -> bool:
     ControlNeXt ab4b3ac ControlNeXt-SVD-v2-Training/utils/dataset.py:134: the one call, below `if __name__ == "__main__":`.
     """
     named = namings(model.program, cls.name)
-    return (
-        named.others or not named.calls or any(f is not cls.module.body for f, _ in named.calls)
-    )
+    return named.others or not named.calls or any(f is not cls.module.body for f, _ in named.calls)
 
 
 def _has_samplers(model: Model, module: Module) -> bool:

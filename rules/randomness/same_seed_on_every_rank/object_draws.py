@@ -131,9 +131,7 @@ def _drawn_below(
     return where.module, node, nearest(wraps or fitted, where.module, function.module), harm
 
 
-def made_below(
-    model: Model, below: list[Function], *, by_choice: bool = True
-) -> list[Function]:
+def made_below(model: Model, below: list[Function], *, by_choice: bool = True) -> list[Function]:
     """The functions that are reached, those that they call by name, and the methods of what they make, also `by_choice`.
 
     Of methods, those that run of themselves and those whose name is read in a function that is found: what
@@ -246,7 +244,9 @@ def _draws_itself(model: Model, candidate: Candidate) -> bool:
         return True
     if not isinstance(candidate, Class):
         return False
-    methods = {n: m for c in reversed(model.program.mro(candidate)[0]) for n, m in c.methods.items()}
+    methods = {
+        n: m for c in reversed(model.program.mro(candidate)[0]) for n, m in c.methods.items()
+    }
     if "forward" not in methods:
         return False
     made = [method for name, method in methods.items() if name in _RUN_BY_THEMSELVES]
