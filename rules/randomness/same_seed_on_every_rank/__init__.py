@@ -3,7 +3,8 @@
 ## What it does
 Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manual_seed(0)`), followed by a
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
-`torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
+`torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The seed may stand in a function that the one with the loop calls, or in
+the constructor of an object that it makes. The draws may stand in
 the loop, in the methods of models and losses of the project that the script makes, or be those of random
 transforms of images (`RandomResizedCrop`), of `__getitem__` of its data sets and of functions that its loaders are given as `collate_fn`. A name may choose the class, in a
 table (`LOSSES[args.loss]()`), a module (`getattr(losses, name)()`), a registry that decorators fill, or a
@@ -49,12 +50,12 @@ other samples are cropped, flipped or masked alike one by one, which harms littl
 draws. A draw in a model's methods is such a step's where it takes as many numbers on every rank: one for each sample, of a
 constant shape, or on the GPU; information where it is drawn for each part of a batch, or on the CPU for the longest
 sample of the rank's own batch. Silent on draws in functions that generate, infer or evaluate, on draws up to the size of a sample, on the sample that a data
-set draws in place of one which it could not read, on what is added to parameters (all ranks have to move alike), on the first
+set draws in place of one which it could not read, on what is added to parameters (all ranks have to move alike), on one row of numbers that is expanded over a batch, on the first
 value of an attribute that is asked for in front of it, on what is broadcast, on what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
 them have to draw. Dropout is not looked for, nor what stands behind a parameter that every call leaves at its default, nor what a class draws that is made only with a number above 0 (`Masking(rate) if rate > 0`), where
 the code gives it none: a configuration may; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that give the ranks streams of torch or `random` of their own
-anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left
+anywhere (a `worker_init_fn` that does so says nothing of what the rank's own process draws), and where the seed or the loop is not in the same program. Loops over data that train nothing are left
 out: their draws are often meant to be alike.
 
 ## References
