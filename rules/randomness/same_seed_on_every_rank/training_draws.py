@@ -66,7 +66,8 @@ _CALLERS: Final = 3
 def seeded_in(model: Model, function: Function) -> Iterator[Function]:
     """A function that seeds, and those that go on with its streams: what calls it or makes the object that it constructs.
 
-    None of these comes to another seed, or has a file that gives the ranks streams of their own.
+    None of these comes to another seed, or has a file that gives the ranks streams of their own, nor is the body of a file,
+    which names what all of its functions do.
     VoxCPM 616d3d3 src/voxcpm/training/accelerator.py:55: `Accelerator(amp=True)` seeds, and who makes it trains.
     """
     above = {function: 0}
@@ -76,6 +77,7 @@ def seeded_in(model: Model, function: Function) -> Iterator[Function]:
         for user, call in calls_of(model.program, current) if above[current] < _CALLERS else ():
             if (
                 user not in above
+                and not user.is_module_body
                 and _is_meant(model, user, call, current)
                 and not makes_torch_differ(model, user.module, in_workers=False)
                 and not any(
