@@ -80,6 +80,16 @@ def chosen(program: Program, function: Function, call: ast.Call) -> Choice:
             known = tuple(dict.fromkeys(_callables(program, function, call.func, _DEPTH)))
         case _:
             known = tuple(dict.fromkeys(_built(program, function, call)))
+    return _choice(known)
+
+
+@remembered
+def chosen_as(program: Program, function: Function, node: ast.expr) -> Choice:
+    """What an expression may be that means a class or function: `kind = Large if size > 1 else Small`."""
+    return _choice(tuple(dict.fromkeys(_callables(program, function, node, _DEPTH))))
+
+
+def _choice(known: tuple[_Known, ...]) -> Choice:
     named = [each.candidate for each in known if each.named]
     all_known = named or [each.candidate for each in known]
     kept = tuple(each for each in all_known if each is not None)

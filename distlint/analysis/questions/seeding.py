@@ -31,6 +31,8 @@ _HELPER: Final = re.compile(
     r"(?:[sS]eeds?|[sS]eed_\w+|determin\w+|reproduc\w+)$)"
 )
 """Names of functions that do nothing but seed: their calls are the seedings."""
+_WORKER_START: Final = "worker_init_fn"
+"""What a loader's argument is called that its workers run first."""
 _WEIGHTS: Final = frozenset({"weight", "bias", "data", "param", "parameter", "embedding"})
 """Parts of names of what is filled with random numbers once, before the training."""
 _DRAWS_FROM: Final = {"torch": ("torch", "cuda"), "numpy": ("numpy",), "python": ("python",)}
@@ -425,9 +427,13 @@ def makes_ranks_differ(live: LiveProgram, module: Module) -> bool:
 
 @remembered
 def makes_torch_differ(
-    live: LiveProgram, module: Module, users: frozenset[Module] = frozenset()
+    live: LiveProgram,
+    module: Module,
+    users: frozenset[Module] = frozenset(),
+    *,
+    in_workers: bool = True,
 ) -> bool:
-    """Whether a file gives ranks streams of their own from which torch draws, or the loaders' workers.
+    """Whether a file gives ranks streams of their own from which torch draws, or (`in_workers`) the loaders' workers.
 
     A seed of numpy's alone leaves these alike, unless one of torch is drawn by it. modulus 878fd04
     examples/generative/stormcast/utils/trainer.py:72: `np.random.seed(seed * world_size + rank)`, then
@@ -438,9 +444,10 @@ def makes_torch_differ(
         live: the program.
         module: the file.
         users: the files whose calls of such a function count; none for those of all files.
+        in_workers: whether what only the workers of loaders run counts.
     """
-    apart = _streams_apart(live, module)
-    if _is_given_ranks(live, module, users) or not apart <= {"numpy"}:
+    apart = _streams_apart(live, module, in_workers=in_workers)
+    if _is_given_ranks(live, module, users, in_workers=in_workers) or not apart <= {"numpy"}:
         return True
     return bool(apart) and any(
         isinstance(part, ast.Call)
@@ -453,12 +460,52 @@ def makes_torch_differ(
 
 
 @remembered
-def _streams_apart(live: LiveProgram, module: Module) -> frozenset[str]:
+def runs_in_workers(live: LiveProgram, function: Function) -> bool:
+    """Whether loaders have their workers run a function, and nothing calls it: what it seeds is no stream of the rank's own process.
+
+    HLLM 2deed17 code/REC/data/utils.py:113: `random.seed(initial_seed + worker_id + rank * num_workers)` where all ranks begin
+    alike, and the model draws the negatives.
+    """
+    started = _started_in_workers(live)
+    return any(
+        outer.name in started and not callers_by_name(live.program, outer)
+        for outer in function.outward()
+    )
+
+
+@remembered
+def _started_in_workers(live: LiveProgram) -> frozenset[str]:
+    """The names of the functions that loaders start their workers with."""
+    return frozenset().union(*map(_starts_of_workers, live.program.modules.values()))
+
+
+@remembered
+def _starts_of_workers(module: Module) -> frozenset[str]:
+    """The names of the functions that a file gives loaders to start their workers with."""
+    if _WORKER_START not in module.source.text:
+        return frozenset()
+    given = [k.value for k in walk(module.source.tree, ast.keyword) if k.arg == _WORKER_START]
+    names = {each.id for each in given if isinstance(each, ast.Name)}
+    given += (  # `start = partial(start_worker, rank=rank)`
+        node.value
+        for node in walk(module.source.tree, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id in names for target in node.targets)
+    )
+    return frozenset(
+        last_name(each.args[0] if isinstance(each, ast.Call) and each.args else each)
+        for each in given
+    )
+
+
+@remembered
+def _streams_apart(live: LiveProgram, module: Module, *, in_workers: bool = True) -> frozenset[str]:
     """The streams of which a file gives each rank another one; "all" for calls that may seed anything."""
     found: set[str] = set()
     for call in live.calls(module=module):
         for _, site in call.sites:
             if not _may_seed(site.name) or _is_undone(live, site.function):
+                continue
+            if not in_workers and runs_in_workers(live, site.function):
                 continue
             if is_helper(site.function) and _asks_parameter_alone(site.function):
                 continue  # its callers say
@@ -483,9 +530,13 @@ def _rank_parameters(helper: Function) -> list[str]:
     return [p for p in helper.parameters if "rank" in p or p == "device_specific"]
 
 
-def _is_given_ranks(live: LiveProgram, module: Module, users: frozenset[Module]) -> bool:
+def _is_given_ranks(
+    live: LiveProgram, module: Module, users: frozenset[Module], *, in_workers: bool
+) -> bool:
     """Whether a file defines a function that seeds by a rank, which some call gives it, or may."""
     for helper in module.all_functions:
+        if not in_workers and runs_in_workers(live, helper):
+            continue
         if is_helper(helper) and _rank_parameters(helper):
             calls = [
                 call

@@ -5,7 +5,8 @@ Finds splits and shuffles that all ranks have to make alike, seeded by the rank:
 `DistributedSampler`, which may come neither from the clock nor from an unseeded `random.randint()` of each process, `random_split` and `train_test_split` with a seed or
 generator of the rank or after a seed of the rank, and `dataset.shuffle(seed=seed + rank)` in front of what gives
 each rank its part. Also `random.shuffle` in the constructor of a data set where nothing is seeded before a
-`Trainer` is made, or there or in a method that runs before the sampler is made where nothing seeds `random` and a DistributedSampler divides the data, `train_test_split`,
+`Trainer` is made, or there or in a method that runs before the sampler is made where nothing seeds `random` (or only for an option that is None by default and
+that no launch gives) and a DistributedSampler, accelerate's `prepare()` or a Trainer of Lightning on several devices divides the data, `train_test_split`,
 `random_split` and a Hugging Face data set's `shuffle()` or `select(random.sample(…))` without a seed in a program
 that seeds nothing, and the beginning and the rest of a permutation or of a shuffled list, one to train on and one to
 test on (for a `Trainer`, one that is started on several ranks and makes it later), where nothing that runs before may seed, and

@@ -258,7 +258,7 @@ def is_data_set(model: Model, cls: Class) -> bool:
 def is_divided(model: Model, module: Module) -> bool:
     """Whether something in the files around a file gives each rank its part of a data set."""
     around = linked(model.program, module)
-    return any(_names_divider(m) or _prepares_data(m) for m in around) and not any(
+    return any(_names_divider(m) or prepares_data(m) for m in around) and not any(
         "PYTHONHASHSEED" in m.source.text for m in around
     )
 
@@ -276,7 +276,7 @@ def _names_divider(module: Module) -> bool:
 
 
 @remembered
-def _prepares_data(module: Module) -> bool:
+def prepares_data(module: Module) -> bool:
     """Whether `prepare()` is given something beside models and optimizers.
 
     ai-toolkit 27a03a9 jobs/process/BaseSDTrainProcess.py:749: models alone, each rank shuffles all of the data.

@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, last_name
-from distlint.analysis.program.handed import calls_of
+from distlint.analysis.program.handed import calls_of, namings
 from distlint.analysis.program.linked import linked
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.analysis.questions.lightning import divided, fits
 from distlint.analysis.questions.seeded_above import names_seeding, never_seeded
 from distlint.analysis.questions.seeding import call_names_rank, is_helper
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
+from .on_demand import only_on_demand
 from .parted import WORDS, drawn_splits
 from .subsets import DRAWS, drawn_subsets
-from .unordered import indexed, is_data_set, is_divided
+from .unordered import indexed, is_data_set, is_divided, prepares_data
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -73,11 +76,11 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
 
     `torch.manual_seed(seed)` seeds neither `random` nor NumPy (Latte b27c24a datasets/ffs_image_datasets.py:154).
     """
-    if "shuffle" not in module.source.text or not _has_samplers(model, module):
+    if "shuffle" not in module.source.text or not _is_divided_by_index(model, module):
         return
     modules = linked(model.program, module)
     for cls in module.all_classes:
-        if is_data_set(model, cls):
+        if is_data_set(model, cls) and _is_made(model, cls):
             kept = {path for path in indexed(cls) if not _gives_a_partner(cls, path)}
             for method, node in (
                 (m, n) for m in _ordering(model, cls) for n in _shuffles(model, m)
@@ -91,9 +94,37 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
                     yield node
 
 
+def _is_made(model: Model, cls: Class) -> bool:
+    """Whether anything may make objects of a class, beside what its file does when it is run to try it.
+
+    ControlNeXt ab4b3ac ControlNeXt-SVD-v2-Training/utils/dataset.py:134: the one call, below `if __name__ == "__main__":`.
+    """
+    named = namings(model.program, cls.name)
+    return named.others or not named.calls or any(f is not cls.module.body for f, _ in named.calls)
+
+
 def _has_samplers(model: Model, module: Module) -> bool:
     """Whether the files around a file divide data by index."""
     return any(_SAMPLER in each.source.text for each in linked(model.program, module))
+
+
+@remembered
+def _is_divided_by_index(model: Model, module: Module) -> bool:
+    """Whether the files around a file have a sampler divide data, accelerate's `prepare()`, or a Trainer of Lightning.
+
+    UniAnimate-DiT 884ac92 examples/unianimate_wan/train_unianimate_wan.py:1069: `devices="auto"`, and a plain loader.
+    """
+    around = linked(model.program, module)
+    return (
+        _has_samplers(model, module)
+        or any("ccelerat" in each.source.text and prepares_data(each) for each in around)
+        or any(
+            any(divided(model, site))
+            for function, sites in model.answer(fits).items()
+            if function.module in around
+            for site in sites
+        )
+    )
 
 
 def unseeded_subsets(model: Model, module: Module) -> Iterator[ast.Call]:
@@ -162,6 +193,8 @@ def seeds_stream(model: Model, module: Module, stream: str) -> bool:
         for node in own_nodes(function, ast.Call):
             if names_seeding(node.func):
                 if call_names_rank(node) or "worker" in ast.unparse(node):
+                    continue
+                if only_on_demand(model, function, node):
                     continue
                 meaning = model.resolve(module, node.func)
                 owner = meaning.partition(".")[0] if isinstance(meaning, str) else ""

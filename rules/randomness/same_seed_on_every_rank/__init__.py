@@ -3,7 +3,8 @@
 ## What it does
 Finds a seed that is the same on every rank (`set_seed(args.seed)`, `torch.manual_seed(0)`), followed by a
 training loop over a wrapped or prepared model that draws tensors from that stream (`torch.randn_like`,
-`torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The draws may stand in
+`torch.randint`, `x.uniform_()` …), where nothing gives the ranks streams of their own. The seed may stand in a function that the one with the loop calls, or in
+the constructor of an object that it makes. The draws may stand in
 the loop, in the methods of models and losses of the project that the script makes, or be those of random
 transforms of images (`RandomResizedCrop`), of `__getitem__` of its data sets and of functions that its loaders are given as `collate_fn`. A name may choose the class, in a
 table (`LOSSES[args.loss]()`), a module (`getattr(losses, name)()`), a registry that decorators fill, or a
@@ -49,12 +50,12 @@ other samples are cropped, flipped or masked alike one by one, which harms littl
 draws. A draw in a model's methods is such a step's where it takes as many numbers on every rank: one for each sample, of a
 constant shape, or on the GPU; information where it is drawn for each part of a batch, or on the CPU for the longest
 sample of the rank's own batch. Silent on draws in functions that generate, infer or evaluate, on draws up to the size of a sample, on the sample that a data
-set draws in place of one which it could not read, on what is added to parameters (all ranks have to move alike), on the first
+set draws in place of one which it could not read, on what is added to parameters (all ranks have to move alike), on one row of numbers that is expanded over a batch, on the first
 value of an attribute that is asked for in front of it, on what is broadcast, on what runs under `inference_mode`, and on samples for inputs of which each rank has others. Of the classes that a name may choose, those count that a configuration or a default names; where none does, all of
 them have to draw. Dropout is not looked for, nor what stands behind a parameter that every call leaves at its default, nor what a class draws that is made only with a number above 0 (`Masking(rate) if rate > 0`), where
 the code gives it none: a configuration may; nor, in loops, numbers of `random` and `numpy`, which they often draw to take one
 decision on all ranks. Silent in files that give the ranks streams of torch or `random` of their own
-anywhere, and where the seed or the loop is not in the same program. Loops over data that train nothing are left
+anywhere (a `worker_init_fn` that does so says nothing of what the rank's own process draws), and where the seed or the loop is not in the same program. Loops over data that train nothing are left
 out: their draws are often meant to be alike.
 
 ## References
@@ -87,6 +88,7 @@ from .trainer_draws import drawn_by_trainers
 from .training_draws import (
     depends_on_rank,
     drawn_in_training,
+    seeded_in,
     sites_of,
 )
 
@@ -134,22 +136,24 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             and not depends_on_rank(seed.site)
         ):
             common[seed.site.function] = seed
-    if not common or makes_torch_differ(model, module):
+    if not common or makes_torch_differ(model, module, in_workers=False):
         return
     for function, seed in common.items():
-        trained = drawn_in_training(model, function, seed)
-        if trained is not None:
-            where, draw, _ = trained
-            if not any(draw is each for _, each, _ in drawn_by_trainers(model, where)):
-                yield _finding(model, module, seed, *trained, Harm.STEP)
-            continue
-        found = drawn_by_objects(model, function, seed)
-        if found is not None:
-            yield _finding(model, module, seed, *found)
-            continue
-        sampled = drawn_in_sampling(model, function, seed)
-        if sampled is not None:
-            yield _repeated(model, module, seed, *sampled)
+        for run in seeded_in(model, function):
+            trained = drawn_in_training(model, run, seed)
+            if trained is not None:
+                where, draw, _ = trained
+                if not any(draw is each for _, each, _ in drawn_by_trainers(model, where)):
+                    yield _finding(model, module, seed, run, *trained, Harm.STEP)
+                break
+            found = drawn_by_objects(model, run, seed)
+            if found is not None:
+                yield _finding(model, module, seed, run, *found)
+                break
+            sampled = drawn_in_sampling(model, run, seed) if run is function else None
+            if sampled is not None:
+                yield _repeated(model, module, seed, *sampled)
+                break
 
 
 def _repeated(
@@ -183,12 +187,13 @@ def _finding(
     model: Model,
     module: Module,
     seed: Seed,
+    run: Function,
     where: Module,
     draw: ast.Call,
     wrap: CallSite,
     harm: Harm,
 ) -> Finding:
-    fix = _fix(model, module, seed)
+    fix = _fix(model, module, seed, run)
     text = source_of(where, draw.func)
     transform = model.resolve(where, draw.func) in randomness.RANDOM_TRANSFORMS
     file = _of_file(model, where, module)
@@ -242,9 +247,9 @@ def _may_be_none(seed: Seed) -> bool:
     )
 
 
-def _fix(model: Model, module: Module, seed: Seed) -> Fix:
+def _fix(model: Model, module: Module, seed: Seed, run: Function) -> Fix:
     function = seed.site.function
-    if (ordered := shuffles_for_all(model, function)) is not None:
+    if (ordered := shuffles_for_all(model, run)) is not None:
         where, drawn = ordered
         advice = (
             f"Draw with `generator=generator(seed, device, step=step)`: by `{source_of(where, drawn.func)}()` at line "
@@ -253,9 +258,9 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
         return Fix(Applicability.DISPLAY, advice)
     after = [s for s in sites_of(model, function) if s.node.lineno > seed.site.node.lineno]
     for shared, what in (
-        (chooses_for_all(model, function, seed), "what is trained"),
-        (counts_for_all(model, function, seed), "how often the model is called"),
-        (cuts_for_all(model, function, seed), "how long a batch is"),
+        (chooses_for_all(model, run, seed), "what is trained"),
+        (counts_for_all(model, run, seed), "how often the model is called"),
+        (cuts_for_all(model, run, seed), "how long a batch is"),
     ):
         if shared is not None:
             where, chosen = shared
@@ -266,7 +271,7 @@ def _fix(model: Model, module: Module, seed: Seed) -> Fix:
             return Fix(Applicability.DISPLAY, advice)
     statement = last_wrap(function, after, seed.site.statement)
     tests = [g for g in seed.site.guards if not g.exits]
-    if function in model.answer(fits):
+    if run in model.answer(fits):
         advice = (
             "Seed the ranks apart in `on_train_start` of the module, "
             "`torch.manual_seed(seed + self.global_rank)`, or draw with a generator of each rank's own"

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.chosen import chosen
+from distlint.analysis.program.chosen import Choice, chosen, chosen_as
 from distlint.analysis.program.configured import Candidate
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import literals, makes_own_class
+from distlint.analysis.program.syntax import assignments, literals, makes_own_class
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -104,11 +104,13 @@ def _drawn_below(
         return None
     made = made_below(model, below)
     files = frozenset(f.module for f in made)
-    if any(makes_torch_differ(model, m, files) for m in files):
+    if any(makes_torch_differ(model, m, files, in_workers=False) for m in files):
         return None
     # What a training runs comes first: vits 2e561ba models.py:240, and not line 520 of `infer()`, which its evaluation
     # calls on one rank.
-    workers_differ = seeds_workers(model, seed)
+    workers_differ = seeds_workers(model, seed) or any(
+        makes_torch_differ(model, m, files) for m in files | {function.module}
+    )
     worst: tuple[tuple[bool, Harm, int], Function, ast.Call] | None = None
     collators = {each for f in made for each in collates(model, f) if not pads(each)}
     used = sorted((f for f in made if not _makes_samples(f) and f not in collators), key=_is_apart)
@@ -129,8 +131,8 @@ def _drawn_below(
     return where.module, node, nearest(wraps or fitted, where.module, function.module), harm
 
 
-def made_below(model: Model, below: list[Function]) -> list[Function]:
-    """The functions that are reached, those that they call by name, and the methods of what they make.
+def made_below(model: Model, below: list[Function], *, by_choice: bool = True) -> list[Function]:
+    """The functions that are reached, those that they call by name, and the methods of what they make, also `by_choice`.
 
     Of methods, those that run of themselves and those whose name is read in a function that is found: what
     `decode()` draws for samples is no matter of a script that only trains.
@@ -143,7 +145,7 @@ def made_below(model: Model, below: list[Function]) -> list[Function]:
         read = _attributes_read(function) - named
         named |= read
         fresh = [method for name in sorted(read) for method in waiting.pop(name, ())]
-        for meaning in named_in(model, function):
+        for meaning in (named_in if by_choice else _resolved_in)(model, function):
             if isinstance(meaning, Function):
                 fresh.append(meaning)
                 continue
@@ -168,44 +170,92 @@ def _attributes_read(function: Function) -> frozenset[str]:
 def named_in(model: Model, function: Function) -> tuple[Function | Class, ...]:
     """The functions of the program that a function calls, and the classes of what it makes, in order."""
     found: dict[Function | Class, None] = {}
-    left = left_off(model, function)
-    for node in walk(function.node, ast.Call):
-        if node not in left:
-            meaning = model.resolve(function.module, node.func)
-            known = isinstance(meaning, (Function, Class))
-            made = _made_by_its_class(model, function, node)
-            for each in (*((meaning,) if known else _chosen(model, function, node)), *made):
-                if isinstance(each, Class):
-                    found.update(dict.fromkeys(model.program.mro(each)[0]))
-                elif isinstance(each, Function):
-                    found[each] = None
+    for node in _calls_made(model, function):
+        meaning = model.resolve(function.module, node.func)
+        known = isinstance(meaning, (Function, Class))
+        made = _made_by_its_class(model, function, node)
+        for each in (*((meaning,) if known else _chosen(model, function, node)), *made):
+            if isinstance(each, Class):
+                found.update(dict.fromkeys(model.program.mro(each)[0]))
+            elif isinstance(each, Function):
+                found[each] = None
     return tuple(found)
 
 
+@remembered
+def _resolved_in(model: Model, function: Function) -> tuple[Function | Class, ...]:
+    """The same without what a name chooses at run time."""
+    found: dict[Function | Class, None] = {}
+    for node in _calls_made(model, function):
+        match model.resolve(function.module, node.func):
+            case Class() as cls:
+                found.update(dict.fromkeys(model.program.mro(cls)[0]))
+            case Function() as called:
+                found[called] = None
+    return tuple(found)
+
+
+def _calls_made(model: Model, function: Function) -> Iterator[ast.Call]:
+    left = left_off(model, function)
+    return (node for node in walk(function.node, ast.Call) if node not in left)
+
+
 def _made_by_its_class(model: Model, function: Function, call: ast.Call) -> Iterator[Class]:
-    """The class that a class method is called on: `Net.from_pretrained(path)`, its own or a library's."""
+    """The class that a class method is called on: `Net.from_pretrained(path)`, its own or a library's.
+
+    VoxCPM 616d3d3 scripts/train_voxcpm_finetune.py:100: `_model_cls = VoxCPM2Model if … else VoxCPMModel` above it.
+    """
     if isinstance(call.func, ast.Attribute):
-        cls = model.resolve(function.module, call.func.value)
-        if isinstance(cls, Class):
-            method = model.program.find_method(cls, call.func.attr)
-            if call.func.attr == "from_pretrained" if method is None else makes_own_class(method):
-                yield cls
+        owner = call.func.value
+        cls = model.resolve(function.module, owner)
+        known: list[Candidate] = [cls] if isinstance(cls, Class) else []
+        if isinstance(owner, ast.Name) and owner.id in assignments(function):
+            known = _of_choice(model, chosen_as(model.program, function, owner))
+        for each in known:
+            if isinstance(each, Class):
+                method = model.program.find_method(each, call.func.attr)
+                if (
+                    call.func.attr == "from_pretrained"
+                    if method is None
+                    else makes_own_class(method)
+                ):
+                    yield each
 
 
 def _chosen(model: Model, function: Function, call: ast.Call) -> list[Candidate]:
-    """What a name chooses to be called: what the project names, else all, where all of them draw."""
-    choice = chosen(model.program, function, call)
+    """What a name chooses to be called."""
+    return _of_choice(model, chosen(model.program, function, call))
+
+
+def _of_choice(model: Model, choice: Choice) -> list[Candidate]:
+    """What the project names of what may be meant, else all, where all of them draw."""
     used = [each for each in choice.candidates if not _serves_else(_SEES.sub("", each.name))]
     return used if choice.named or all(_draws_itself(model, each) for each in used) else []
 
 
+@remembered
 def _draws_itself(model: Model, candidate: Candidate) -> bool:
-    """Whether a class or function draws where it is used, in what it says itself."""
+    """Whether a class or function draws where it is used, in what it says itself, or in a step by what it makes."""
     if isinstance(candidate, Function):
         own = [candidate]
     else:
         own = [method for name, method in candidate.methods.items() if name in _IN_USE]
-    return any(next(draws_by_syntax(model, each), None) is not None for each in own)
+    if any(next(draws_by_syntax(model, each), None) is not None for each in own):
+        return True
+    if not isinstance(candidate, Class):
+        return False
+    methods = {
+        n: m for c in reversed(model.program.mro(candidate)[0]) for n, m in c.methods.items()
+    }
+    if "forward" not in methods:
+        return False
+    made = [method for name, method in methods.items() if name in _RUN_BY_THEMSELVES]
+    return any(
+        harm is Harm.STEP
+        for each in made_below(model, made, by_choice=False)
+        if not _makes_samples(each)
+        for _, harm, _ in _drawn(model, each, None, workers_differ=True, of_batches=False)
+    )
 
 
 def _is_apart(function: Function) -> bool:
@@ -256,7 +306,7 @@ def _serves_else(name: str) -> bool:
 
 
 def _drawn(
-    model: Model, function: Function, seed: Seed, *, workers_differ: bool, of_batches: bool
+    model: Model, function: Function, seed: Seed | None, *, workers_differ: bool, of_batches: bool
 ) -> Iterator[tuple[ast.Call, Harm, int]]:
     for node in () if workers_differ else walk(function.node):
         if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
@@ -278,7 +328,7 @@ def _drawn(
         ):
             continue
         if (
-            (of_samples or (draw.stream == "torch" and draws_from(draw, seed)))
+            (of_samples or (draw.stream == "torch" and (seed is None or draws_from(draw, seed))))
             and should_differ(model, function, node, draw)
             and not _in_an_arm_apart(function, node)
             and not is_unset_in_program(model, function.module, node.lineno)

@@ -58,7 +58,7 @@ def drawn_in_sampling(
     if kept is None or kept.node.lineno < seed.site.node.lineno:
         return None
     for drawing in _makers(model, function, kept.loops[0]):
-        if makes_torch_differ(model, drawing.module):
+        if makes_torch_differ(model, drawing.module, in_workers=False):
             return None
         inside = kept.loops[0] if drawing is function else drawing.node
         nodes = {id(node) for node in walk(inside)}

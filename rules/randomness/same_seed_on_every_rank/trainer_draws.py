@@ -36,7 +36,8 @@ def drawn_by_trainers(model: Model, module: Module) -> Iterator[tuple[Module, as
     ]
     if not trainers or not _is_started(model, module):
         return
-    if any(makes_torch_differ(model, each) for each in linked(model.program, module)):
+    around = linked(model.program, module)
+    if any(makes_torch_differ(model, each, in_workers=False) for each in around):
         return
     for cls in trainers:
         drawn = [

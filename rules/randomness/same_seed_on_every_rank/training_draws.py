@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function
+from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import remembered
@@ -23,6 +24,7 @@ from distlint.analysis.questions.seeding import (
     is_sent_to_all,
     makes_torch_differ,
     samples_alone,
+    seeds,
     sets_state,
 )
 from distlint.analysis.questions.training import training_loops
@@ -57,6 +59,49 @@ SHARED_DRAWS: Final = (
     "Dropout",
     "dropout",
 )
+_CALLERS: Final = 3
+"""How many calls above what seeds a training is looked for."""
+
+
+def seeded_in(model: Model, function: Function) -> Iterator[Function]:
+    """A function that seeds, and those that go on with its streams: what calls it or makes the object that it constructs.
+
+    None of these comes to another seed, or has a file that gives the ranks streams of their own, nor is the body of a file,
+    which names what all of its functions do.
+    VoxCPM 616d3d3 src/voxcpm/training/accelerator.py:55: `Accelerator(amp=True)` seeds, and who makes it trains.
+    """
+    above = {function: 0}
+    work = [function]
+    for current in work:
+        yield current
+        for user, call in calls_of(model.program, current) if above[current] < _CALLERS else ():
+            if (
+                user not in above
+                and not user.is_module_body
+                and _is_meant(model, user, call, current)
+                and not makes_torch_differ(model, user.module, in_workers=False)
+                and not any(
+                    each in _seeding(model, each.module) and each not in above
+                    for each in reached(model, user)
+                    if not _is_a_phase(each)
+                )
+            ):
+                above[user] = above[current] + 1
+                work.append(user)
+
+
+@remembered
+def _seeding(model: Model, module: Module) -> frozenset[Function]:
+    """The functions of a file that seed torch."""
+    return frozenset(s.site.function for s in seeds(model, module) if "torch" in s.streams)
+
+
+def _is_meant(model: Model, user: Function, call: ast.Call, function: Function) -> bool:
+    """Whether a call surely is one of a function, or makes an object that it constructs."""
+    meaning = model.resolve(user.module, call.func)
+    if isinstance(meaning, Class):
+        return model.program.find_method(meaning, "__init__") is function
+    return meaning is function
 
 
 def drawn_in_training(
@@ -89,7 +134,7 @@ def _drawn_below(
         for drawing in (inner, *(f for f in called if f is not inner)):
             if any(word in drawing.name.lower() for word in NOT_TRAINING):
                 continue
-            if makes_torch_differ(model, drawing.module):
+            if makes_torch_differ(model, drawing.module, in_workers=False):
                 return None
             found = [
                 (node, draw)
@@ -109,11 +154,42 @@ def should_differ(model: Model, function: Function, node: ast.Call, draw: Draw) 
     """Whether each rank should draw numbers of its own: they are no order, seed, weights or samples, nor sent to all."""
     return (
         not any(word in draw.name for word in SHARED_DRAWS)
+        and not _is_for_all_samples(function, node)
         and not differs_for_no_rank(function, node)
         and not samples_alone(function, node)
         and not sets_state(function, node)
         and not is_sent_to_all(model, function, node)
     )
+
+
+def _is_for_all_samples(function: Function, draw: ast.Call) -> bool:
+    """Whether one row of numbers is drawn and expanded over the batch, so that its samples share it as the ranks do.
+
+    fly 6b73449 src/models/attention/reformer_attention.py:113: `torch.randn(shape).expand(batch_size, -1, -1, -1)`, of a shape
+    that begins with `batch_size if self.per_head else 1`.
+    """
+    sizes = draw.args
+    if len(sizes) == 1:
+        given = sizes[0]
+        values = assignments(function).get(given.id, ()) if isinstance(given, ast.Name) else [given]
+        sizes = [e for v in values if isinstance(v, ast.Tuple | ast.List) for e in v.elts]
+    if len(sizes) < 2 or not _may_be_one(sizes[0]):
+        return False
+    return any(
+        isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("expand", "expand_as")
+        and node.func.value is draw
+        for node in own_nodes(function, ast.Call)
+    )
+
+
+def _may_be_one(size: ast.expr) -> bool:
+    match size:
+        case ast.IfExp(body=body, orelse=orelse):
+            return _may_be_one(body) or _may_be_one(orelse)
+        case ast.Constant(value=1):
+            return True
+    return False
 
 
 def _may_be_another(model: Model, function: Function, site: CallSite) -> bool:

@@ -38,6 +38,35 @@ def main_of_gpus(args):
     mp.spawn(seeds_the_gpu, nprocs=args.gpus, args=(args,))
 
 
+class Starter:
+    """Uni-Mol 90f52c4 unimol_tools/unimol_tools/tasks/trainer.py:54."""
+
+    def __init__(self, args):
+        self.args = args
+        self.begin()
+
+    def begin(self):
+        torch.manual_seed(self.args.seed)  # expect: DL407
+
+    def start(self):
+        mp.spawn(self.work, nprocs=self.args.gpus, args=(self.args,))
+
+    def work(self, rank, args):
+        dist.init_process_group("nccl", rank=rank, world_size=args.gpus)
+        order = torch.Generator()
+        order.manual_seed(rank)  # the loader's alone
+        return DistributedDataParallel(nn.Linear(8, 8).cuda(rank))
+
+
+def start_all(args):
+    mp.spawn(work, nprocs=args.gpus, args=(args,))
+
+
+def seeds_and_starts(args):
+    torch.manual_seed(args.seed)  # expect: DL407
+    start_all(args)
+
+
 # Correct
 
 
@@ -87,3 +116,42 @@ def without_spawn(args):
 def unknown_worker(args):
     torch.manual_seed(args.seed)
     mp.spawn(args.worker, nprocs=args.gpus)
+
+
+class StarterOfSeeded:
+    def __init__(self, args):
+        self.args = args
+        torch.manual_seed(args.seed)
+
+    def start(self):
+        mp.spawn(self.work, nprocs=self.args.gpus, args=(self.args,))
+
+    def work(self, rank, args):
+        self.seed(args.seed + rank)
+        return work(rank, args)
+
+    def seed(self, number):
+        torch.manual_seed(number)
+
+
+def start_some(args):
+    mp.spawn(work, nprocs=args.gpus, args=(args,))
+
+
+def seeds_and_starts_some(args):
+    torch.manual_seed(args.seed)
+    start_some(args)
+
+
+def starts_some_as_they_are(args):
+    start_some(args)
+
+
+def start_with_parts(args, data):
+    train, test = random_split(data, [0.9, 0.1])
+    mp.spawn(work, nprocs=args.gpus, args=(args, train, test))
+
+
+def seeds_the_parts(args, data):
+    torch.manual_seed(args.seed)
+    start_with_parts(args, data)

@@ -152,3 +152,58 @@ def of_each_kind(worker_id):
 
 def once_for_a_function(data):
     return DataLoader(data, sampler=DistributedSampler(data), worker_init_fn=of_each_kind)
+
+
+def from_its_generator(worker_id):
+    # nougat 5a92920 lightning_module.py:240
+    seed = torch.initial_seed() % 2**32
+    np.random.seed(seed)  # expect: DL406
+    random.seed(seed)
+
+
+def generator_of_all(data):
+    generator = torch.Generator()
+    generator.manual_seed(0)
+    sampler = DistributedSampler(data)
+    return DataLoader(
+        data, sampler=sampler, worker_init_fn=from_its_generator, generator=generator
+    )
+
+
+class Loaders:
+    def __init__(self, data, args):
+        self.args = args
+        self.data = data
+        self.generator = torch.Generator()
+        self.generator.manual_seed(self.args.seed)
+
+    @staticmethod
+    def begin(worker_id):
+        np.random.seed(torch.initial_seed() % 2**32)  # expect: DL406
+
+    def train(self):
+        sampler = DistributedSampler(self.data)
+        return DataLoader(
+            self.data, sampler=sampler, worker_init_fn=self.begin, generator=self.generator
+        )
+
+
+def from_the_generator_of_its_rank(worker_id):
+    np.random.seed(torch.initial_seed() % 2**32)
+
+
+def generator_of_each(data):
+    generator = torch.Generator()
+    generator.manual_seed(100 + dist.get_rank())
+    sampler = DistributedSampler(data)
+    return DataLoader(
+        data,
+        sampler=sampler,
+        worker_init_fn=from_the_generator_of_its_rank,
+        generator=generator,
+    )
+
+
+def by_a_generator_that_is_given(data, generator):
+    sampler = DistributedSampler(data)
+    return DataLoader(data, sampler=sampler, worker_init_fn=from_torch, generator=generator)
