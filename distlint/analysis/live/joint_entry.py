@@ -195,6 +195,9 @@ def joint_entries(
         if not (f in alone or runs_alone(f) or is_one_kernel(f.module) or _has_stand_in(program, f))
         for family, summaries in groups_of(all_)
     }
+    by_function: dict[Function, list[Group]] = {}
+    for group in groups:
+        by_function.setdefault(group[0], []).append(group)
     found: dict[Group, JointEntry] = {}
     started: dict[Group, JointEntry] = {}
     origins = _Origins(program, groups)
@@ -208,11 +211,10 @@ def joint_entries(
             if known is function:
                 found.setdefault((function, family), why)
                 continue
-            for group in groups:
-                if group[0] is known:
-                    found.setdefault(group, why)
-                    if why.is_start:
-                        started.setdefault(group, why)
+            for group in by_function.get(known, ()):
+                found.setdefault(group, why)
+                if why.is_start:
+                    started.setdefault(group, why)
         begun = _start(summaries, starts_group)
         if begun is not None:
             started.setdefault(

@@ -209,10 +209,25 @@ def _found_callers(program: Program, function: Function) -> Iterator[tuple[Funct
             for method in cls.methods.values():
                 calls = _calls(cls.module).get("__init__", ())
                 yield from ((user, call) for user, call in calls if user is method)
-    for module in program.modules.values():
-        calls_of = _calls(module)
+    calling = _calling(program)
+    for module in (
+        calling.get(names[0], ())
+        if len(names) == 1
+        else [m for m in program.modules.values() if any(n in _calls(m) for n in names)]
+    ):
+        calls = _calls(module)
         for name in names:
-            yield from calls_of.get(name, ())
+            yield from calls.get(name, ())
+
+
+@remembered
+def _calling(program: Program) -> dict[str, list[Module]]:
+    """The files that call something of a name: each function of the program is asked for, and most are called in few."""
+    found: dict[str, list[Module]] = {}
+    for module in program.modules.values():
+        for name in _calls(module):
+            found.setdefault(name, []).append(module)
+    return found
 
 
 @remembered
