@@ -946,12 +946,16 @@ def maybe_guarded(
         if guard not in known
     ):
         return True
-    name = _RANKS_OTHERS.sub("", site.function.name.lower())
-    if any(word in name for word in ("rank", "master", "on_main")):
-        return True
-    return any(
+    return _sounds_like_one_rank(site.function)
+
+
+@remembered
+def _sounds_like_one_rank(function: Function) -> bool:
+    """Whether the name or a decorator of a function sounds like a rank's: asked for each of its calls."""
+    name = _RANKS_OTHERS.sub("", function.name.lower())
+    return any(word in name for word in ("rank", "master", "on_main")) or any(
         mentions_rank(decorator)
-        for decorator in site.function.decorators
+        for decorator in function.decorators
         if last_name(decorator) not in _OF_COMMANDS
     )
 

@@ -69,7 +69,7 @@ class CallGroup:
         """Whether every class that enters the function makes the call, under no condition of the rank."""
         return self.classes == self.entered_by
 
-    @property
+    @cached_property
     def guarded_by_rank(self) -> bool:
         """Whether who makes the call depends on the rank: here, or where the function is called."""
         if (
