@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar, overload
 
@@ -87,9 +88,9 @@ def of_kinds(kept: Nodes, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ..
         return tuple([node for node in nodes if node.__class__ in kinds])
     if _APART not in kept:
         kept[_APART] = ()
-        apart: dict[type[ast.AST], list[ast.AST]] = {}
+        apart: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
         for node in nodes:
-            apart.setdefault(node.__class__, []).append(node)
+            apart[node.__class__].append(node)
         kept.update({(kind,): tuple(found) for kind, found in apart.items()})
     return kept.get(kinds, ())
 
@@ -109,11 +110,15 @@ def parents_in(root: ast.AST) -> dict[int, ast.AST]:
 
 def last_name(node: ast.expr) -> str:
     """The last part of a dotted name, that of what is called for a call; "" for anything else."""
-    while isinstance(node, ast.Call):
+    # Attributes and names first, of which there are most.
+    while True:
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        if isinstance(node, ast.Name):
+            return node.id
+        if not isinstance(node, ast.Call):
+            return ""
         node = node.func
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 _NO_NODES: Final = frozenset(

@@ -59,6 +59,7 @@ from distlint.analysis.program.configured import Candidate, made_by, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
 from distlint.analysis.program.handed import is_put_from_outside
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import makes_at_first_read, own_nodes
 from distlint.knowledge import conventions, facts, failures, hooks
 
@@ -570,12 +571,17 @@ def _read_outside(closure: Closure) -> list[Value]:
     """The wrapped models, and numbers of the rank, that a nested function reads of the function around it."""
     if closure.function.parent is None:
         return []
-    read = {node.id for node in own_nodes(closure.function, ast.Name)}
+    read = _names_in(closure.function)
     return [
         value
         for name, value in closure.captured.items()
         if name in read and (value.wraps or value.variance is Variance.RANK_DEPENDENT)
     ]
+
+
+@remembered
+def _names_in(function: Function) -> frozenset[str]:
+    return frozenset(node.id for node in own_nodes(function, ast.Name))
 
 
 def call_project(

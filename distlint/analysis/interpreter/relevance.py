@@ -161,8 +161,10 @@ def _making_data_sets(
 
 
 def _may_write(text: str, words: frozenset[str]) -> bool:
-    return not words.isdisjoint(_WRITES) or bool(
-        _OPENED_TO_WRITE.search(text) or _SAVES.search(text)
+    return (
+        not words.isdisjoint(_WRITES)
+        or ("open(" in words and _OPENED_TO_WRITE.search(text) is not None)
+        or (not words.isdisjoint(_SAVING) and _SAVES.search(text) is not None)
     )
 
 
@@ -171,6 +173,8 @@ _SAVES: Final = re.compile(
     r"\b(?:(?:torch|np|numpy)\.save|joblib\.dump)\(|\bos\.(?:mkdir|makedirs)\("
 )
 """Calls whose last names, `save` and `dump`, are also those of other methods; what makes folders."""
+_SAVING: Final = frozenset({"save(", "dump(", "mkdir(", "makedirs("})
+"""Their last names: few functions have one, and the others need no search."""
 _WRITES: Final = facts.WRITING_WORDS | {f"{word}(" for word in facts.WRITING_WORDS}
 _OPENED_TO_WRITE: Final = re.compile(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
 

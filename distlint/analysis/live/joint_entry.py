@@ -195,6 +195,9 @@ def joint_entries(
         if not (f in alone or runs_alone(f) or is_one_kernel(f.module) or _has_stand_in(program, f))
         for family, summaries in groups_of(all_)
     }
+    by_function: dict[Function, list[Group]] = {}
+    for group in groups:
+        by_function.setdefault(group[0], []).append(group)
     found: dict[Group, JointEntry] = {}
     started: dict[Group, JointEntry] = {}
     origins = _Origins(program, groups)
@@ -208,11 +211,10 @@ def joint_entries(
             if known is function:
                 found.setdefault((function, family), why)
                 continue
-            for group in groups:
-                if group[0] is known:
-                    found.setdefault(group, why)
-                    if why.is_start:
-                        started.setdefault(group, why)
+            for group in by_function.get(known, ()):
+                found.setdefault(group, why)
+                if why.is_start:
+                    started.setdefault(group, why)
         begun = _start(summaries, starts_group)
         if begun is not None:
             started.setdefault(
@@ -944,12 +946,16 @@ def maybe_guarded(
         if guard not in known
     ):
         return True
-    name = _RANKS_OTHERS.sub("", site.function.name.lower())
-    if any(word in name for word in ("rank", "master", "on_main")):
-        return True
-    return any(
+    return _sounds_like_one_rank(site.function)
+
+
+@remembered
+def _sounds_like_one_rank(function: Function) -> bool:
+    """Whether the name or a decorator of a function sounds like a rank's: asked for each of its calls."""
+    name = _RANKS_OTHERS.sub("", function.name.lower())
+    return any(word in name for word in ("rank", "master", "on_main")) or any(
         mentions_rank(decorator)
-        for decorator in site.function.decorators
+        for decorator in function.decorators
         if last_name(decorator) not in _OF_COMMANDS
     )
 

@@ -275,10 +275,15 @@ def runs_alone(function: Function) -> bool:
     """
     if not is_pytests(function):
         return False
-    text = function.module.source.text
-    return not SAYS_RANKS.search(text) or (
-        _MARKED.search(text) is not None and not _is_marked_for_several(function)
+    return not _says_ranks(function.module) or (
+        _MARKED.search(function.module.source.text) is not None
+        and not _is_marked_for_several(function)
     )
+
+
+@remembered
+def _says_ranks(module: Module) -> bool:
+    return SAYS_RANKS.search(module.source.text) is not None
 
 
 def _is_marked_for_several(function: Function) -> bool:
@@ -683,8 +688,8 @@ def _named(program: Program, module: Module) -> dict[str, list[tuple[ast.expr, a
     work: list[tuple[ast.AST, Function]] = [(module.source.tree, module.body)]
     for parent, user in work:
         for node in children(parent):
-            if isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) in names:
-                found.setdefault(last_name(node), []).append((node, parent, user))
+            if isinstance(node, (ast.Name, ast.Attribute)) and (name := last_name(node)) in names:
+                found.setdefault(name, []).append((node, parent, user))
             if node.__class__ not in LEAVES:
                 work.append((node, by_node.get(id(node), user)))
     return found

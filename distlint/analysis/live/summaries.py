@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from distlint.analysis.interpreter.ir import CallSite, Summary
 from distlint.analysis.interpreter.ranks import MAIN, RankClass
@@ -46,7 +47,7 @@ class FunctionSummaries:
             yield from summaries.items()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CallGroup:
     """A call in the source, with what each rank class that makes it sees there.
 
@@ -58,7 +59,7 @@ class CallGroup:
     entered_by: frozenset[RankClass]
     """The rank classes that enter the function the call stands in."""
 
-    @property
+    @cached_property
     def classes(self) -> frozenset[RankClass]:
         """The rank classes that make the call."""
         return frozenset(rank for rank, _ in self.sites)
@@ -68,7 +69,7 @@ class CallGroup:
         """Whether every class that enters the function makes the call, under no condition of the rank."""
         return self.classes == self.entered_by
 
-    @property
+    @cached_property
     def guarded_by_rank(self) -> bool:
         """Whether who makes the call depends on the rank: here, or where the function is called."""
         if (

@@ -134,7 +134,7 @@ def joins_as_one(program: Program, function: Function) -> bool:
         called = program.resolve_dotted(function.module, dotted_name(node.func))
         if _joins_launched(node) or (
             isinstance(called, Function)
-            and any(_joins_launched(each) for each in own_nodes(called))
+            and any(_joins_launched(each) for each in own_nodes(called, ast.Call))
         ):
             joined.append(node.lineno)
         if isinstance(called, Function) and _is_said(program, called):
@@ -143,11 +143,10 @@ def joins_as_one(program: Program, function: Function) -> bool:
     return bool(said) and bool(joined) and min(said) < min(joined)
 
 
-def _joins_launched(node: ast.AST) -> bool:
+def _joins_launched(node: ast.Call) -> bool:
     """Whether a call makes a process group of as many as the environment says."""
     return (
-        isinstance(node, ast.Call)
-        and last_name(node.func) == "init_process_group"
+        last_name(node.func) == "init_process_group"
         and not any(k.arg in (None, _SIZE, "init_method", "store") for k in node.keywords)
         and len(node.args) <= 1
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     assignments,
@@ -24,8 +25,8 @@ from distlint.analysis.program.syntax import (
 from distlint.nodes import walk
 
 _MAX_CALLERS: Final = 4
-_CLEARS: Final = re.compile(r"[\])\w] = [^\n]*(?:rank|main|master)[^\n]* and ")
-"""An assignment of a test of the rank together with something else."""
+_CLEARS: Final = re.compile(r" = (?<=[\])\w] = )[^\n]*(?:rank|main|master)[^\n]* and ")
+"""An assignment of a test of the rank together with something else; what begins with plain text is found faster."""
 _TURNED_OFF: Final = re.compile(r"rank (?:!=|>) 0:\s+\w+\.\w+ = False")
 
 
@@ -167,6 +168,7 @@ def always_told_rank(program: Program, function: Function, parameter: str) -> bo
     )
 
 
+@all_remembered
 def _naming(program: Program, parameter: str) -> Iterator[tuple[Function, ast.Call]]:
     for module in program.modules.values():
         yield from _naming_in(module).get(parameter, ())
@@ -209,10 +211,21 @@ def _found_callers(program: Program, function: Function) -> Iterator[tuple[Funct
             for method in cls.methods.values():
                 calls = _calls(cls.module).get("__init__", ())
                 yield from ((user, call) for user, call in calls if user is method)
-    for module in program.modules.values():
-        calls_of = _calls(module)
+    calling = _calling(program)
+    for module in calling.get(names[0], ()) if len(names) == 1 else program.modules.values():
+        by_name = _calls(module)
         for name in names:
-            yield from calls_of.get(name, ())
+            yield from by_name.get(name, ())
+
+
+@remembered
+def _calling(program: Program) -> dict[str, list[Module]]:
+    """The files that call something of a name: each function of the program is asked for, and most are called in few."""
+    found: dict[str, list[Module]] = {}
+    for module in program.modules.values():
+        for name in _calls(module):
+            found.setdefault(name, []).append(module)
+    return found
 
 
 @remembered
@@ -294,11 +307,20 @@ def namings(program: Program, name: str) -> Namings:
 
     Constructors, `forward` and what Python calls for operators are called without their name.
     """
-    modules = [each for each in program.modules.values() if name in each.source.text]
-    calls = [each for module in modules for each in _calls(module).get(name, ())]
-    named = sum(len(reads(module).get(name, ())) for module in modules)
+    calls = [each for module in _calling(program).get(name, ()) for each in _calls(module)[name]]
+    named = _times_read(program)[name]
     unnamed = name == "forward" or name.startswith("__")
     return Namings(tuple(calls), unnamed or named > len(calls))
+
+
+@remembered
+def _times_read(program: Program) -> Counter[str]:
+    """How often the files read each name: most names are asked for."""
+    times: Counter[str] = Counter()
+    for module in program.modules.values():
+        for name, places in reads(module).items():
+            times[name] += len(places)
+    return times
 
 
 @remembered

@@ -237,9 +237,16 @@ def bound_again(function: Function) -> frozenset[str]:
 def names_bound(module: Module) -> frozenset[str] | None:
     """The names that a file gives a value anywhere, and those of Python; None where it imports what it does not name."""
     found = set(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__package__"}
-    for node in walk(module.source.tree):
+    for node in walk(module.source.tree, *_BINDING):
         found.update(_binds(node))
     return None if "*" in found else frozenset(found)
+
+
+_BINDING: Final = (
+    *(ast.alias, ast.Name, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping, ast.Global, ast.Nonlocal),
+)
+"""Kinds of nodes that may give a name a value."""
 
 
 def _binds(node: ast.AST) -> Iterable[str]:

@@ -158,13 +158,13 @@ def evaluates(function: Function) -> bool:
 def reports(function: Function) -> Iterator[tuple[ast.Call, list[Number]]]:
     """The calls of a function that log numbers, with the numbers; not last words, which are of this rank alone."""
     last_words = {id(inner) for node in _last_words(function) for inner in walk(node)}
-    for node in own_nodes(function):
+    for node in own_nodes(function, ast.Call):
         if id(node) in last_words:
             continue
-        if isinstance(node, ast.Call) and _CURVES.match(last_name(node)) and len(node.args) > 1:
+        if _CURVES.match(last_name(node)) and len(node.args) > 1:
             tag, value = node.args[:2]
             yield node, [Number(value, f"{ast.unparse(tag)} {ast.unparse(value)}", curve=True)]
-        elif isinstance(node, ast.Call) and _logs(node) and not _is_logarithm(node):
+        elif _logs(node) and not _is_logarithm(node):
             values = [
                 v for a in (*node.args, *_keyword_values(node)) for v in _written(function, a)
             ]

@@ -51,7 +51,7 @@ def races_between_turns(live: LiveProgram) -> Iterator[Race]:
 
 
 def _loops(function: Function) -> list[_Loop]:
-    return [node for node in own_nodes(function) if isinstance(node, _Loop)]
+    return [*own_nodes(function, ast.For, ast.While)]
 
 
 def _carried(

@@ -70,8 +70,16 @@ LITERALS = ()
 _SHARDED = frozenset({"fsdp1", "fsdp2", "deepspeed"})
 _IN_PLACE = "torch.distributed.fsdp.fully_shard"
 _ENGINE = "deepspeed.initialize"
-_STAGE_3 = re.compile(r"""["']stage["']\s*:\s*3\b|\bzero_?stage\s*={1,2}\s*3\b""")
-_TELLS = re.compile(r"\bHf(?:Trainer)?DeepSpeedConfig\b|\bTrainingArguments\b|\bAccelerator\(")
+_STAGE_3 = (
+    re.compile(r"""stage(?<=["']stage)["']\s*:\s*3\b"""),
+    re.compile(r"zero(?<!\w.{4})_?stage\s*={1,2}\s*3\b"),
+)
+"""Each begins with letters, which are found ten times as fast as one of several beginnings."""
+_TELLS = (
+    re.compile(r"Hf(?<!\w..)(?:Trainer)?DeepSpeedConfig\b"),
+    re.compile(r"TrainingArguments(?<!\w.{17})\b"),
+    re.compile(r"Accelerator\((?<!\w.{12})"),
+)
 """Words of programs in which transformers knows of the stage."""
 _GATHERED = ("summon_full_params", "GatheredParameters", "unwrap_model_for_generation", "unshard")
 
@@ -193,7 +201,7 @@ def _gathers_around(function: Function, call: ast.Call) -> bool:
 def _is_stage_3_by_hand(model: Model) -> bool:
     """Whether an engine shards its parameters, and transformers does not know."""
     texts = [module.source.text for module in model.program.modules.values()]
-    if any(_TELLS.search(text) for text in texts):
+    if any(words.search(text) for words in _TELLS for text in texts):
         return False
     stages = [stage_of(file.values) for file in model.launch.of(Format.DEEPSPEED)]
-    return 3 in stages or any(_STAGE_3.search(text) for text in texts)
+    return 3 in stages or any(words.search(text) for words in _STAGE_3 for text in texts)

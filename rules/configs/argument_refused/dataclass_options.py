@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Class, dotted_name
 from distlint.analysis.program.linked import imported_below
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name
 
@@ -39,7 +40,7 @@ def dataclass_parser_of(model: Model, module: Module) -> Parser | None:
     """
     program = model.program
     near = {module} if _PARSER in module.source.text else imported_below(program, module)
-    if any(_OTHER_PARSERS.search(each.source.text) for each in near):
+    if any(_parses_otherwise(each) for each in near):
         return None
     found: list[Parser] = []
     for each in sorted((m for m in near if _PARSER in m.source.text), key=lambda m: m.path):
@@ -53,6 +54,12 @@ def dataclass_parser_of(model: Model, module: Module) -> Parser | None:
     for parser in found:
         _add(options, parser.options)
     return replace(found[0], options=options, strict=all(each.strict for each in found))
+
+
+@remembered
+def _parses_otherwise(module: Module) -> bool:
+    """Whether a file may read the command line in another way; many scripts import the same files."""
+    return _OTHER_PARSERS.search(module.source.text) is not None
 
 
 def _of_file(program: Program, module: Module) -> list[Parser] | None:

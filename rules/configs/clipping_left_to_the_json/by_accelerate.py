@@ -29,12 +29,14 @@ def clipped(model: Model) -> Iterator[tuple[Place, tuple[Related, ...]]]:
 
     RoboticsDiffusionTransformer deb71d8 train/train.py:440, started by finetune.sh with configs/zero2.json.
     """
+    clips = {m: found for m in model.program.modules.values() if (found := list(_clips(m)))}
     seen: set[ast.Call] = set()
-    for module in model.modules:
+    for module in model.modules if clips else ():
+        near = clips.keys() & imported_below(model.program, module)
         calls = [
             (each, call)
-            for each in sorted(imported_below(model.program, module), key=lambda each: each.path)
-            for call in _clips(each)
+            for each in sorted(near, key=lambda each: each.path)
+            for call in clips[each]
             if call not in seen
         ]
         for json, named in _configured(model, module) if calls else ():

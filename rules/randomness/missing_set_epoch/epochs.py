@@ -595,7 +595,8 @@ class Loops:
             callee = work.pop()
             if callee not in found:
                 found.add(callee)
-                work += self._called(callee, own_nodes(callee), surely=surely)
+                nodes = own_nodes(callee, ast.Call, ast.For, ast.comprehension)
+                work += self._called(callee, nodes, surely=surely)
         return found
 
     def _called(

@@ -152,10 +152,9 @@ def _gives_in_order(function: Function, made: ast.Call, name: str) -> ast.AST | 
 @remembered
 def makes_sets(function: Function) -> bool:
     """Whether a function makes a set at all."""
-    return any(
-        isinstance(node, ast.Set | ast.SetComp)
-        or (isinstance(node, ast.Call) and last_name(node.func) in ("set", "frozenset", "keys"))
-        for node in own_nodes(function)
+    return bool(own_nodes(function, ast.Set) or own_nodes(function, ast.SetComp)) or any(
+        last_name(node.func) in ("set", "frozenset", "keys")
+        for node in own_nodes(function, ast.Call)
     )
 
 

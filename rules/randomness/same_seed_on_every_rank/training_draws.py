@@ -12,7 +12,7 @@ from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.linked import imported_below
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import SPAWNERS, assignments, makes_own_class, own_nodes
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
@@ -297,7 +297,7 @@ def reached(model: Model, function: Function, cls: Class | None = None) -> list[
     found = set(work)
     others = _of_relatives(model, function) - set(beside)
     for current in work:
-        for called in _called(model, current, first=current is function):
+        for called in _called(model, current, current is function):
             if (
                 called not in found
                 and called not in others
@@ -324,7 +324,8 @@ def _is_of_another_script(model: Model, function: Function, method: Function) ->
     )
 
 
-def _called(model: Model, function: Function, *, first: bool) -> Iterator[Function]:
+@all_remembered
+def _called(model: Model, function: Function, first: bool) -> Iterator[Function]:
     """What a function calls; of a class method that makes an object of its class, what it calls for that class.
 
     CodeRL ec3c526 transformers/examples/research_projects/quantization-qdqbert/run_quant_qa.py: `from_pretrained()` of

@@ -613,11 +613,9 @@ def _give_nothing(live: LiveProgram) -> frozenset[str]:
     gives: dict[str, bool] = {}
     for function in live.program.functions():
         if function.cls is not None:
-            returns = any(
-                isinstance(node, ast.Yield | ast.YieldFrom)
-                or (isinstance(node, ast.Return) and node.value is not None)
-                for node in own_nodes(function)
-            )
+            returns = bool(
+                own_nodes(function, ast.Yield) or own_nodes(function, ast.YieldFrom)
+            ) or any(node.value is not None for node in own_nodes(function, ast.Return))
             gives[function.name] = gives.get(function.name, False) or returns
     return frozenset(name for name, gave in gives.items() if not gave)
 

@@ -166,8 +166,8 @@ def _starts(method: Function) -> Iterator[str]:
 
 def _handed_on(program: Program, method: Function, depth: int) -> Iterator[str]:
     """What tells another data set of the program, which a method makes, which elements to take."""
-    for node in own_nodes(method):
-        if not (isinstance(node, ast.Call) and node.keywords and dotted_name(node.func)):
+    for node in own_nodes(method, ast.Call):
+        if not (node.keywords and dotted_name(node.func)):
             continue
         made = program.resolve_dotted(method.module, dotted_name(node.func))
         if isinstance(made, Class) and made is not method.cls:
