@@ -448,15 +448,21 @@ def _only_read(site: CallSite) -> bool:
     LLaMA2-Accessory light-eval/src/eval_gsm8k.py:157: `jsonlines.Reader(f)`. Handed to anything but a reader, it
     may be written.
     """
-    handle = handle_of(site)
+    handle, block = handle_of(site), site.statement
+    # A block closes it: below, the name may be that of another file (Swin-Transformer-Object-Detection c7b2011
+    # .dev_scripts/batch_test.py:74).
+    inside = isinstance(block, ast.With | ast.AsyncWith)
+    nodes = (
+        [each for part in block.body for each in walk(part)] if inside else own_nodes(site.function)
+    )
     uses = [
         node
-        for node in own_nodes(site.function, ast.Name)
-        if node.id == handle and isinstance(node.ctx, ast.Load)
+        for node in nodes
+        if isinstance(node, ast.Name) and node.id == handle and isinstance(node.ctx, ast.Load)
     ]
     reads = {
         id(used)
-        for node in own_nodes(site.function)
+        for node in nodes
         for used in _read_in(node)
         if isinstance(used, ast.Name) and used.id == handle
     }
@@ -592,7 +598,15 @@ def _is_made_elsewhere(site: CallSite) -> bool:
     function = site.node.func
     if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
         return False
-    values = assignments(site.function).get(function.value.id, [])
+    # What hooks save is a variable of the function around them mostly: UniWorld-V1 8403e86 train_denoiser.py:502.
+    values = next(
+        (
+            known
+            for each in site.function.outward()
+            if (known := assignments(each).get(function.value.id))
+        ),
+        [],
+    )
     return bool(values) and all(
         isinstance(value, ast.Call) and not last_name(value.func).startswith(_MODELS)
         for value in values
