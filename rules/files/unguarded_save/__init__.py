@@ -93,7 +93,7 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 blocks, and where an option says whether anything is downloaded. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
 applied, and the finding is a warning; so it is in a program whose ranks never exchange anything.
 
-Shown only: what is each rank's part of the data, or of a model of torchrec's, and what a trainer's hook reaches through a helper whose path
+Shown only: what stands under a comparison of scores that each rank has computed for itself, what is each rank's part of the data, or of a model of torchrec's, and what a trainer's hook reaches through a helper whose path
 other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
@@ -153,6 +153,7 @@ from distlint.repairs.blocks import block_with
 from distlint.repairs.premises import (
     everyone_comes,
     group_comes_later,
+    is_decided_by_score,
     joint_callers,
     may_come_alone,
     meetings_in,
@@ -403,8 +404,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     text, node = site.module.source.text, site.node
     # A test of the rank shows that several ranks come, not that all do: what needs all is for people to judge
     # (FlagEmbedding's trainers, trlx's examples: 13 wrong edits).
-    least = Applicability.UNSAFE if joint_entry.all_ranks else Applicability.DISPLAY
-    safe = Applicability.SAFE if everyone_comes(model, site, joint_entry) else least
+    together = joint_entry.all_ranks and not is_decided_by_score(model, site)
+    least = Applicability.UNSAFE if together else Applicability.DISPLAY
+    safe = Applicability.SAFE if together and everyone_comes(model, site, joint_entry) else least
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None
