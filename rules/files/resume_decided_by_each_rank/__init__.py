@@ -59,8 +59,8 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.contents import is_settings
-from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.entered import is_never_named
+from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.questions.paths import Parts, may_be_named, parts_of
