@@ -432,14 +432,13 @@ def mode_of(site: CallSite) -> str:
     return re.split("[:|]", text)[0] if isinstance(text, str) else ""
 
 
-def appended(site: CallSite) -> ast.expr | None:
-    """The path of a file that a call opens to append to it; None for other calls."""
+def appended(site: CallSite, *, by_default: bool = False) -> ast.expr | None:
+    """The path of a file that a call opens to append to it, `by_default` also without saying so; None for other calls."""
     opens = sinks.OPENS.get(site.name)
-    mode = site.argument(opens.mode, opens.mode_keyword) if opens is not None else None
-    if opens is None or mode is None or not isinstance(mode.const, str):
+    if opens is None or sinks.APPENDING not in mode_of(site):
         return None
-    appends = sinks.APPENDING in mode.const
-    return _path_node(site, opens.path, opens.path_keyword) if appends else None
+    told = site.argument(opens.mode, opens.mode_keyword) is not None
+    return _path_node(site, opens.path, opens.path_keyword) if told or by_default else None
 
 
 def _only_read(site: CallSite) -> bool:
