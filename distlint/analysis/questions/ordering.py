@@ -467,12 +467,13 @@ def unordered(
             waiting = []
             continue
         if way(step) not in theirs:
-            if id(step.site.node) not in calls and _prepares(live, step, other):
+            if id(step.site.node) not in calls and _prepares(live, step):
                 waiting.append(step)
             continue
         for prepared in waiting:
             if (
                 _conflict(prepared, step)
+                and not _made_by_others(prepared, theirs[way(step)], other)
                 and not any(map(left_to_main, step.sites))
                 and not _on_other_arms(prepared, step)
                 and not _renamed_between(prepared, step)
@@ -480,6 +481,14 @@ def unordered(
                 yield prepared, theirs[way(step)]
                 waiting.remove(prepared)
                 break
+
+
+def _made_by_others(prepared: Step, used: Step, other: list[Step]) -> bool:
+    """Whether another rank makes a folder, or one in it, itself before it uses it."""
+    before = takewhile(lambda step: step is not used, other)
+    return prepared.effect is Effect.CREATE_DIR and any(
+        step.effect is Effect.CREATE_DIR and holds(prepared.path, step.path) for step in before
+    )
 
 
 def _renamed_between(prepared: Step, used: Step) -> bool:
@@ -554,17 +563,13 @@ def way(step: Step) -> tuple[int, ...]:
     return tuple(id(site.node) for site in step.sites)
 
 
-def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
+def _prepares(live: LiveProgram, step: Step) -> bool:
     """Whether a step of rank 0 alone makes or removes what others may use."""
     if step.effect not in _PREPARES or not by_rank(step):
         return False
     if step.effect is not Effect.CREATE_DIR and asks_existence(step.site):
         return False
-    if in_turn(live, step.site):
-        return False
-    return step.effect is not Effect.CREATE_DIR or not any(
-        theirs.effect is Effect.CREATE_DIR and holds(step.path, theirs.path) for theirs in other
-    )
+    return not in_turn(live, step.site)
 
 
 def by_rank(step: Step) -> bool:
