@@ -1049,6 +1049,10 @@ def lets_engine_in(test: ast.expr) -> bool:
     match test:
         case ast.BoolOp(op=ast.Or(), values=values):
             return any(_asks_for_engine(value) for value in values if not mentions_rank(value))
+        case ast.BoolOp(op=ast.And(), values=values):
+            # UniWorld-V1 8403e86 train_denoiser.py:1320: `(… or …) and global_step % args.checkpointing_steps == 0`.
+            told = [value for value in values if mentions_rank(value)]
+            return bool(told) and all(map(lets_engine_in, told))
     return False
 
 

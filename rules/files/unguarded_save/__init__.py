@@ -125,7 +125,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import BARRIERS
+from distlint.analysis.live.joint_entry import BARRIERS, lets_engine_in
 from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -242,6 +242,9 @@ def _found(model: Model) -> Iterator[Finding]:
             )
             continue
         fix = _fix(model, found, joint_entry)
+        if when := "in DeepSpeed or FSDP " if _is_let_in_by_engine(found.site) else "":
+            # What needs all ranks would hang where the test lets rank 0 alone in.
+            fix = Fix(Applicability.DISPLAY, "Ask for rank 0 alone around it")
         if fix is not None and fix.edits and (advice := _of_parts(found, harm)):
             fix = Fix(Applicability.DISPLAY, advice)
         does = f"write `{found.text}`"
@@ -255,13 +258,14 @@ def _found(model: Model) -> Iterator[Finding]:
             # rank is no proof that all come (13 of 15 such errors were false at first sight, docs/precision.md).
             Severity.ERROR
             if _is_state(model, found)
+            and not when
             and not only_resumes(model, found)
             and not _is_alike(model, found, harm)
             and joint_entry.module is module
             and joint_entry.all_ranks
             and ranks_meet(model.program, module)
             else Severity.WARNING,
-            f"all ranks {does} at the same time: {joint_entry.text}, and {harm.text}. {_advice(fix)}",
+            f"{when}all ranks {does} at the same time: {joint_entry.text}, and {harm.text}. {_advice(fix)}",
             place_of(module, node),
             (*evidence(joint_entry), *harm.at),
             fix,
@@ -326,6 +330,11 @@ def _by_all(found: FileCall) -> bool:
         and found.by_several
         and not files.marks(found.site)
     )
+
+
+def _is_let_in_by_engine(site: CallSite) -> bool:
+    """Whether all ranks come where an engine shards the model, and else rank 0 alone."""
+    return any(guard.taken and lets_engine_in(guard.node) for guard in site.guards)
 
 
 def _several_ask(model: Model, found: FileCall) -> bool:
