@@ -2217,13 +2217,13 @@ class AverageOfWeights:
             torch.save(whole, os.path.join(folder, "average.bin"))
 
 
-def average_of(model):
-    return AverageOfWeights(dict(model.named_parameters()))
+def average_of(model, kinds):
+    return kinds["average"](dict(model.named_parameters()))
 
 
-def saves_the_average(accelerator: Accelerator, model):
+def saves_the_average(accelerator: Accelerator, model, kinds):
     # UniWorld-V1 8403e86 train_denoiser.py:502
-    average = average_of(model)
+    average = average_of(model, kinds)
 
     def save_hook(models, weights, folder):
         average.save_pretrained(os.path.join(folder, "average"))
@@ -2336,20 +2336,3 @@ def best_by_own_files(model, args):
         if score > best:
             torch.save(model.state_dict(), os.path.join(args.out, "by_files.pth"))  # expect: DL301
         best = max(best, score)
-
-
-def submits_a_job(args):
-    # miles-credit 5e14b83 credit/pbs.py:114
-    settings = os.path.join(args.out, "settings.json")
-    with open(settings, "w") as file:
-        json.dump(vars(args), file)
-    subprocess.run(f"sbatch --export=SETTINGS={settings} job.sh", shell=True)
-    return json.load(open(settings))
-
-
-def submits_or_trains(model, args):
-    if args.submit:
-        submits_a_job(args)
-        sys.exit()
-    dist.init_process_group("nccl")
-    return DistributedDataParallel(model)
