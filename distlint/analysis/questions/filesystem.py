@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -450,10 +450,9 @@ def _only_read(site: CallSite) -> bool:
     handle, block = handle_of(site), site.statement
     # A block closes it: below, the name may be that of another file (Swin-Transformer-Object-Detection c7b2011
     # .dev_scripts/batch_test.py:74).
-    inside = isinstance(block, ast.With | ast.AsyncWith)
-    nodes = (
-        [each for part in block.body for each in walk(part)] if inside else own_nodes(site.function)
-    )
+    nodes: Iterable[ast.AST] = own_nodes(site.function)
+    if isinstance(block, ast.With | ast.AsyncWith):
+        nodes = [each for part in block.body for each in walk(part)]
     uses = [
         node
         for node in nodes
