@@ -162,7 +162,7 @@ WEAK_WORDS: Final = frozenset(
         failures.METHOD_FAILURES, randomness.SEEDINGS, randomness.DRAWS,
     )
     for name in table
-) | {"open", "input", "environ", "getenv", "yield", "global", "is_initialized", "get_world_size"}  # fmt: skip
+) | {"open", "FileHandler", "input", "environ", "getenv", "yield", "global", "is_initialized", "get_world_size"}  # fmt: skip
 """Words of what matters inside code that several ranks run: files, random numbers, local values, the group."""
 
 WRITING_WORDS: Final = frozenset(

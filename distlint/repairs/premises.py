@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, CallStep, Event, UnknownCall
 from distlint.analysis.live.joint_entry import JointEntry, in_handlers, ranked
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions import caught
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 from distlint.repairs.group import callers_by_function, group_at
 from distlint.repairs.group_flow import Group
 from distlint.repairs.meeting import calls_of
@@ -30,6 +31,41 @@ def everyone_comes(model: Model, site: CallSite, joint_entry: JointEntry) -> boo
         joint_entry.all_ranks
         and joint_entry.launch is None
         and not ranked_callers(model, site.function)
+    )
+
+
+def is_decided_by_score(model: Model, site: CallSite) -> bool:
+    """Whether a call waits for what a function of the program gave this rank to beat another number, and it met nobody there.
+
+    WeakTr 3457ad3 main.py:429: `max_miou > max_max_mIoU`, from files of which others may not have written theirs yet.
+    """
+    assigned = assignments(site.function)
+    for guard in site.guards:
+        for part, _ in literals(guard.node, guard.taken):
+            match part:
+                case ast.Compare(
+                    left=left,
+                    ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
+                    comparators=[ast.Name() | ast.Attribute() | ast.Subscript() as right],
+                ):
+                    names = {n.id for side in (left, right) for n in walk(side, ast.Name)}
+                    for made in (value for name in names for value in assigned.get(name, ())):
+                        scores = isinstance(made, ast.Call) and model.resolve(
+                            site.module, made.func
+                        )
+                        if isinstance(scores, Function) and not _may_meet(model, scores):
+                            return True
+    return False
+
+
+_MEETS: Final = re.compile(r"(?i)sync|reduce|gather|broadcast")
+"""Names of methods by which ranks put together what each has."""
+
+
+def _may_meet(model: Model, function: Function) -> bool:
+    calls = own_nodes(function, ast.Call)
+    return bool(meetings_in(model, function)) or any(
+        _MEETS.search(last_name(call.func)) for call in calls
     )
 
 

@@ -170,7 +170,7 @@ def _may_write(text: str, words: frozenset[str]) -> bool:
 
 _CALLS_TO_WRITERS: Final = 2
 _SAVES: Final = re.compile(
-    r"\b(?:(?:torch|np|numpy)\.save|joblib\.dump)\(|\bos\.(?:mkdir|makedirs)\("
+    r"\b(?:(?:torch|np|numpy)\.save|joblib\.dump)\(|\bos\.(?:mkdir|makedirs)\(|\bFileHandler\("
 )
 """Calls whose last names, `save` and `dump`, are also those of other methods; what makes folders."""
 _SAVING: Final = frozenset({"save(", "dump(", "mkdir(", "makedirs("})

@@ -63,6 +63,8 @@ MAKES_RANKS: Final = re.compile(
     r"|(?:Accelerator\w*|Fabric|Trainer|PartialState|TrainingArguments|Engine|parse_args_into_dataclasses)$"
 )
 """Names of what makes ranks of processes, or hands them on, where a collective waits to be told that there are any."""
+_IN_MESH: Final = re.compile(r"(?:shard|replicate|replica)_(?:idx|index|id)$")
+"""Names of a rank's coordinates in a mesh of devices."""
 _SETS_UP: Final = re.compile(r"(?i)init|set_?up|dist|ddp|launch|group")
 _DOES_MORE: Final = re.compile(r"(?i)train|main|run|work|eval|test|infer")
 """Names of functions that make the process group and come back, and of those that go on with it."""
@@ -1053,6 +1055,10 @@ def lets_engine_in(test: ast.expr) -> bool:
     match test:
         case ast.BoolOp(op=ast.Or(), values=values):
             return any(_asks_for_engine(value) for value in values if not mentions_rank(value))
+        case ast.BoolOp(op=ast.And(), values=values):
+            # UniWorld-V1 8403e86 train_denoiser.py:1320: `(… or …) and global_step % args.checkpointing_steps == 0`.
+            told = [value for value in values if mentions_rank(value)]
+            return bool(told) and all(map(lets_engine_in, told))
     return False
 
 
@@ -1205,8 +1211,26 @@ def _threads_of_main(program: Program, groups: Collection[Together]) -> frozense
             for site in summary.calls:
                 target = site.argument_node(1, "target") if site.method == "Thread" else None
                 for given in _run_in_thread(program, site, target):
-                    started.setdefault(given, set()).add(MAIN if maybe_guarded(site) else rank)
+                    told = maybe_guarded(site) or _leaves_shards_out(site)
+                    started.setdefault(given, set()).add(MAIN if told else rank)
     return frozenset(function for function, ranks in started.items() if ranks == {MAIN})
+
+
+def _leaves_shards_out(site: CallSite) -> bool:
+    """Whether a function returns above a call on all ranks but those at some place in a mesh of devices.
+
+    cosmos-transfer1 5005e82 cosmos_transfer1/checkpointer/fsdp_checkpointer.py:199: behind `replicate_idx == 0 and
+    shard_idx == 0`.
+    """
+    return any(
+        node.lineno < site.node.lineno
+        and any(arm and isinstance(arm[-1], ast.Return) for arm in (node.body, node.orelse))
+        and any(
+            _IN_MESH.search(last_name(part.left)) and ast.unparse(part.comparators[0]) == "0"
+            for part in walk(node.test, ast.Compare)
+        )
+        for node in own_nodes(site.function, ast.If)
+    )
 
 
 def _calling_in_class(groups: Iterable[Together], cls: Class | None, method: str) -> set[RankClass]:

@@ -31,6 +31,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     assignments,
     default_of,
+    mentions_rank,
     own_nodes,
 )
 from distlint.knowledge.libraries import canonical_name
@@ -74,6 +75,8 @@ _LAUNCHED: Final = re.compile(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\
 _LAUNCHER: Final = re.compile(
     r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b|\baccelerate launch\b"
 )
+_SUBMITS: Final = re.compile(r"\s*(?:qsub|sbatch|bsub)\b")
+"""How a command begins that hands a job to a cluster's queue."""
 _STARTS_LAUNCHER: Final = re.compile(r"os\.system\(|subprocess\.")
 _COMMANDS: Final = COMMANDS | {"subprocess.Popen"}
 """Calls that run a command in a process below this one, whether they wait for it or not."""
@@ -150,17 +153,30 @@ def _launches_ranks(function: Function) -> bool:
 
     MCG-NJU/MeMOTR 7de13f4 eval_engine.py:71: `os.system(f"python -m torch.distributed.run … main.py --mode submit …")`,
     for each checkpoint that the one process finds. EasyNLP a4ee956 easynlp/cli.py:269 puts the words into a list first.
+    Or whether it submits a job in which they start: miles-credit 5e14b83 credit/pbs.py:169, `Popen("qsub launch.sh", …)`.
     """
     commands = [
         node for node in own_nodes(function, ast.Call) if dotted_name(node.func) in _COMMANDS
     ]
-    return any(
-        isinstance(part, ast.Constant)
-        and isinstance(part.value, str)
-        and _LAUNCHER.search(part.value)
+    words = [
+        part.value
         for command in commands
         for given in (command, *_put_into_commands(function, command))
-        for part in walk(given)
+        for part in walk(given, ast.Constant)
+        if isinstance(part.value, str)
+    ]
+    return any(map(_LAUNCHER.search, words)) or (
+        any(map(_SUBMITS.match, words)) and not _asks_who_it_is(function)
+    )
+
+
+def _asks_who_it_is(function: Function) -> bool:
+    """Whether a function tells ranks apart, or meets others: rank 0 may submit the job that goes on with the training."""
+    return any(
+        mentions_rank(node.test)
+        if isinstance(node, ast.If)
+        else _OF_GROUP.search(last_name(node.func))
+        for node in own_nodes(function, ast.If, ast.Call)
     )
 
 

@@ -25,8 +25,10 @@ _SEVERAL: Final = re.compile(
     r"|Process\(|get_rank\(|get_world_size\(|Accelerator\(|Trainer\("
 )
 """What a script has that asks for its number, or may be told it."""
-SAYS_ONE: Final = re.compile(r"WORLD_SIZE[\"']\]?\s*[=:]\s*[\"']1[\"']")
+SAYS_ONE: Final = re.compile(r"WORLD_SIZE[\"']\]?\s*[=:]\s*(?:[\"']1[\"']|str\(1\))")
 """What says in the environment that there is one process."""
+_ONE: Final = ("'1'", "str(1)")
+"""How 1 is written into the environment: `str(1)` in Lumina-Video 1910f80 generate.py:222."""
 _STARTERS: Final = frozenset(
     {
         "spawn",
@@ -162,8 +164,8 @@ def _is_said(program: Program, function: Function) -> list[int]:
         if each.name == "WORLD_SIZE"
         and each.use is Use.WRITE
         and each.function is (None if function.is_module_body else function.node)
-        and isinstance(each.value, ast.Constant)
-        and each.value.value == "1"
+        and each.value is not None
+        and ast.unparse(each.value) in _ONE
         and all(
             _goes_on(outer, each.statement)
             for outer in each.above

@@ -7,7 +7,7 @@ a table says of a library's function of that name; what cannot be resolved stays
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Definition, Function, Module, dotted_name
@@ -50,9 +50,12 @@ class Program:
             )
             self.modules[name] = module
             self._tops.add(source.module.partition(".")[0])
-        for name, module in list(self.modules.items()):
+        files = list(self.modules.items())
+        others = _in_folders(module for _, module in files)
+        for name, module in files:
             for folder, inside in module.folders.items():
                 held = {n: f"{name}:{m}" if m in module.folders else m for n, m in inside.items()}
+                held = others[folder] | held
                 self.modules[f"{name}:{folder}"] = _folder(f"{name}:{folder}", folder, held)
                 if "/" not in folder:
                     module.imports[folder] = f"{name}:{folder}"
@@ -245,6 +248,24 @@ class Program:
         """Every function of every module, module bodies included."""
         for module in self.modules.values():
             yield from module.all_functions
+
+
+def _in_folders(modules: Iterable[Module]) -> dict[str, dict[str, str]]:
+    """What is in the folders that imports name: who imports one file of a folder finds there what others have imported.
+
+    diffusion-of-thoughts eb19cba evaluation_batch.py:458: `lib.ddp.wrap_main(main)`, below `import lib.datasets`.
+    """
+    found: dict[str, dict[str, set[str]]] = {}
+    for module in modules:
+        for folder, inside in module.folders.items():
+            known = found.setdefault(folder, {})
+            for name, meant in inside.items():
+                if meant not in module.folders:
+                    known.setdefault(name, set()).add(meant)
+    return {
+        folder: {name: next(iter(meant)) for name, meant in inside.items() if len(meant) == 1}
+        for folder, inside in found.items()
+    }
 
 
 def _folder(name: str, path: str, inside: dict[str, str]) -> Module:

@@ -174,12 +174,14 @@ def is_named_nowhere(program: Program, function: Function) -> bool:
 def _is_named(program: Program, function: Function) -> bool:
     """Whether any file imports a function, or names it."""
     return any(
-        isinstance(node, ast.Name | ast.Attribute)
-        and last_name(node) == function.name
+        # `from engine import train as train_model`: what it is called there is not looked for.
+        (node.asname is not None and node.name == function.name)
+        if isinstance(node, ast.alias)
+        else last_name(node) == function.name
         and program.resolve_dotted(module, dotted_name(node)) is function
         for module in program.modules.values()
         if function.name in module.source.text
-        for node in walk(module.source.tree)
+        for node in walk(module.source.tree, ast.Name, ast.Attribute, ast.alias)
     )
 
 

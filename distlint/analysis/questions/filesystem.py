@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -432,14 +432,13 @@ def mode_of(site: CallSite) -> str:
     return re.split("[:|]", text)[0] if isinstance(text, str) else ""
 
 
-def appended(site: CallSite) -> ast.expr | None:
-    """The path of a file that a call opens to append to it; None for other calls."""
+def appended(site: CallSite, *, by_default: bool = False) -> ast.expr | None:
+    """The path of a file that a call opens to append to it, `by_default` also without saying so; None for other calls."""
     opens = sinks.OPENS.get(site.name)
-    mode = site.argument(opens.mode, opens.mode_keyword) if opens is not None else None
-    if opens is None or mode is None or not isinstance(mode.const, str):
+    if opens is None or sinks.APPENDING not in mode_of(site):
         return None
-    appends = sinks.APPENDING in mode.const
-    return _path_node(site, opens.path, opens.path_keyword) if appends else None
+    told = site.argument(opens.mode, opens.mode_keyword) is not None
+    return _path_node(site, opens.path, opens.path_keyword) if told or by_default else None
 
 
 def _only_read(site: CallSite) -> bool:
@@ -448,15 +447,20 @@ def _only_read(site: CallSite) -> bool:
     LLaMA2-Accessory light-eval/src/eval_gsm8k.py:157: `jsonlines.Reader(f)`. Handed to anything but a reader, it
     may be written.
     """
-    handle = handle_of(site)
+    handle, block = handle_of(site), site.statement
+    # A block closes it: below, the name may be that of another file (Swin-Transformer-Object-Detection c7b2011
+    # .dev_scripts/batch_test.py:74).
+    nodes: Iterable[ast.AST] = own_nodes(site.function)
+    if isinstance(block, ast.With | ast.AsyncWith):
+        nodes = [each for part in block.body for each in walk(part)]
     uses = [
         node
-        for node in own_nodes(site.function, ast.Name)
-        if node.id == handle and isinstance(node.ctx, ast.Load)
+        for node in nodes
+        if isinstance(node, ast.Name) and node.id == handle and isinstance(node.ctx, ast.Load)
     ]
     reads = {
         id(used)
-        for node in own_nodes(site.function)
+        for node in nodes
         for used in _read_in(node)
         if isinstance(used, ast.Name) and used.id == handle
     }
@@ -592,7 +596,15 @@ def _is_made_elsewhere(site: CallSite) -> bool:
     function = site.node.func
     if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
         return False
-    values = assignments(site.function).get(function.value.id, [])
+    # What hooks save is a variable of the function around them mostly: UniWorld-V1 8403e86 train_denoiser.py:502.
+    values = next(
+        (
+            known
+            for each in site.function.outward()
+            if (known := assignments(each).get(function.value.id))
+        ),
+        [],
+    )
     return bool(values) and all(
         isinstance(value, ast.Call) and not last_name(value.func).startswith(_MODELS)
         for value in values
@@ -811,6 +823,10 @@ def _told_apart(found: FileCall) -> bool | None:
     if main is None or not values or main.variance is not Variance.RANK_DEPENDENT:
         return None
     if any(_computed(value.key) is None for value in (main, *values.values())):
+        return None
+    if _computed(main.key) and all(value.key == main.key for value in values.values()):
+        # What a parameter holds differs, and not what is made of it: Megatron-LLaMA 25306de
+        # megatron/optimizer/distrib_optimizer.py:705, handed a writer to `…_dp_{data_parallel_rank:03d}`.
         return None
     return all(
         value.key != main.key and ("rank" in value.tags or rank is not OTHER)

@@ -23,6 +23,7 @@ _STARTS: Final = "init_process_group"
 _ONE_MACHINE: Final = re.compile(
     r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
 )
+_HOME: Final = re.compile(r"tcp://|MASTER_ADDR")
 _SPAWNS: Final = re.compile(r"\bspawn\(|\bstart_processes\(")
 _MACHINES: Final = re.compile(
     r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|machines?\b|machine_rank|not in os\.environ"
@@ -66,7 +67,7 @@ def _says_one(live: LiveProgram, module: Module) -> bool:
         first = next(iter(each.parameters), "") if each in elsewhere else ""
         if _is_rank(live, each, spawned_index(each) or first):
             return True
-    if "tcp://" in text and any(map(_spawns_at_home, module.all_functions)):
+    if _HOME.search(text) is not None and any(map(_spawns_at_home, module.all_functions)):
         return True
     if _MACHINES.search(text):
         return False
@@ -119,14 +120,20 @@ def _spawns_at_home(function: Function) -> bool:
     """Whether a function starts processes that meet at an address which it has written out itself, asking nothing.
 
     vicreg 4e12602 evaluate.py:118: `args.dist_url = f"tcp://localhost:{…}"` above `spawn(…)`. Slurm is asked for its
-    signals alone.
+    signals alone. SegVol 5768c97 train.py:212: `os.environ["MASTER_ADDR"] = "127.0.0.1"`, whatever `--node_rank` is.
     """
     here = False
     for statement in function.body:
         match statement:
-            case ast.Assign(targets=[ast.Attribute(attr="dist_url" | "init_method")], value=value):
+            case ast.Assign(
+                targets=[
+                    ast.Attribute(attr="dist_url" | "init_method")
+                    | ast.Subscript(slice=ast.Constant(value="MASTER_ADDR"))
+                ],
+                value=value,
+            ):
                 here = (
-                    re.match(r"f?[\"']tcp://(?:localhost|127\.0\.0\.1)", ast.unparse(value))
+                    re.match(r"f?[\"'](?:tcp://)?(?:localhost|127\.0\.0\.1)", ast.unparse(value))
                     is not None
                 )
             case ast.Expr(value=ast.Call(func=called)) if last_name(called) in SPAWNERS and here:

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, maybe_guarded
 from distlint.analysis.program.definitions import Function
+from distlint.analysis.program.environment import blocks_of
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
@@ -24,6 +25,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.carried import left_to_main
 from distlint.analysis.questions.filesystem import (
+    appended,
     asked_paths,
     asks_existence,
     effects_of,
@@ -162,6 +164,9 @@ def _own(site: CallSite, child: Summary | None) -> Iterator[Step]:
         for effect, row, path in effects_of(site)
         if not row.locked and (known := path or _handed_on(site, row)) is not None
     ]
+    if (added := appended(site, by_default=True)) is not None:
+        # Its folder has to be there: KAN-TTS 66202d0 kantts/utils/log.py:7, `logging.FileHandler(log_file)`.
+        touched.append(Step(Effect.WRITE, added, site))
     if not touched and child is None and _LOADS.search(site.method):
         # Who loads reads before it meets the others, if it does: `from_pretrained` under ZeRO-3.
         read = read_by(site)
@@ -462,12 +467,13 @@ def unordered(
             waiting = []
             continue
         if way(step) not in theirs:
-            if id(step.site.node) not in calls and _prepares(live, step, other):
+            if id(step.site.node) not in calls and _prepares(live, step):
                 waiting.append(step)
             continue
         for prepared in waiting:
             if (
                 _conflict(prepared, step)
+                and not _made_by_others(prepared, theirs[way(step)], other)
                 and not any(map(left_to_main, step.sites))
                 and not _on_other_arms(prepared, step)
                 and not _renamed_between(prepared, step)
@@ -475,6 +481,14 @@ def unordered(
                 yield prepared, theirs[way(step)]
                 waiting.remove(prepared)
                 break
+
+
+def _made_by_others(prepared: Step, used: Step, other: list[Step]) -> bool:
+    """Whether another rank makes a folder, or one in it, itself before it uses it."""
+    before = takewhile(lambda step: step is not used, other)
+    return prepared.effect is Effect.CREATE_DIR and any(
+        step.effect is Effect.CREATE_DIR and holds(prepared.path, step.path) for step in before
+    )
 
 
 def _renamed_between(prepared: Step, used: Step) -> bool:
@@ -549,15 +563,13 @@ def way(step: Step) -> tuple[int, ...]:
     return tuple(id(site.node) for site in step.sites)
 
 
-def _prepares(live: LiveProgram, step: Step, other: list[Step]) -> bool:
+def _prepares(live: LiveProgram, step: Step) -> bool:
     """Whether a step of rank 0 alone makes or removes what others may use."""
-    if step.effect not in _PREPARES or not by_rank(step) or asks_existence(step.site):
+    if step.effect not in _PREPARES or not by_rank(step):
         return False
-    if in_turn(live, step.site):
+    if step.effect is not Effect.CREATE_DIR and asks_existence(step.site):
         return False
-    return step.effect is not Effect.CREATE_DIR or not any(
-        theirs.effect is Effect.CREATE_DIR and holds(step.path, theirs.path) for theirs in other
-    )
+    return not in_turn(live, step.site)
 
 
 def by_rank(step: Step) -> bool:
@@ -589,12 +601,41 @@ def _conflict(prepared: Step, used: Step) -> bool:
             used.effect is Effect.WRITE
             and prepared.path != used.path
             and not any(asks_existence(site) for site in used.sites)
+            and (not asks_existence(prepared.site) or is_next(prepared, used))
         )
     if prepared.effect is Effect.DELETE:
         return used.effect in (Effect.WRITE, Effect.READ, Effect.CREATE_DIR)
     return used.effect is Effect.READ and not (
         prepared.path == used.path and _looks_for_others(used.site)
     )
+
+
+_FEW_STATEMENTS: Final = 3
+
+
+def is_next(prepared: Step, used: Step) -> bool:
+    """Whether ranks come at once from what rank 0 prepares, in a block of its own, to the use: a few statements below.
+
+    research-contributions 21ed8e5 DAE/Pretrain_full_contrast/main_runner.py:469: `create_logger(args.output, …)`, and the
+    folder of that is made nine lines above.
+    """
+    first, second = prepared.outer, used.outer
+    return first.function is second.function and any(
+        second.statement in below[: _FEW_STATEMENTS + 1] for below in _below(first)
+    )
+
+
+def _below(site: CallSite) -> Iterator[list[ast.stmt]]:
+    """What stands below a test of the rank around a call, in its block."""
+    function = site.function
+    for guard in site.guards:
+        block = statement_with_test(function, guard.node) if not guard.exits else None
+        if block is not None and mentions_rank(guard.node):
+            nodes = (node for node in own_nodes(function) if isinstance(node, ast.stmt))
+            inner = (each for node in nodes for each in blocks_of(node))
+            for beside in (function.body, *inner):
+                if block in beside:
+                    yield beside[beside.index(block) + 1 :]
 
 
 def _looks_for_others(site: CallSite) -> bool:

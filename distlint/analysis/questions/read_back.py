@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import groups_of
+from distlint.analysis.live.modes import never_both
+from distlint.analysis.live.summaries import CallGroup
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.linked import linked
@@ -289,6 +291,8 @@ def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> 
     if found.by_others and found.ranks.isdisjoint(other.ranks):
         # Rank 0 reads what it has written to its own path (ScaledYOLOv4 6768003 train.py:337).
         return False
+    if never_both(found.site, other.site):
+        return False
     read = parts_of(other.path, other.function)
     if found.site.method == "save_pretrained" and _lists_others(other, read):
         return False
@@ -370,7 +374,23 @@ def _is_tried(function: Function, reads: ast.AST, writes: ast.AST) -> bool:
 
 def _may_be_open(live: LiveProgram, function: Function, writes: ast.AST, reads: ast.AST) -> bool:
     """Whether a rank comes to a read behind a write that another may still be at: no wait of all lies between."""
-    return comes_back(function, writes, reads) and not _all_meet(live, function, writes, reads)
+    return (
+        comes_back(function, writes, reads)
+        and not _all_meet(live, function, writes, reads)
+        and not _are_of_two_modes(live, writes, reads)
+    )
+
+
+def _are_of_two_modes(live: LiveProgram, writes: ast.AST, reads: ast.AST) -> bool:
+    """Whether an option lets no run come to both of two calls.
+
+    WeakTr 3457ad3 main.py:374: read under the flag that the write at 299 is not for.
+    """
+    calls = [live.call_at(node) if isinstance(node, ast.Call) else None for node in (writes, reads)]
+    match calls:
+        case [CallGroup(site=written), CallGroup(site=read)]:
+            return never_both(written, read)
+    return False
 
 
 @remembered

@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import Function, dotted_name
+from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, default_of, own_nodes
+from distlint.analysis.program.syntax import assignments, default_of, literals, own_nodes
+from distlint.analysis.questions.refused_options import DISTRIBUTED
 from distlint.knowledge import randomness
 from distlint.knowledge.assumed import WORLD_SIZES
 from distlint.knowledge.randomness import Draw, Seeding
@@ -323,12 +326,15 @@ def _broadcasts(function: Function, names: Set[str]) -> bool:
 
 
 def drawn_by_each(live: LiveProgram, function: Function, made: list[ast.expr]) -> ast.Call | None:
-    """A draw of a function that goes into an expression, and that no seed makes the same on all ranks."""
+    """A draw of a function that goes into an expression, and that no seed makes the same on all ranks.
+
+    Not one of a run of one process: RTD-Action a1b357e main.py:252, `RandomSampler` in the `else` of `if args.distributed:`.
+    """
     for draw, row in draws_by_syntax(live, function):
         names = _made_of(function, draw) | _shuffled(draw)
         if any(
             _comes_before(function, draw, each) and _holds(each, draw, names) for each in made
-        ) and not _seeded_alike(live, row):
+        ) and not (_seeded_alike(live, row) or is_for_one_process(function, draw)):
             return draw
     return None
 
@@ -387,6 +393,32 @@ def _is_alone(test: ast.expr) -> bool:
             most = number - 1 if isinstance(how, ast.Lt) else number
             return most <= 1 and dotted_name(size).endswith(WORLD_SIZES)
     return False
+
+
+def is_for_one_process(function: Function, call: ast.Call) -> bool:
+    """Whether a call is made where the answer is no that there are several ranks.
+
+    DB 65ca77a data/data_loader.py:52: the `else` of `if cmd.get("distributed"):`.
+    """
+    for statement, around in own_statements(function.body):
+        if not any(node is call for node in evaluated_here(statement)):
+            continue
+        for outer, inner in pairwise((*around, statement)):
+            if isinstance(outer, ast.If):
+                asked = literals(outer.test, inner in outer.body)
+                if any(not holds and _option_of(part) in DISTRIBUTED for part, holds in asked):
+                    return True
+    return False
+
+
+def _option_of(test: ast.expr) -> str:
+    """The name of the option that a test asks for: an attribute, a variable, or a key."""
+    match test:
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(key)), *_]):
+            return key
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+    return last_name(test)
 
 
 def seeds_workers(live: LiveProgram, seed: Seed) -> bool:

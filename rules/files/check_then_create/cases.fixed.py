@@ -1491,3 +1491,76 @@ def epoch_that_is_written(folder, epoch):
             with open(path, "a") as file:
                 file.write(f"{epoch}\n")
     return open(path).read()
+
+
+class Lines(Dataset):
+    def __init__(self, path):
+        self.cache = path + ".lines"
+        if os.path.exists(self.cache):
+            with open(self.cache, "rb") as file:
+                self.lines = pickle.load(file)
+        else:
+            self.lines = open(path).readlines()
+            with open(self.cache, "wb") as file:
+                pickle.dump(self.lines, file)
+
+    def __getitem__(self, index):
+        return self.lines[index]
+
+
+def lines_in(path):
+    return Lines(path)
+
+
+def measures_lines(model, args):
+    lines = lines_in(args.test)
+    if args.local_rank in [-1, 0]:
+        os.makedirs(args.out, exist_ok=True)
+    return [model(line) for line in lines]
+
+
+def trains_on_lines(model, args):
+    # DNABERT b6da04e examples/run_pretrain.py:128
+    dist.init_process_group("nccl")
+    if args.local_rank not in [-1, 0]:
+        dist.barrier()
+    lines = lines_in(args.train)
+    if args.local_rank == 0:
+        dist.barrier()
+    for line in lines:
+        model(line)
+    if args.local_rank in [-1, 0]:
+        measures_lines(model, args)
+
+
+def fetched(url, folder):
+    target = os.path.join(folder, url.rpartition("/")[2])
+    if not os.path.isfile(target):
+        with urllib.request.urlopen(url) as source, open(target, "wb") as file:
+            file.write(source.read())
+    return target
+
+
+def fetched_by_the_first_of_each_machine(url, folder):
+    # Feature-Distillation 2115145 models/deit.py:25
+    first = int(dist.get_rank()) % torch.cuda.device_count() == 0
+    if (dist.is_available() and int(dist.get_rank()) % torch.cuda.device_count() == 0) or not first:
+        fetched(url, folder)
+    dist.barrier()
+    return torch.load(fetched(url, folder))
+
+
+def got(url, folder):
+    target = os.path.join(folder, url.rpartition("/")[2])
+    with main_process_first():
+        if not os.path.isfile(target):
+            with urllib.request.urlopen(url) as source, open(target, "wb") as file:  # expect: DL305
+                file.write(source.read())
+    return target
+
+
+def got_by_whoever_asks(url, folder, asked):
+    if asked or not dist.is_available():
+        got(url, folder)
+    dist.barrier()
+    return torch.load(got(url, folder))

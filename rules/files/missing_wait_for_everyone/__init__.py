@@ -61,7 +61,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.model import place_of, related, span_of
 from distlint.analysis.program.syntax import statement_with_test
 from distlint.analysis.questions.cached import awaited_by_name, filled_while_asked, half_written
-from distlint.analysis.questions.ordering import Race, races
+from distlint.analysis.questions.ordering import Race, is_next, races
 from distlint.analysis.questions.turns import races_between_turns
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -77,7 +77,7 @@ CODE = "DL302"
 NAME = "missing-wait-for-everyone"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
-LITERALS = ()
+LITERALS = (b"logging.FileHandler",)  # a helper that opens the log says nothing of ranks
 
 _DOES = {
     Effect.WRITE: "writes",
@@ -105,8 +105,10 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             CODE,
             NAME,
-            # A folder is there long before it is needed: of nine such findings at first sight none was true.
-            Severity.INFO if made.effect is Effect.CREATE_DIR else SEVERITY,
+            # A folder is there long before it is needed elsewhere: of nine such findings at first sight none was true.
+            Severity.INFO
+            if made.effect is Effect.CREATE_DIR and not is_next(made, used)
+            else SEVERITY,
             f"the other ranks {uses} the path while rank 0 still {does} it (line {line}): nothing "
             f"between makes them wait. Let all ranks wait {where}: `barrier()`.",
             place_of(used.outer.module, used.outer.node),

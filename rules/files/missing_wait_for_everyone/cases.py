@@ -2,6 +2,7 @@
 
 import glob
 import json
+import logging
 import os
 import time
 import subprocess
@@ -625,3 +626,49 @@ def in_the_same_folder(boxes, masks, folder):
     pieces_in(boxes, folder)
     masks = masks[1:]
     pieces_in(masks, folder)  # expect: DL302
+
+
+def log_into(path):
+    handler = logging.FileHandler(path)
+    logging.getLogger().addHandler(handler)
+
+
+def logs_right_below(args):
+    # KAN-TTS 66202d0 kantts/bin/train_sambert.py:60
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0 and not os.path.exists(args.stage):
+        os.makedirs(args.stage)
+    settings = json.load(open(args.settings))
+    log_into(os.path.join(args.stage, "log.txt"))  # expect: DL302
+    os.makedirs(os.path.join(args.stage, "states"), exist_ok=True)
+    return settings
+
+
+def logs_behind_a_wait(args):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0 and not os.path.exists(args.stage):
+        os.makedirs(args.stage)
+    dist.barrier()
+    log_into(os.path.join(args.stage, "log.txt"))
+
+
+def logs_where_all_make_it(args):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0 and not os.path.exists(args.stage):
+        os.makedirs(args.stage)
+    os.makedirs(os.path.join(args.stage, "states"), exist_ok=True)
+    log_into(os.path.join(args.stage, "log.txt"))
+
+
+def logs_behind_the_model(args, build):
+    # (information) the folder is there long before
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        os.makedirs(args.stage)
+    model = build(args)
+    for name, weight in model.named_parameters():
+        print(name, weight.shape)
+    weights = torch.load(args.weights)
+    model.load_state_dict(weights)
+    log_into(os.path.join(args.stage, "log.txt"))  # expect: DL302
+    return model

@@ -278,3 +278,20 @@ def results_of_each_device(results, folder):
     # video-SALMONN-2 61faec0 video_SALMONN2_plus/qwenvl/train/train_qwen.py:417
     dist.barrier()
     torch.save(results, os.path.join(folder, f"results{torch.cuda.current_device()}.pt"))
+
+
+def clip_of_one_process(frames, folder):
+    # Lumina-Video 1910f80 generate.py:180
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ["RANK"] = str(0)
+    os.environ["WORLD_SIZE"] = str(1)
+    dist.init_process_group("nccl")
+    os.makedirs(os.path.join(folder, f"{datetime.now():%H%M%S}"))
+    return frames
+
+
+def clip_of_several(frames, folder):
+    os.environ["WORLD_SIZE"] = str(len(frames))
+    dist.init_process_group("nccl")
+    os.makedirs(os.path.join(folder, f"{datetime.now():%H%M%S}"))  # expect: DL304
+    return frames

@@ -59,6 +59,7 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.contents import is_settings
+from distlint.analysis.questions.entered import is_never_named
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.leftover import is_left_over
 from distlint.analysis.questions.machines import on_one_machine
@@ -320,7 +321,13 @@ def _saves_of_main(model: Model) -> tuple[list[CallSite], set[Module]]:
         ):
             found.append(site)
     # Ask-Anything 4dd8210 video_chat/dataset/utils.py:165: results, by a function that came along and is never called.
-    return [s for s in found if not is_left_over(model, s.module, s.node.lineno)], everywhere
+    # WeakTr 3457ad3 utils.py:232: `save_on_master`, in a file that others use.
+    return [
+        s
+        for s in found
+        if not is_left_over(model, s.module, s.node.lineno)
+        and not is_never_named(model.program, s.function)
+    ], everywhere
 
 
 def _is_for_main(site: CallSite) -> bool:

@@ -93,7 +93,7 @@ that ranks may answer differently. It is unsafe elsewhere, where the keys of the
 blocks, and where an option says whether anything is downloaded. Where only a test of the rank shows that several ranks come, what needs all of them is shown and never
 applied, and the finding is a warning; so it is in a program whose ranks never exchange anything.
 
-Shown only: what is each rank's part of the data, or of a model of torchrec's, and what a trainer's hook reaches through a helper whose path
+Shown only: what stands under a comparison of scores that each rank has computed for itself, what is each rank's part of the data, or of a model of torchrec's, and what a trainer's hook reaches through a helper whose path
 other callers choose, too.
 
 A helper that some callers reach on one rank alone is left as it is: the call that all ranks make becomes
@@ -125,7 +125,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import BARRIERS
+from distlint.analysis.live.joint_entry import BARRIERS, lets_engine_in
 from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -153,6 +153,7 @@ from distlint.repairs.blocks import block_with
 from distlint.repairs.premises import (
     everyone_comes,
     group_comes_later,
+    is_decided_by_score,
     joint_callers,
     may_come_alone,
     meetings_in,
@@ -241,6 +242,9 @@ def _found(model: Model) -> Iterator[Finding]:
             )
             continue
         fix = _fix(model, found, joint_entry)
+        if when := "in DeepSpeed or FSDP " if _is_let_in_by_engine(found.site) else "":
+            # What needs all ranks would hang where the test lets rank 0 alone in.
+            fix = Fix(Applicability.DISPLAY, "Ask for rank 0 alone around it")
         if fix is not None and fix.edits and (advice := _of_parts(found, harm)):
             fix = Fix(Applicability.DISPLAY, advice)
         does = f"write `{found.text}`"
@@ -254,13 +258,14 @@ def _found(model: Model) -> Iterator[Finding]:
             # rank is no proof that all come (13 of 15 such errors were false at first sight, docs/precision.md).
             Severity.ERROR
             if _is_state(model, found)
+            and not when
             and not only_resumes(model, found)
             and not _is_alike(model, found, harm)
             and joint_entry.module is module
             and joint_entry.all_ranks
             and ranks_meet(model.program, module)
             else Severity.WARNING,
-            f"all ranks {does} at the same time: {joint_entry.text}, and {harm.text}. {_advice(fix)}",
+            f"{when}all ranks {does} at the same time: {joint_entry.text}, and {harm.text}. {_advice(fix)}",
             place_of(module, node),
             (*evidence(joint_entry), *harm.at),
             fix,
@@ -325,6 +330,11 @@ def _by_all(found: FileCall) -> bool:
         and found.by_several
         and not files.marks(found.site)
     )
+
+
+def _is_let_in_by_engine(site: CallSite) -> bool:
+    """Whether all ranks come where an engine shards the model, and else rank 0 alone."""
+    return any(guard.taken and lets_engine_in(guard.node) for guard in site.guards)
 
 
 def _several_ask(model: Model, found: FileCall) -> bool:
@@ -403,8 +413,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     text, node = site.module.source.text, site.node
     # A test of the rank shows that several ranks come, not that all do: what needs all is for people to judge
     # (FlagEmbedding's trainers, trlx's examples: 13 wrong edits).
-    least = Applicability.UNSAFE if joint_entry.all_ranks else Applicability.DISPLAY
-    safe = Applicability.SAFE if everyone_comes(model, site, joint_entry) else least
+    together = joint_entry.all_ranks and not is_decided_by_score(model, site)
+    least = Applicability.UNSAFE if together else Applicability.DISPLAY
+    safe = Applicability.SAFE if together and everyone_comes(model, site, joint_entry) else least
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None

@@ -2234,3 +2234,157 @@ def waits_if_it_is_told_to(marks, folder, judge, config):
     if config["wait"]:
         dist.barrier()
     return judge.score(json.load(open(os.path.join(folder, "marks.json"))))
+
+
+def names_already_measured(names, path):
+    # Swin-Transformer-Object-Detection c7b2011 .dev_scripts/batch_test.py:65
+    dist.barrier()
+    known = []
+    with open(path, "r+") as file:
+        for line in file:
+            known.append(json.loads(line)["name"])
+    if set(names) <= set(known):
+        with open(path, "a") as file:
+            file.write("done\n")
+    return known
+
+
+def counts_one_more(path):
+    dist.barrier()
+    if rank_info().rank == 0:
+        with open(path, "r+") as file:  # expect: DL301
+            number = int(file.read())
+            file.seek(0)
+            file.write(str(number + 1))
+
+
+class AverageOfWeights:
+    def __init__(self, weights):
+        self.weights = weights
+
+    def save_pretrained(self, folder):
+        whole = {name: each.full_tensor() for name, each in self.weights.items()}
+        if dist.get_rank() == 0:
+            torch.save(whole, os.path.join(folder, "average.bin"))
+
+
+def average_of(model, kinds):
+    return kinds["average"](dict(model.named_parameters()))
+
+
+def saves_the_average(accelerator: Accelerator, model, kinds):
+    # UniWorld-V1 8403e86 train_denoiser.py:502
+    average = average_of(model, kinds)
+
+    def save_hook(models, weights, folder):
+        average.save_pretrained(os.path.join(folder, "average"))
+
+    accelerator.register_save_state_pre_hook(save_hook)
+
+
+def order_of_one_process(data, train, path, args):
+    # RTD-Action a1b357e main.py:252 (information)
+    dist.barrier()
+    if args.distributed:
+        order = list(range(len(data)))
+    else:
+        order = torch.randperm(len(data)).tolist()
+    with open(path, "w") as file:  # expect: DL301
+        file.write(json.dumps(train(data, order)))
+
+
+def order_of_each_process(data, train, path):
+    dist.barrier()
+    order = torch.randperm(len(data)).tolist()
+    if rank_info().rank == 0:
+        with open(path, "w") as file:  # expect: DL301
+            file.write(json.dumps(train(data, order)))
+
+
+def queries_of_another_run(model, words, args):
+    # WeakTr 3457ad3 main.py:374 (information)
+    dist.barrier()
+    if not args.only_maps:
+        with open(os.path.join(args.out, "words.json"), "w") as file:  # expect: DL301
+            json.dump(words, file)
+    if args.only_maps:
+        with open(os.path.join(args.out, "words.json")) as file:
+            model.ask(json.load(file))
+
+
+def queries_of_this_run(model, words, args):
+    dist.barrier()
+    if not args.only_maps:
+        with open(os.path.join(args.out, "terms.json"), "w") as file:  # expect: DL301
+            json.dump(words, file)
+    if args.with_maps:
+        with open(os.path.join(args.out, "terms.json")) as file:
+            model.ask(json.load(file))
+
+
+def shard_in(state, file):
+    torch.save(state, file)
+
+
+def shards_of_the_optimizer(optimizer, folders, args):
+    # Megatron-LLaMA 25306de megatron/optimizer/distrib_optimizer.py:705
+    dist.barrier()
+    number = dist.get_rank(group=args.data_group)
+    name = os.path.join(args.out, f"part_{number:03d}", "optimizer.pt")
+    shard_in(optimizer.state_dict(), folders.writer_for(name))
+
+
+class SavesInAThread:
+    # cosmos-transfer1 5005e82 cosmos_transfer1/checkpointer/fsdp_checkpointer.py:199
+    def save(self, model, path):
+        replicate_idx, shard_idx = model.place_in_mesh()
+        if replicate_idx == 0 and shard_idx == 0:
+            pass
+        elif shard_idx == 0:
+            path = path.replace(".pt", f"_{replicate_idx}.pt")
+        else:
+            return
+        state = model.state_dict()
+        threading.Thread(target=self.write, args=(state, path, dist.get_rank())).start()
+
+    def write(self, state, path, rank=0):
+        torch.save(state, path)
+        if rank == 0:
+            Path(path).with_suffix(".latest").write_text(path)
+
+
+def where_the_engine_lets_all_in(model, path, args, every):
+    # UniWorld-V1 8403e86 train_denoiser.py:1362
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    for step in range(args.steps):
+        if (
+            accelerator.is_main_process or accelerator.distributed_type == "DEEPSPEED"
+        ) and step % every == 0:
+            accelerator.save_state(path)
+            torch.save(model.state_dict(), os.path.join(path, "head.pt"))  # expect: DL301
+
+
+def where_the_engine_lets_the_first_in(model, path, args, every):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    for step in range(args.steps):
+        if (
+            accelerator.is_main_process or accelerator.distributed_type == "DEEPSPEED"
+        ) and accelerator.process_index == 0:
+            torch.save(model.state_dict(), os.path.join(path, f"head{step}.pt"))
+
+
+def mean_over_files(folder):
+    return float(np.mean([np.load(each).mean() for each in Path(folder).glob("*.npy")]))
+
+
+def best_by_own_files(model, args):
+    # WeakTr 3457ad3 main.py:433: what each has found in the folder may differ
+    dist.barrier()
+    best = 0.0
+    for _ in range(args.epochs):
+        score = mean_over_files(args.out)
+        if score > best:
+            torch.save(model.state_dict(), os.path.join(args.out, "by_files.pth"))  # expect: DL301
+        best = max(best, score)

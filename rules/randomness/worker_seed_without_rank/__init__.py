@@ -44,20 +44,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.syntax import (
     assignments,
     default_of,
-    literals,
     mentions_rank,
     own_nodes,
 )
-from distlint.analysis.questions.refused_options import DISTRIBUTED
+from distlint.analysis.questions.seeding import is_for_one_process
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.randomness import SEEDINGS
 from distlint.nodes import last_name, walk
@@ -100,36 +97,10 @@ def check(model: Model) -> Iterator[Finding]:
                         given = [k.value for k in keywords if k.arg == "worker_init_fn"]
                     case _:
                         continue
-                if given and _is_of_one_process(around, node):
+                if given and is_for_one_process(around, node):
                     continue
                 for function in given:
                     yield from _seeded_alike(model, module, around, node, function, seen)
-
-
-def _is_of_one_process(function: Function, loader: ast.Call) -> bool:
-    """Whether a loader is made where the answer is no that there are several ranks.
-
-    DB 65ca77a data/data_loader.py:52: the `else` of `if cmd.get("distributed"):`.
-    """
-    for statement, around in own_statements(function.body):
-        if not any(node is loader for node in evaluated_here(statement)):
-            continue
-        for outer, inner in pairwise((*around, statement)):
-            if isinstance(outer, ast.If):
-                asked = literals(outer.test, inner in outer.body)
-                if any(not holds and _option_of(part) in DISTRIBUTED for part, holds in asked):
-                    return True
-    return False
-
-
-def _option_of(test: ast.expr) -> str:
-    """The name of the option that a test asks for: an attribute, a variable, or a key."""
-    match test:
-        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(key)), *_]):
-            return key
-        case ast.Subscript(slice=ast.Constant(value=str(key))):
-            return key
-    return last_name(test)
 
 
 def _seeded_alike(
