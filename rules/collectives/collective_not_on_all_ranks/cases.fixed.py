@@ -108,7 +108,7 @@ def only_the_barrier():
 def turns_of_another_number(build, turn):
     # P-tuning-v2 b1520c9 PT-Retrieval/colbert/colbert/training/training.py:78: on all ranks it would be one more
     if turn and dist.get_rank() != 0:
-        dist.barrier()  # expect: DL101
+        dist.barrier()
     build()
     if dist.get_rank() == 0:
         dist.barrier()  # expect: DL101
@@ -1332,3 +1332,38 @@ def one_writer_of_two_generators(loader, path, file):
 def one_writer_of_one_generator(loader, file):
     if dist.get_rank() == 0:
         write_rows(rows_of_all(loader), file)  # expect: DL101
+
+
+def halves_and_an_option_around_one(args, build):
+    if args.local_rank != 0:
+        dist.barrier()  # expect: DL101
+    if args.build:
+        build()
+        if args.local_rank == 0:
+            dist.barrier()
+
+
+def halves_and_the_main_process_may_leave_its_own_out(path, build):
+    if dist.get_rank() == 0:
+        if not os.path.exists(path):
+            build(path)
+            dist.barrier()
+    else:
+        dist.barrier()  # expect: DL101
+
+
+def halves_and_an_option_around_both(args, build):
+    if args.build:
+        if args.local_rank != 0:
+            dist.barrier()
+        build()
+        if args.local_rank == 0:
+            dist.barrier()
+
+
+def halves_and_an_option_beside_each(args, build):
+    if args.local_rank != 0 and args.build:
+        dist.barrier()
+    build()
+    if args.local_rank == 0 and args.build:
+        dist.barrier()
