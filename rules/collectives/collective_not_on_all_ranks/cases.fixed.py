@@ -1367,3 +1367,32 @@ def halves_and_an_option_beside_each(args, build):
     build()
     if args.local_rank == 0 and args.build:
         dist.barrier()
+
+
+INSIDE = False
+
+
+def from_the_main_process(work):
+    # What `work` calls in turn, while it runs on rank 0 alone, comes here with the flag.
+    global INSIDE
+    if INSIDE:
+        assert dist.get_rank() == 0
+        return work()
+    if dist.get_rank() == 0:
+        INSIDE = True
+        box = [work()]
+        INSIDE = False
+    else:
+        box = [None]
+    dist.broadcast_object_list(box)
+    return box[0]
+
+
+def flagged_and_not_of_the_main_process_alone(work):
+    box = [None]
+    if dist.get_rank() == 0:
+        if INSIDE:
+            return work()
+        box = [work()]
+    dist.broadcast_object_list(box)  # expect: DL101
+    return box[0]
