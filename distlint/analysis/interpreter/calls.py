@@ -35,6 +35,7 @@ from distlint.analysis.interpreter.signature import (
     bind,
     certain,
     deciding_decorator,
+    has_places,
     takes,
     with_bound,
 )
@@ -612,6 +613,10 @@ def call_project(
     ):
         result = unknown_result(frame, node, [*args, *keywords.values()], pure=False)
         return result.replace(key=_ident(closure, args, keywords, node))
+    if call is not None and not has_places(function, closure.receiver, args):
+        # Megatron-LLaMA 25306de megatron/training.py:844: three in a row for a function that takes keywords alone.
+        frame.leave(JumpKind.FAILURE, node)
+        return unknown_result(frame, node, [*args, *keywords.values()], pure=False)
     bound: dict[str, Value] = {}
     if call is not None or not isinstance(node, ast.Call):
         bound = bind(function, closure.receiver, args, keywords)

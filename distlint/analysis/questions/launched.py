@@ -318,12 +318,16 @@ def one_on_each_machine(module: Module) -> bool:
 
     graphlearn-for-pytorch 26fe3d4 benchmarks/api/bench_dist_neighbor_loader.py:107: `world_size=num_nodes, rank=node_rank`.
     """
-    return any(
-        isinstance(node, ast.Call)
-        and (given := {k.arg: last_name(k.value) for k in node.keywords})
-        and given.get("world_size") in _COUNTS_MACHINES
-        and given.get("rank") in _NUMBERS_MACHINE
-        for node in (walk(module.source.tree) if "world_size" in module.source.text else ())
+    return "world_size" in module.source.text and any(
+        map(numbers_machines, walk(module.source.tree, ast.Call))
+    )
+
+
+def numbers_machines(call: ast.Call) -> bool:
+    """Whether a call is given the machines' number for that of the processes, and this one's for the rank."""
+    given = {k.arg: last_name(k.value) for k in call.keywords}
+    return (
+        given.get("world_size") in _COUNTS_MACHINES and given.get("rank") in _NUMBERS_MACHINE
     )
 
 

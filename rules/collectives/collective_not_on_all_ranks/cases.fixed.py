@@ -1,5 +1,6 @@
 """Cases of DL101: collectives that some ranks never reach, and code that looks like it."""
 
+import enum
 import functools
 import io
 import math
@@ -1396,3 +1397,52 @@ def flagged_and_not_of_the_main_process_alone(work):
         box = [work()]
     dist.broadcast_object_list(box)  # expect: DL101
     return box[0]
+
+
+class Stage(enum.IntEnum):
+    PARSE = 1
+    RUN = 2
+
+
+class Profiles:
+    def run(self, path, stage=Stage.RUN):
+        if stage == Stage.PARSE:
+            return path
+        dist.barrier()
+        return None
+
+
+def of_a_member_that_leaves_before(path):
+    # MindSpeed 028de58 mindspeed/core/training.py:433
+    if dist.get_rank() == 0:
+        return Profiles().run(path, Stage.PARSE)
+    return None
+
+
+def of_a_member_that_does_not(path):
+    if dist.get_rank() == 0:
+        return Profiles().run(path, Stage.RUN)  # expect: DL101
+    return None
+
+
+def step_by_keyword(*, model, forward_only=False):
+    loss = model()
+    if not forward_only:
+        dist.all_reduce(loss)
+
+
+def refuses_its_arguments(model):
+    # Whichever rank comes there ends with a TypeError.
+    if dist.get_rank() == 0:
+        step_by_keyword(model, forward_only=False)
+
+
+def takes_its_arguments(model):
+    if dist.get_rank() == 0:
+        step_by_keyword(model=model, forward_only=False)  # expect: DL101
+
+
+def one_of_each_machine(args):
+    if args.local_rank != 0:
+        return
+    dist.init_process_group("gloo", rank=args.node_rank, world_size=args.nnodes)
