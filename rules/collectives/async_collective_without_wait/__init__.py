@@ -155,8 +155,8 @@ def _defect(model: Model, site: CallSite) -> tuple[str, tuple[Related, ...], Sev
         )
     tensor = dotted_name(site.node.args[0]) if site.node.args else ""
     early = _read_before_wait(function, statement, handle, tensor)
-    if early is None:
-        return None
+    if early is None or name == "isend":
+        return None  # who sends a tensor may read it meanwhile
     return (
         f"`{tensor}` is read at line {early.lineno}, before `{handle}.wait()`: `{name}` may still be "
         "under way on this rank.",

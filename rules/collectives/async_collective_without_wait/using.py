@@ -65,9 +65,10 @@ def is_only_read(site: CallSite) -> bool:
             pass
         case _:
             return False
-    if name not in assignments(site.function):
-        return False
-    return not any(_writes(node, name) for node in own_nodes(site.function))
+    function = site.function
+    return name in assignments(function) and not any(
+        _writes(node, name) for node in own_nodes(function)
+    )
 
 
 def _writes(node: ast.AST, name: str) -> bool:
