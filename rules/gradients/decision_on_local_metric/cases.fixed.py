@@ -2175,3 +2175,17 @@ class RemembersTheLeast:
             number = loss.item()
             if number < self.least_best:
                 self.least_best = number
+
+
+class LogsAtTheEnd(pl.LightningModule):
+    # HumanTOMATO b5ccf06 OpenTMA/tma/models/modeltype/base.py:164
+    def on_test_epoch_end(self):
+        self.log_dict(self.totals(), rank_zero_only=True, sync_dist=True)
+
+    def on_validation_epoch_end(self):
+        self.log_dict(self.totals(), rank_zero_only=True, sync_dist=True)  # expect: DL601
+
+
+class LogsOtherwise(LogsAtTheEnd):
+    def on_test_epoch_end(self):
+        self.log_dict(self.totals(), sync_dist=True)
