@@ -326,9 +326,7 @@ def one_on_each_machine(module: Module) -> bool:
 def numbers_machines(call: ast.Call) -> bool:
     """Whether a call is given the machines' number for that of the processes, and this one's for the rank."""
     given = {k.arg: last_name(k.value) for k in call.keywords}
-    return (
-        given.get("world_size") in _COUNTS_MACHINES and given.get("rank") in _NUMBERS_MACHINE
-    )
+    return given.get("world_size") in _COUNTS_MACHINES and given.get("rank") in _NUMBERS_MACHINE
 
 
 @remembered
@@ -408,9 +406,7 @@ def _counts_devices(live: LiveProgram, function: Function, size: ast.expr, depth
     return False
 
 
-def _handed_to_spawned(
-    function: Function, name: str
-) -> Iterator[tuple[Function, ast.expr | None]]:
+def _handed_to_spawned(function: Function, name: str) -> Iterator[tuple[Function, ast.expr | None]]:
     """What a parameter gets where its file spawns the function: `mp.spawn(work, args=(count,), nprocs=count)`."""
     index = function.parameters.index(name) - 1
     for user, call in spawned_by(function):
@@ -491,8 +487,7 @@ def _meets_here(live: LiveProgram, function: Function, depth: int) -> bool:
         return True
     above = (*calls_of(live.program, function), *spawned_by(function)) if depth else ()
     return bool(above) and all(
-        any(map(_writes_address, _blocks_around(user, call)))
-        or _meets_here(live, user, depth - 1)
+        any(map(_writes_address, _blocks_around(user, call))) or _meets_here(live, user, depth - 1)
         for user, call in above
     )
 
