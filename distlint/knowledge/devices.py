@@ -31,6 +31,10 @@ MAKE_CURRENT: dict[str, str] = {
     "accelerate.Accelerator": "accelerate 1.15.0 accelerate/state.py:309, :819",
     # `__post_init__` reads `self.device`, which makes a `PartialState`: when the arguments are made, not when they are read.
     "transformers.TrainingArguments": "transformers 5.23.0 transformers/training_args.py:1661, :1901",
+    # A mesh of GPUs does while CUDA has not started: by LOCAL_RANK, else by the rank. `fully_shard` makes one where it gets none.
+    "torch.distributed.device_mesh.init_device_mesh": "torch 2.13.0 torch/distributed/device_mesh.py:460",
+    "torch.distributed.device_mesh.DeviceMesh": "torch 2.13.0 torch/distributed/device_mesh.py:460",
+    "torch.distributed.fsdp.fully_shard": "torch 2.13.0 torch/distributed/fsdp/_fully_shard/_fsdp_init.py:206",
 }
 """What makes the GPU of a process, by its local rank, the current one when it is constructed, with its source."""
 

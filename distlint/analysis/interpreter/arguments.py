@@ -24,8 +24,8 @@ from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
     asked_by_loops,
+    asked_for_constant,
     asked_for_none,
-    asked_for_text,
     cuts_by_parameters,
     makes_own_class,
     names_asked,
@@ -74,10 +74,12 @@ class Arguments:
         if not given:
             return {}
         signatures = {n: s for n, v in given.items() if (s := _argument(n, v))}
-        for name in self._texts(function):
+        for name in self._constants(function):
             value = given.get(name)
-            if value is not None and isinstance(value.const, str) and name not in signatures:
-                signatures[name] = ("text", value.const)
+            if "rank" in name or name in signatures:
+                continue
+            if value is not None and _is_plain(value):
+                signatures[name] = ("text", str(value.const))
         for name in asked_by_loops(function):
             value = given.get(name)
             if value is not None and type(value.const) is int and name not in signatures:
@@ -106,7 +108,7 @@ class Arguments:
             value = bound.get(name)
             if value is None or not value.never_none or isinstance(value.const, bool):
                 continue
-            if isinstance(value.const, str) and name in self._texts(function):
+            if _is_plain(value) and name in self._constants(function):
                 continue
             if type(value.const) is int and name in asked_by_loops(function):
                 continue
@@ -117,9 +119,9 @@ class Arguments:
             )
         return {**bound, **changed} if changed else bound
 
-    def _texts(self, function: Function) -> frozenset[str]:
-        """The names that a function compares with texts: there, or in what they are passed to."""
-        return self._handed(function, asked_for_text, self._asking_for_text)
+    def _constants(self, function: Function) -> frozenset[str]:
+        """The names that a function compares with texts or members: there, or in what they are passed to."""
+        return self._handed(function, asked_for_constant, self._asking_for_constant)
 
     def _handed(
         self, function: Function, asked: Question, asking: frozenset[str]
@@ -136,8 +138,8 @@ class Arguments:
         return self._names_of_asking(asked_for_none)
 
     @cached_property
-    def _asking_for_text(self) -> frozenset[str]:
-        return self._names_of_asking(asked_for_text)
+    def _asking_for_constant(self) -> frozenset[str]:
+        return self._names_of_asking(asked_for_constant)
 
     def _names_of_asking(self, asked: Question) -> frozenset[str]:
         """Names of functions and classes whose calls are followed, and that ask something of a parameter."""
@@ -352,6 +354,11 @@ def _argument(name: str, value: Value) -> Signature | None:
     if not value.not_none:
         return known
     return (*known, *_GIVEN) if known is not None else _GIVEN
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value is a text or a number that is written down."""
+    return type(value.const) in (str, int)
 
 
 def is_in_turn(value: Value) -> bool:

@@ -35,6 +35,7 @@ from distlint.analysis.interpreter.signature import (
     bind,
     certain,
     deciding_decorator,
+    has_places,
     takes,
     with_bound,
 )
@@ -618,13 +619,11 @@ def call_project(
     ):
         result = unknown_result(frame, node, [*args, *keywords.values()], pure=False)
         return result.replace(key=_ident(closure, args, keywords, node))
-    bound: dict[str, Value] = {}
-    if call is not None or not isinstance(node, ast.Call):
-        bound = bind(function, closure.receiver, args, keywords)
-    elif _spreads(node):
-        # trl 0.11.4 trl/trainer/ppo_trainer.py: `self._generate_batched(self.model, …, **generation_kwargs)`.
-        sure = certain(node, args)
-        bound = bind(function, closure.receiver, sure, keywords, complete=False)
+    bound = _bound(closure, args, keywords, node, call)
+    if bound is None:
+        # Megatron-LLaMA 25306de megatron/training.py:844: three in a row for a function that takes keywords alone.
+        frame.leave(JumpKind.FAILURE, node)
+        return unknown_result(frame, node, [*args, *keywords.values()], pure=False)
     summary = frame.run_of(function, bound, closure.receiver, closure.captured)
     remembers = function.has_decorator("cache", "lru_cache", "cached_property")
     if summary.filled and isinstance(node, ast.Call):
@@ -676,6 +675,26 @@ def call_project(
         return returned
     something = returned.not_none or (IN_TURN in returned.tags and returned.never_none)
     return returned.replace(key=_ident(closure, args, keywords, node), not_none=something)
+
+
+def _bound(
+    closure: Closure,
+    args: list[Value],
+    keywords: dict[str, Value],
+    node: ast.AST,
+    call: ast.Call | None,
+) -> dict[str, Value] | None:
+    """What a function's parameters get as far as that is certain; None where the call raises TypeError."""
+    function = closure.function
+    if call is not None and not has_places(function, closure.receiver, args):
+        return None
+    if call is not None or not isinstance(node, ast.Call):
+        return bind(function, closure.receiver, args, keywords)
+    if _spreads(node):
+        # trl 0.11.4 trl/trainer/ppo_trainer.py: `self._generate_batched(self.model, …, **generation_kwargs)`.
+        sure = certain(node, args)
+        return bind(function, closure.receiver, sure, keywords, complete=False)
+    return {}
 
 
 def _fill_arguments(

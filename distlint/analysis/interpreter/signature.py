@@ -95,6 +95,15 @@ def takes(function: Function, keywords: dict[str, Value]) -> bool:
     }
 
 
+def has_places(function: Function, receiver: Value | None, args: list[Value]) -> bool:
+    """Whether a function has places for the positional arguments of a call; a decorator may change what it takes."""
+    if function.decorators or isinstance(function.node, ast.Module):
+        return True
+    names, _, _ = _parameters(function)
+    bound = receiver is not None and function.cls is not None
+    return function.node.args.vararg is not None or len(args) + bound <= len(names)
+
+
 def bind(
     function: Function,
     receiver: Value | None,
@@ -105,22 +114,21 @@ def bind(
 ) -> dict[str, Value]:
     """Arguments by parameter name; defaults that are constants are filled in where these are all arguments.
 
-    Of more arguments than there are places for, none is bound: the call raises TypeError, or a decorator takes some.
+    Of more arguments than there are places for, those by keyword alone are bound: the call raises TypeError, or a decorator takes some.
     VideoX-Fun 804a425 scripts/qwenimage_instantx/train_control.py:1677: one too many, so that the model would be `args`.
     """
     if function.is_module_body:
         return {}
     names, by_keyword, defaults = _parameters(function)
+    named = {name: value for name, value in keywords.items() if name in by_keyword}
     bound: dict[str, Value] = {}
     takes_self = function.cls is not None and not function.has_decorator("staticmethod")
     if takes_self and names and receiver is not None:
         args = [receiver, *args]
     if len(args) > len(names) and function.node.args.vararg is None:  # type: ignore[union-attr]
-        return {}
+        return named
     bound.update(zip(names, args, strict=False))
-    for name, value in keywords.items():
-        if name in by_keyword:
-            bound[name] = value
+    bound.update(named)
     if complete:
         bound = {**defaults, **bound}
     return bound

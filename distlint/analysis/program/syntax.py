@@ -658,6 +658,19 @@ def asked_for_text(function: Function) -> frozenset[str]:
 
 
 @remembered
+def asked_for_constant(function: Function) -> frozenset[str]:
+    """The parameters that a function compares with texts, or with an attribute, be it of an enumeration: `flag == Flag.PARSE`."""
+    found = {
+        node.left.id
+        for node in own_nodes(function, ast.Compare)
+        if isinstance(node.left, ast.Name)
+        and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot)
+        and isinstance(node.comparators[0], ast.Attribute)
+    }
+    return asked_for_text(function) | found.intersection(function.parameters)
+
+
+@remembered
 def picks_by(function: Function) -> frozenset[str]:
     """The parameters that say which of several things a function takes: `self.loaders[phase]`, `if phase == "train"`."""
     keys = {

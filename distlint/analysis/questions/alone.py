@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.syntax import default_of, mentions_rank, own_nodes
 from distlint.nodes import last_name, walk
@@ -54,6 +55,29 @@ def is_flag_of_main(live: LiveProgram, function: Function, test: ast.expr) -> bo
         isinstance(outer, ast.If) and _asks_for_others(outer.test) and _clears(outer.body, flag)
         for maker in makers
         for outer in own_nodes(maker)
+    )
+
+
+def is_imported_by_main(function: Function, call: ast.Call) -> bool:
+    """Whether the two arms of a question for the main process import what is called, each another thing of this name.
+
+    fast-autoaugment 2424224 FastAutoAugment/train.py:176: `if not tag or not is_master:` imports a writer that writes nothing.
+    """
+    name = dotted_name(call.func).partition(".")[0]
+    return any(
+        _imports(outer.body, name)
+        and _imports(outer.orelse, name)
+        and (mentions_rank(outer.test) or _OF_MAIN.search(ast.unparse(outer.test)) is not None)
+        for outer in own_nodes(function, ast.If)
+    )
+
+
+def _imports(body: list[ast.stmt], name: str) -> bool:
+    return any(
+        name == (alias.asname or alias.name)
+        for statement in body
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for alias in statement.names
     )
 
 

@@ -46,6 +46,8 @@ def _calls_before(site: CallSite) -> Iterator[ast.Call]:
 
 def _chooses(live: LiveProgram, function: Function, call: ast.Call, depth: int) -> bool:
     """Whether a call chooses the device, by what it constructs or in a function that it runs."""
+    if any(isinstance(each, ast.Constant) and each.value == "cpu" for each in call.args[:1]):
+        return False  # a mesh of CPUs
     meaning = live.resolve(function.module, call.func)
     if _makes_current(live, meaning) or _parses(live, function, call):
         return True

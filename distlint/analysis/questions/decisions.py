@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.training import training_loops
@@ -52,7 +53,7 @@ def decisions(function: Function) -> Iterator[Decision]:
     for node in own_nodes(function, ast.If, ast.Assign, ast.Call):
         match node:
             case ast.If():
-                yield from _best(node)
+                yield from _best(function, node)
                 if id(node) in in_training and any(id(part) in ending for part in node.body):
                     yield from (d for d in _stop(node) if last_name(d.value) not in counters)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Compare() as compare) if (
@@ -73,7 +74,7 @@ def decisions(function: Function) -> Iterator[Decision]:
                 yield Decision(node, value, Aim.STOP)
 
 
-def _best(node: ast.If) -> Iterator[Decision]:
+def _best(function: Function, node: ast.If) -> Iterator[Decision]:
     """`if loss < best: best = loss`, where something follows from it."""
     kept = {
         name
@@ -85,7 +86,7 @@ def _best(node: ast.If) -> Iterator[Decision]:
     for compare in walk(node.test, ast.Compare):
         for value, other in _sides(compare):
             names = kept.intersection(target_names(other))
-            if names and _is_told_on(node, names):
+            if names and _is_told_on(node, names) and not _is_forgotten(function, node, names):
                 yield Decision(compare, value, Aim.BEST)
 
 
@@ -108,6 +109,26 @@ def _is_told_on(node: ast.If, names: set[str]) -> bool:
             ):
                 return True
     return False
+
+
+def _is_forgotten(function: Function, node: ast.If, names: set[str]) -> bool:
+    """Whether a new extreme is remembered by the function or its object and nothing more, and nothing else of the file reads it.
+
+    SAM-Med3D f3de1fa train.py:389: `if print_loss < self.step_best_loss: self.step_best_loss = print_loss`.
+    """
+    if node.orelse or not all(
+        isinstance(statement, ast.Assign) and names.issuperset(map(dotted_name, statement.targets))
+        for statement in node.body
+    ):
+        return False
+    if not all(name.rpartition(".")[0] in ("", "self") for name in names):
+        return False
+    last = {name.rpartition(".")[2] for name in names}
+    here = {id(part) for part in walk(node)}
+    return not any(
+        last_name(read) in last and isinstance(read.ctx, ast.Load) and id(read) not in here
+        for read in walk(function.module.source.tree, ast.Name, ast.Attribute)
+    )
 
 
 def _own_breaks(body: list[ast.stmt]) -> Iterator[ast.Break]:

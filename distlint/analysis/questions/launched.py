@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.linked import importers, linked, roots_of
 from distlint.analysis.program.memory import remembered
@@ -16,6 +16,7 @@ from distlint.analysis.program.syntax import (
     assignments,
     literals,
     own_nodes,
+    spawned_by,
 )
 from distlint.analysis.questions.lightning import TRAINER
 from distlint.columns import split_lines
@@ -317,13 +318,15 @@ def one_on_each_machine(module: Module) -> bool:
 
     graphlearn-for-pytorch 26fe3d4 benchmarks/api/bench_dist_neighbor_loader.py:107: `world_size=num_nodes, rank=node_rank`.
     """
-    return any(
-        isinstance(node, ast.Call)
-        and (given := {k.arg: last_name(k.value) for k in node.keywords})
-        and given.get("world_size") in _COUNTS_MACHINES
-        and given.get("rank") in _NUMBERS_MACHINE
-        for node in (walk(module.source.tree) if "world_size" in module.source.text else ())
+    return "world_size" in module.source.text and any(
+        map(numbers_machines, walk(module.source.tree, ast.Call))
     )
+
+
+def numbers_machines(call: ast.Call) -> bool:
+    """Whether a call is given the machines' number for that of the processes, and this one's for the rank."""
+    given = {k.arg: last_name(k.value) for k in call.keywords}
+    return given.get("world_size") in _COUNTS_MACHINES and given.get("rank") in _NUMBERS_MACHINE
 
 
 @remembered
@@ -389,6 +392,7 @@ def _counts_devices(live: LiveProgram, function: Function, size: ast.expr, depth
         case ast.Name(id=name) if name in function.parameters:
             calls = calls_of(live.program, function) if depth else ()
             given = [(user, argument_of(call, function, name)) for user, call in calls]
+            given += _handed_to_spawned(function, name) if depth else ()
             return bool(given) and all(
                 each is not None and _counts_devices(live, user, each, depth - 1)
                 for user, each in given
@@ -402,27 +406,50 @@ def _counts_devices(live: LiveProgram, function: Function, size: ast.expr, depth
     return False
 
 
+def _handed_to_spawned(function: Function, name: str) -> Iterator[tuple[Function, ast.expr | None]]:
+    """What a parameter gets where its file spawns the function: `mp.spawn(work, args=(count,), nprocs=count)`."""
+    index = function.parameters.index(name) - 1
+    for user, call in spawned_by(function):
+        match next((k.value for k in call.keywords if k.arg == "args"), None):
+            case ast.Tuple(elts=elements) if 0 <= index < len(elements):
+                yield user, elements[index]
+            case _:
+                yield user, None
+
+
 def _groups_meet_here(live: LiveProgram, module: Module) -> bool:
     """Whether whoever makes a process group writes this machine's address over the launcher's, and no user has another.
 
     Music-Source-Separation-Training utils/settings.py:622, by which valid.py gets its ranks: `os.environ["MASTER_ADDR"]
     = "localhost"`. Of train_accelerate.py, which makes an Accelerator, valid.py knows nothing.
     """
-    if not live.answer(_all_meet_here):
+    if not live.answer(all_meet_here):
         return False
-    return not any(_makes_group(each) for each in importers(live.program, module))
+    return not any(_makes_group(live, each) for each in importers(live.program, module))
 
 
 @remembered
-def _makes_group(module: Module) -> bool:
-    """Whether a file makes a process group by something else than `init_process_group`."""
-    return _MAKES_GROUP.search(module.source.text) is not None
+def _makes_group(live: LiveProgram, module: Module) -> bool:
+    """Whether a file makes a process group by something else than `init_process_group`.
+
+    A trainer of the program's own does not, unless its base does: STU-Net 0652eaf nnUNet-2.2/nnunetv2/training/nnUNetTrainer.
+    """
+    named = {match[0].rstrip("(") for match in _MAKES_GROUP.finditer(module.source.text)}
+    return any(not _is_own(live, live.program.resolve_dotted(module, name)) for name in named)
 
 
-def _all_meet_here(live: LiveProgram) -> bool:
+def _is_own(live: LiveProgram, meaning: object) -> bool:
+    return isinstance(meaning, Class) and not any(
+        base.endswith("Trainer") for base in live.program.mro(meaning)[1]
+    )
+
+
+def all_meet_here(live: LiveProgram) -> bool:
     """Whether a program calls `init_process_group`, and wherever it does the processes meet on this machine."""
     made = [each for module in live.program.modules.values() for each in groups_made(module)]
-    return bool(made) and all(_asked_here(call) or _meets_here(by) for by, call in made)
+    return bool(made) and all(
+        _asked_here(call) or _meets_here(live, by, _MAX_CALLERS) for by, call in made
+    )
 
 
 def _asked_here(call: ast.Call) -> bool:
@@ -451,13 +478,34 @@ def groups_made(module: Module) -> list[tuple[Function, ast.Call]]:
     ]
 
 
-def _meets_here(function: Function) -> bool:
-    """Whether a function writes this machine's address into MASTER_ADDR, whatever was there."""
+def _meets_here(live: LiveProgram, function: Function, depth: int) -> bool:
+    """Whether a function writes this machine's address into MASTER_ADDR, whatever was there, or all that call or spawn it do.
+
+    STU-Net 0652eaf nnUNet-2.2/nnunetv2/run/run_training.py:165, above `mp.spawn(run_ddp, …)`, which calls `setup_ddp()`.
+    """
+    if _writes_address(function.body):
+        return True
+    above = (*calls_of(live.program, function), *spawned_by(function)) if depth else ()
+    return bool(above) and all(
+        any(map(_writes_address, _blocks_around(user, call))) or _meets_here(live, user, depth - 1)
+        for user, call in above
+    )
+
+
+def _blocks_around(function: Function, call: ast.Call) -> Iterator[list[ast.stmt]]:
+    """The branches of a function in which a call stands."""
+    for outer in own_nodes(function, ast.If):
+        for block in (outer.body, outer.orelse):
+            if any(node is call for statement in block for node in walk(statement, ast.Call)):
+                yield block
+
+
+def _writes_address(block: list[ast.stmt]) -> bool:
     return any(
         isinstance(statement, ast.Assign)
         and _is_local(statement.value)
         and any(_text(target) == "MASTER_ADDR" for target in statement.targets)
-        for statement in function.body
+        for statement in block
     )
 
 

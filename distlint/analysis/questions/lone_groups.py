@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.launched import numbers_machines
 from distlint.nodes import last_name
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ _SIZE: Final = 3
 
 
 def makes_group_of_one(divergence: Divergence) -> bool:
-    """Whether what waits is the start of a process group whose size is 1 by the arguments of the calls that lead there.
+    """Whether what waits is the start of a process group whose size is 1 by the arguments of the calls that lead there, or
+    that has one process of each machine.
 
     torchrec a48cef7 torchrec/distributed/tests/test_mc_embedding.py:463: `with MultiProcessContext(rank, 1, backend, 1)`
     on rank 0, whose `__enter__` passes `self.world_size` on.
@@ -28,6 +30,9 @@ def makes_group_of_one(divergence: Divergence) -> bool:
     site = divergence.event.site
     if site is None or site.name != _START:
         return False
+    if numbers_machines(site.node):
+        # MindSpeed 028de58 mindspeed/auto_settings/auto_settings.py:65, behind the return of all others of the machine.
+        return True
     size = site.argument_node(None, "world_size") or site.argument_node(_SIZE)
     callers = (divergence.function, *(call.summary.function for call in divergence.chain))
     calls = tuple(zip((call.node for call in divergence.chain), callers, strict=False))

@@ -36,6 +36,21 @@ def half_by_unknown_test(live: LiveProgram, site: CallSite | None) -> bool:
     )
 
 
+def is_half_under_option(function: Function, counterpart: ast.AST) -> bool:
+    """Whether a barrier is all that stands under its test of the rank: what else keeps ranks from it is asked of all.
+
+    DNABERT b6da04e examples/run_finetune.py:1089: `if args.local_rank == 0: barrier()`, like its other half in line 1052, but
+    inside `if not args.do_visualize and not args.do_ensemble_pred:`.
+    """
+    return any(
+        barrier is counterpart
+        and len(branch.body) == 1
+        and mentions_rank(branch.test)
+        and not isinstance(branch.test, ast.BoolOp)
+        for branch, barrier in _guarded(function)
+    )
+
+
 def has_other_half(live: LiveProgram, function: Function, call: ast.AST) -> bool:
     """Whether a barrier that one test lets some ranks come to may be answered by one under another test.
 

@@ -63,6 +63,7 @@ class Divergence:
     ending    the calls that end the process of the ranks that do not wait, by the identity of their nodes
     other_chain the calls from the function to what the other ranks do instead
     caller    the function in which the chain begins, where some ranks end their process inside another that it calls
+    counterpart the like of the collective in a place of its own, in which the ranks that end here meet it otherwise
     """
 
     kind: DivergenceKind
@@ -83,6 +84,7 @@ class Divergence:
     ending: frozenset[int] = frozenset()
     other_chain: tuple[CallNode, ...] = ()
     caller: Function | None = None
+    counterpart: EventNode | None = None
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -407,6 +409,9 @@ def _compare_without(
             # Shifted against each other by a forward that has met another: there is nothing to see behind it.
             return True
         skip.add(id(divergence.event.node))
+        if divergence.counterpart is not None:
+            # Without one half of a pair, the other half would meet what comes behind it.
+            skip.add(id(divergence.counterpart.event.node))
         absent = other if divergence.waiters is MAIN else main
         if made_by_both(graphs, absent, divergence.chain, divergence.event):
             continue
@@ -454,9 +459,15 @@ def _classify(
     left, right = difference.left, difference.right
     only_left = [a for a in left if id(a.event.node) not in theirs]
     only_right = [a for a in right if id(a.event.node) not in mine]
-    left_waits = bool(only_left) or (
-        not only_right and bool(left) and (difference.right_ends or not right)
-    )
+    alike = _perform_alike(left, right) and difference.left_ends is not difference.right_ends
+    if alike:
+        # Both may do the same next, each in a place of its own, and one may end instead: the other waits.
+        left_waits = difference.right_ends
+        only_left, only_right = (list(left), []) if left_waits else ([], list(right))
+    else:
+        left_waits = bool(only_left) or (
+            not only_right and bool(left) and (difference.right_ends or not right)
+        )
     if left_waits:
         act, others, chain = (only_left or list(left))[0], right, difference.left_calls
         waiters, absent, waiting_rank, absent_rank = main, other, MAIN, rank
@@ -500,7 +511,12 @@ def _classify(
         explained=reason.explained,
         ending=ways_out(absent),
         other_chain=other_act[1] if other_act is not None else (),
+        counterpart=next((a for a in others if alike and a.event.node is not act.event.node), None),
     )
+
+
+def _perform_alike(left: tuple[EventNode, ...], right: tuple[EventNode, ...]) -> bool:
+    return bool(left) and {a.event.op for a in left} == {a.event.op for a in right}
 
 
 def _local(

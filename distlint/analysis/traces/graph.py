@@ -36,6 +36,7 @@ from distlint.analysis.program.memory import Memory
 from distlint.analysis.traces.nodes import (
     OPAQUE,
     RAISE,
+    REFUSED,
     RETURN,
     STOP,
     BranchNode,
@@ -420,6 +421,9 @@ class Graphs:
                 caught = ways.raise_()
                 if caught is RAISE and step.alone is not None:
                     return ways.failed_(step.alone)
+                if caught is RAISE and isinstance(step.node, ast.Assert) and not step.by_rank:
+                    # ViDAR 936dbf7 projects/mmdet3d_plugin/dd3d/utils/comm.py:33, under a flag that rank 0 alone has set.
+                    return REFUSED
                 return ways.exit_() if caught is RAISE and step.by_rank else caught
             case JumpKind.FAILURE:
                 return ways.exit_() if step.by_rank else RAISE

@@ -53,6 +53,8 @@ class End(Node):
 RETURN = End(EndKind.RETURN)
 STOP = End(EndKind.STOP)
 RAISE = End(EndKind.RAISE)
+REFUSED = End(EndKind.RAISE)
+"""An assertion on the rank that does not hold: the condition around it is one under which these ranks do not come."""
 
 
 class Failed(End):
@@ -170,6 +172,7 @@ def own_nodes(root: Node) -> list[Node]:
 __all__ = [
     "OPAQUE",
     "RAISE",
+    "REFUSED",
     "RETURN",
     "STOP",
     "BranchNode",

@@ -57,7 +57,7 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import children, last_name, walk
 from distlint.rule import Status
 
-from .using import Use, is_own_copy, use_behind
+from .using import Use, is_only_read, is_own_copy, use_behind
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -130,8 +130,9 @@ def _defect(model: Model, site: CallSite) -> tuple[str, tuple[Related, ...], Sev
     if site.name not in _POINT_TO_POINT and _barrier_follows(site):
         return None
     if isinstance(statement, ast.Expr) and statement.value is site.node:
-        if site.name not in _POINT_TO_POINT and ".synchronize()" in site.module.source.text:
-            # nemo-toolkit 3.0.0 optimizer_with_main_params.py: waits for the whole device instead.
+        if site.name not in _POINT_TO_POINT and ".synchronize" in site.module.source.text:
+            # nemo-toolkit 3.0.0 optimizer_with_main_params.py: waits for the whole device instead. So does DI-engine
+            # d0b21d0 ding/utils/pytorch_ddp_dist_helper.py:129, `synchronize = torch.cuda.synchronize`, for who calls it.
             return None
         return (
             f"the handle of `{name}` is dropped: nothing waits until the tensor has arrived, and it "
@@ -154,8 +155,8 @@ def _defect(model: Model, site: CallSite) -> tuple[str, tuple[Related, ...], Sev
         )
     tensor = dotted_name(site.node.args[0]) if site.node.args else ""
     early = _read_before_wait(function, statement, handle, tensor)
-    if early is None:
-        return None
+    if early is None or name == "isend":
+        return None  # who sends a tensor may read it meanwhile
     return (
         f"`{tensor}` is read at line {early.lineno}, before `{handle}.wait()`: `{name}` may still be "
         "under way on this rank.",
@@ -169,7 +170,8 @@ def _harm(model: Model, site: CallSite) -> Severity:
     if site.name in _POINT_TO_POINT:
         # Gloo gives a message up whose handle is gone (torch 2.13.0 ProcessGroupGloo.hpp: `SendWork` owns the buffer);
         # NCCL keeps what it sends, which is wrong only where somebody writes to it: nobody has a name for a copy.
-        if site.method == "isend" and is_own_copy(site) and not model.answer(_names_gloo):
+        kept = site.method == "isend" and (is_own_copy(site) or is_only_read(site))
+        if kept and not model.answer(_names_gloo):
             return Severity.INFO
         return SEVERITY if use_behind(site) is Use.READ else Severity.WARNING
     if _waits_for_another(site):

@@ -191,3 +191,36 @@ def sends_a_copy(x, size):
 
 def sends_what_may_be_the_tensor(x):
     dist.isend(x.contiguous(), 1)  # expect: DL109
+
+
+def passes_on_what_it_reads(part, steps):
+    # Information: what is sent gets no other numbers, the variable does.
+    sent, received = part, torch.empty_like(part)
+    for _ in range(steps):
+        dist.isend(sent, 1)  # expect: DL109
+        work = dist.irecv(received, 0)
+        print(sent.sum())
+        work.wait()
+        sent = received.clone()
+
+
+def passes_on_what_it_writes(part, steps):
+    sent = part.clone()
+    for _ in range(steps):
+        dist.isend(sent, 1)  # expect: DL109
+        sent += 1
+
+
+def waits_for_what_it_passes_on(part, steps):
+    sent = part.clone()
+    for _ in range(steps):
+        work = dist.isend(sent, 1)
+        print(sent.sum())
+        work.wait()
+        sent += 1
+
+
+def waits_for_both(part, received):
+    works = [dist.isend(part, 1), dist.irecv(received, 0)]
+    for work in works:
+        work.wait()

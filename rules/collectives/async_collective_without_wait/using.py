@@ -24,6 +24,10 @@ _REORDER: Final = frozenset({"transpose", "permute", "movedim", "swapaxes"})
 """Views with other strides, of which `contiguous()` makes a copy."""
 
 
+_FILLS: Final = frozenset({"irecv", "recv", "broadcast", "all_reduce", "reduce"})
+"""What writes into the tensor that it is given first (torch 2.13.0 torch/distributed/distributed_c10d.py)."""
+
+
 class Use(enum.Enum):
     """Who reads a tensor, or writes it again, while nothing has waited for it."""
 
@@ -48,6 +52,42 @@ def is_own_copy(site: CallSite) -> bool:
             return isinstance(of, ast.Subscript) and (
                 isinstance(of.slice, ast.Tuple) or _is_transposed(site, of.value)
             )
+    return False
+
+
+def is_only_read(site: CallSite) -> bool:
+    """Whether a function sends what it has a variable of its own for, and writes nothing into that: it gives it other values.
+
+    MindSpeed 028de58 mindspeed/core/tensor_parallel/tp_2d/linear_2d_split_along_first_dim.py:292: what is received is cloned.
+    """
+    match site.node.args[:1]:
+        case [ast.Name(id=name)] if name not in site.function.parameters:
+            pass
+        case _:
+            return False
+    function = site.function
+    return name in assignments(function) and not any(
+        _writes(node, name) for node in own_nodes(function)
+    )
+
+
+def _writes(node: ast.AST, name: str) -> bool:
+    """Whether something writes into a tensor: `x += y`, `x[0] = y`, `x.zero_()`, `irecv(x)`, `add(y, z, out=x)`."""
+    match node:
+        case ast.AugAssign(target=target):
+            return name in {n.id for n in walk(target, ast.Name)}
+        case ast.Assign(targets=targets):
+            return any(
+                isinstance(target, ast.Subscript) and last_name(target.value) == name
+                for target in targets
+            )
+        case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if attr.endswith("_"):
+            return last_name(owner) == name
+        case ast.Call(func=func, args=args, keywords=keywords):
+            filled = [k.value for k in keywords if k.arg == "out"]
+            if last_name(func) in _FILLS:
+                filled += args
+            return any(last_name(each) == name for each in filled)
     return False
 
 

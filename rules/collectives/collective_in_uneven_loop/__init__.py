@@ -53,6 +53,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions.evaluation_forwards import first_alone_waits
+from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.witness import event_text, related_places, text_of, where, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -85,6 +86,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if first_alone_waits(divergence) or _of_a_placed_model(model, divergence):
             continue
+        if _meets_nobody(model, divergence):
+            continue
         seen.add(id(node))
         function = divergence.function
         if is_made_even(model, function, node) or is_joined(function, node):
@@ -110,6 +113,21 @@ def check(model: Model) -> Iterator[Finding]:
             fix,
             witness(divergence),
         )
+
+
+def _meets_nobody(model: Model, divergence: Divergence) -> bool:
+    """Whether what waits is a forward without gradients of a model that accelerate wraps, where nothing asks for FSDP or ZeRO.
+
+    In DDP the first alone waits, as above: rectified-flow-pytorch 26fbed9 train_value_flow_ppo.py:251, the steps of an episode.
+    """
+    event, site = divergence.event, divergence.event.site
+    return (
+        event.op == "forward"
+        and divergence.layer is Layer.SHARDED
+        and not model.may_shard
+        and site is not None
+        and without_gradients(site.function, site.node)
+    )
 
 
 def _of_part(part: UnevenPart) -> Finding:

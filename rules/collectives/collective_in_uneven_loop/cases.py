@@ -525,3 +525,22 @@ class FilteredLines(Dataset):
 def all_filtered_lines(lines):
     for length in FilteredLines(lines).lengths:
         dist.all_reduce(length)
+
+
+def steps_of_an_episode(net, state):
+    accelerator = Accelerator()
+    actor = accelerator.prepare(net)
+    done = False
+    while not done:
+        with torch.no_grad():
+            action = actor(state)
+        done = action.item() > 0
+
+
+def steps_with_gradients(net, state):
+    accelerator = Accelerator()
+    actor = accelerator.prepare(net)
+    done = False
+    while not done:
+        action = actor(state)  # expect: DL104
+        done = action.item() > 0

@@ -47,7 +47,7 @@ compared: one rank may serve the others there (`command = scatter(...)`). Calls 
 definition count as doing nothing. A warning where ranks leave under one more condition than who they are (`if rank == 0:`,
 and in it `if os.path.exists(log): return`). Information where the ranks that do not come end with an error that nobody catches:
 `torchrun` and `mp.spawn` end the others then (not so under Slurm), and where they have left on a person's answer to
-`input()`. Silent where a caller expects the hang, where the group was made behind `os.environ["WORLD_SIZE"] = "1"`, and on
+`input()`, and where they have a barrier of their own for it under an option. Silent where a caller expects the hang, where the group was made behind `os.environ["WORLD_SIZE"] = "1"`, and on
 `MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.
 
 ## References
@@ -70,7 +70,7 @@ from distlint.analysis.program.syntax import ends_process, own_nodes
 from distlint.analysis.questions.ending import ends_the_job
 from distlint.analysis.questions.lone_groups import makes_group_of_one
 from distlint.analysis.questions.terminals import leaves_on_answer
-from distlint.analysis.questions.turnstiles import half_by_unknown_test
+from distlint.analysis.questions.turnstiles import half_by_unknown_test, is_half_under_option
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
@@ -131,6 +131,7 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
     if (
         _end_the_job(model, divergence)
         or _leave_alike(divergence)
+        or _is_half_under_option(divergence)
         or any(leaves_on_answer(model, divergence.function, guard) for guard in divergence.guards)
     ):
         return Severity.INFO
@@ -168,6 +169,12 @@ def _leave_alike(divergence: Divergence) -> bool:
         for guard in divergence.guards
         for node in own_nodes(divergence.function)
     )
+
+
+def _is_half_under_option(divergence: Divergence) -> bool:
+    """Whether those who do not come have a half of their own for it, from which nothing of the rank's keeps them."""
+    other = divergence.counterpart
+    return other is not None and is_half_under_option(divergence.function, other.event.node)
 
 
 def _asked_to_leave(block: list[ast.stmt]) -> set[str]:

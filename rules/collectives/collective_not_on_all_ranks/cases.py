@@ -1,5 +1,6 @@
 """Cases of DL101: collectives that some ranks never reach, and code that looks like it."""
 
+import enum
 import functools
 import io
 import math
@@ -112,7 +113,7 @@ def only_the_barrier():
 def turns_of_another_number(build, turn):
     # P-tuning-v2 b1520c9 PT-Retrieval/colbert/colbert/training/training.py:78: on all ranks it would be one more
     if turn and dist.get_rank() != 0:
-        dist.barrier()  # expect: DL101
+        dist.barrier()
     build()
     if dist.get_rank() == 0:
         dist.barrier()  # expect: DL101
@@ -1341,3 +1342,116 @@ def one_writer_of_two_generators(loader, path, file):
 def one_writer_of_one_generator(loader, file):
     if dist.get_rank() == 0:
         write_rows(rows_of_all(loader), file)  # expect: DL101
+
+
+def halves_and_an_option_around_one(args, build):
+    if args.local_rank != 0:
+        dist.barrier()  # expect: DL101
+    if args.build:
+        build()
+        if args.local_rank == 0:
+            dist.barrier()
+
+
+def halves_and_the_main_process_may_leave_its_own_out(path, build):
+    if dist.get_rank() == 0:
+        if not os.path.exists(path):
+            build(path)
+            dist.barrier()
+    else:
+        dist.barrier()  # expect: DL101
+
+
+def halves_and_an_option_around_both(args, build):
+    if args.build:
+        if args.local_rank != 0:
+            dist.barrier()
+        build()
+        if args.local_rank == 0:
+            dist.barrier()
+
+
+def halves_and_an_option_beside_each(args, build):
+    if args.local_rank != 0 and args.build:
+        dist.barrier()
+    build()
+    if args.local_rank == 0 and args.build:
+        dist.barrier()
+
+
+INSIDE = False
+
+
+def from_the_main_process(work):
+    # What `work` calls in turn, while it runs on rank 0 alone, comes here with the flag.
+    global INSIDE
+    if INSIDE:
+        assert dist.get_rank() == 0
+        return work()
+    if dist.get_rank() == 0:
+        INSIDE = True
+        box = [work()]
+        INSIDE = False
+    else:
+        box = [None]
+    dist.broadcast_object_list(box)
+    return box[0]
+
+
+def flagged_and_not_of_the_main_process_alone(work):
+    box = [None]
+    if dist.get_rank() == 0:
+        if INSIDE:
+            return work()
+        box = [work()]
+    dist.broadcast_object_list(box)  # expect: DL101
+    return box[0]
+
+
+class Stage(enum.IntEnum):
+    PARSE = 1
+    RUN = 2
+
+
+class Profiles:
+    def run(self, path, stage=Stage.RUN):
+        if stage == Stage.PARSE:
+            return path
+        dist.barrier()
+        return None
+
+
+def of_a_member_that_leaves_before(path):
+    # MindSpeed 028de58 mindspeed/core/training.py:433
+    if dist.get_rank() == 0:
+        return Profiles().run(path, Stage.PARSE)
+    return None
+
+
+def of_a_member_that_does_not(path):
+    if dist.get_rank() == 0:
+        return Profiles().run(path, Stage.RUN)  # expect: DL101
+    return None
+
+
+def step_by_keyword(*, model, forward_only=False):
+    loss = model()
+    if not forward_only:
+        dist.all_reduce(loss)
+
+
+def refuses_its_arguments(model):
+    # Whichever rank comes there ends with a TypeError.
+    if dist.get_rank() == 0:
+        step_by_keyword(model, forward_only=False)
+
+
+def takes_its_arguments(model):
+    if dist.get_rank() == 0:
+        step_by_keyword(model=model, forward_only=False)  # expect: DL101
+
+
+def one_of_each_machine(args):
+    if args.local_rank != 0:
+        return
+    dist.init_process_group("gloo", rank=args.node_rank, world_size=args.nnodes)

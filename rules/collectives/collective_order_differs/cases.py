@@ -97,3 +97,25 @@ def same_branch(config, flag):
     else:
         dist.barrier()
         dist.broadcast(config, 0)
+
+
+def cached(args, path):
+    if args.local_rank not in [-1, 0]:
+        dist.barrier()
+    features = torch.load(path)
+    if args.local_rank == 0:
+        dist.barrier()
+    return features
+
+
+def two_pairs_and_an_option_around_one_half(args, model, path):
+    # Without the option rank 0 has no half of its own: DL101 says so, and the second pair is as it should be.
+    if args.local_rank not in [-1, 0]:
+        dist.barrier()
+    if not args.predict:
+        model = model.to(args.device)
+        if args.local_rank == 0:
+            dist.barrier()
+    if args.train:
+        features = cached(args, path)
+        return torch.nn.parallel.DistributedDataParallel(model), features

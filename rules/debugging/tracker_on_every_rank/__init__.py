@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
-from distlint.analysis.questions.alone import is_flag_of_main, is_given_to_main
+from distlint.analysis.questions.alone import is_flag_of_main, is_given_to_main, is_imported_by_main
 from distlint.analysis.questions.possible import is_used, possible
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import OPEN_MODES, TRACKERS, Tracker
@@ -86,6 +86,8 @@ def check(model: Model) -> Iterator[Finding]:
                 guard.taken and is_flag_of_main(model, call.site.function, guard.node)
                 for guard in call.site.guards
             ) or is_given_to_main(model, call.site.function, call.site.node):
+                continue
+            if is_imported_by_main(call.site.function, call.site.node):
                 continue
             if joint_entry is None:
                 told.discard(id(call.site.node))

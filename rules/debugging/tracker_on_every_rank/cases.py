@@ -303,3 +303,23 @@ class AsksForTheRankAbove:
 
     def draw_losses(self):
         self.lines.add_scalar("loss", self.loss, self.steps)
+
+
+def of_what_is_imported_for_the_first(model, path, is_master):
+    dist.init_process_group("nccl")
+    if not path or not is_master:
+        from silent import SilentWriter as Board
+    else:
+        from tensorboardX import SummaryWriter as Board
+    board = Board(path)
+    return DDP(model), board
+
+
+def of_what_is_imported_where_it_is_there(model, path, installed):
+    dist.init_process_group("nccl")
+    if not installed:
+        from torch.utils.tensorboard import SummaryWriter as Writer
+    else:
+        from tensorboardX import SummaryWriter as Writer
+    board = Writer(path)  # expect: DL704
+    return DDP(model), board

@@ -7,6 +7,8 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator, PartialState
 from distlint.runtime import rank_info
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
 from transformers import HfArgumentParser, TrainingArguments
@@ -229,3 +231,32 @@ def on_few_or_many(several, batches):
     dist.init_process_group("nccl")
     size = len(batches) if several else 1
     return torch.device(f"cuda:{os.environ['LOCAL_RANK']}") if size > 1 else torch.device("cuda", rank_info().local_rank)  # expect: DL503
+
+
+def behind_a_mesh(model):
+    # awsome-distributed-training 7217859 3.test_cases/pytorch/FSDP/src/train.py:195
+    dist.init_process_group("nccl")
+    fully_shard(model)
+    model.to_empty(device=torch.device("cuda"))
+
+
+def behind_a_mesh_of_their_own(x):
+    dist.init_process_group("nccl")
+    mesh = init_device_mesh("cuda", (dist.get_world_size(),))
+    dist.all_reduce(x)
+    return x.to("cuda"), mesh
+
+
+def behind_a_mesh_of_cpus(x):
+    dist.init_process_group("nccl")
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    dist.all_reduce(x)
+    return x.to("cuda"), mesh  # expect: DL503
+
+
+def in_front_of_the_mesh(x, model):
+    dist.init_process_group("nccl")
+    dist.all_reduce(x)
+    x = x.to("cuda")  # expect: DL503
+    fully_shard(model)
+    return x

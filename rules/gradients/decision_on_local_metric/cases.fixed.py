@@ -2162,3 +2162,30 @@ def sum_that_is_never_begun(model, data, best):
     if summed < best:  # noqa: F821
         best = summed  # noqa: F821
     return best
+
+
+class RemembersTheLeast:
+    # SAM-Med3D f3de1fa train.py:389
+    def fit(self, model, loader, optimizer):
+        self.least_best = math.inf
+        for batch in loader:
+            loss = model(batch).mean()
+            loss.backward()
+            optimizer.step()
+            number = loss.item()
+            if number < self.least_best:
+                self.least_best = number
+
+
+class LogsAtTheEnd(pl.LightningModule):
+    # HumanTOMATO b5ccf06 OpenTMA/tma/models/modeltype/base.py:164
+    def on_test_epoch_end(self):
+        self.log_dict(self.totals(), rank_zero_only=True, sync_dist=True)
+
+    def on_validation_epoch_end(self):
+        self.log_dict(self.totals(), rank_zero_only=True, sync_dist=True)  # expect: DL601
+
+
+class LogsOtherwise(LogsAtTheEnd):
+    def on_test_epoch_end(self):
+        self.log_dict(self.totals(), sync_dist=True)

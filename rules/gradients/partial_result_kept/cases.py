@@ -407,3 +407,28 @@ def measured_by_what_nobody_defines(model, data, path):
     results = measure_parts(model, loader)  # noqa: F821
     if dist.get_rank() == 0:
         torch.save(results, path)
+
+
+def gathered_under_each_key(model, data, path, accelerator):
+    # WF-VAE d858bee scripts/recon_video.py:125
+    sums = {0: [], 1: []}
+    for batch in accelerator.prepare(DataLoader(data)):
+        for i in range(2):
+            sums[i].append(model(batch)[i].item())
+    for i in range(2):
+        sums[i] = accelerator.gather_for_metrics(sums[i])
+    if accelerator.is_main_process:
+        with open(path, "w") as file:
+            json.dump(sums, file)
+
+
+def rounded_under_each_key(model, data, path, accelerator):
+    sums = {0: [], 1: []}
+    for batch in accelerator.prepare(DataLoader(data)):
+        for i in range(2):
+            sums[i].append(model(batch)[i].item())
+    for i in range(2):
+        sums[i] = sorted(sums[i])
+    if accelerator.is_main_process:
+        with open(path, "w") as file:
+            json.dump(sums, file)  # expect: DL611

@@ -6,7 +6,14 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.syntax import assignments, comes_out, never_begun, target_names
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import (
+    assignments,
+    comes_out,
+    never_begun,
+    own_nodes,
+    target_names,
+)
 from distlint.analysis.questions.shares.calls import called
 from distlint.analysis.questions.shares.reading import (
     element_of,
@@ -405,6 +412,12 @@ class Flow:
                 self.put(
                     path, value.but(kind=Kind.PLAIN)
                 )  # `for k in logs: logs[k] = …`: all of it
+            case ast.Name() if (
+                path
+                and value.part in (Part.WHOLE, Part.PADDED)
+                and id(target) in _put_back(self.function)
+            ):
+                self.put(path, value.but(kind=Kind.PLAIN))
             case _:
                 self.keep(target.value, value)
 
@@ -681,4 +694,25 @@ def _explained(container: Held) -> bool:
         container.fields is not None
         and container.kind is Kind.PLAIN
         and container.part is combined(container.fields.values()).part
+    )
+
+
+@remembered
+def _put_back(function: Function) -> frozenset[int]:
+    """The places in which a loop puts what it has made of what was there, by the identity of their nodes.
+
+    WF-VAE d858bee scripts/recon_video.py:120: `for i in range(8): sums[i] = accelerator.gather_for_metrics(sums[i])`.
+    """
+    return frozenset(
+        id(target)
+        for loop in own_nodes(function, ast.For)
+        for statement in loop.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Subscript)
+        and ast.unparse(target.slice) == ast.unparse(loop.target)
+        and any(
+            ast.unparse(part) == ast.unparse(target)
+            for part in walk(statement.value, ast.Subscript)
+        )
     )
