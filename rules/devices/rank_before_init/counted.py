@@ -46,7 +46,11 @@ def counted_before(model: Model, module: Module) -> Iterator[Counted]:
             name = dotted_name(again.targets[0])
             for length in _lengths(function, name, again.lineno) if name not in told else ():
                 made = made_below(model, function, length.lineno)
-                if made is not None and made.function is function and made.node.lineno < again.lineno:
+                if (
+                    made is not None
+                    and made.function is function
+                    and made.node.lineno < again.lineno
+                ):
                     told.add(name)
                     yield Counted(function, length, made, again)
                     break
@@ -69,7 +73,9 @@ def _set_again(function: Function) -> Iterator[ast.Assign]:
 
 def _counts_ranks(function: Function, size: ast.expr) -> bool:
     """Whether a number is the world size, as the group tells it."""
-    given = [size] if isinstance(size, ast.Call) else assignments(function).get(dotted_name(size), [])
+    given = (
+        [size] if isinstance(size, ast.Call) else assignments(function).get(dotted_name(size), [])
+    )
     return bool(given) and all(
         isinstance(value, ast.Call) and last_name(value.func) in _SIZES for value in given
     )

@@ -213,7 +213,11 @@ def _of_method(
         if last_name(node.func) == "log_dict":
             found = list(_of_entries(model, cls, method, node, watched))
             yield from found
-            if not found and "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
+            if (
+                not found
+                and "monitor" in cls.self_assigned
+                and not isinstance(node.args[0], ast.Dict)
+            ):
                 on_device = _is_on_device(model, cls, method, node.args[0], frozenset())
                 among = not (said or named) and _is_watched_by_itself(model, cls)
                 said = said or among
