@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.nodes import last_name, walk
+from distlint.nodes import last_name
 from distlint.repairs.group import made_below
 
 if TYPE_CHECKING:
