@@ -268,11 +268,11 @@ def _entries(method: Function, made: ast.expr) -> Iterator[tuple[str, ast.expr]]
         match node:
             case ast.Assign(
                 targets=[
-                    ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str() as key))
+                    ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str() as text))
                 ],
-                value=entry,
+                value=put,
             ) if owner == name:
-                yield key, entry
+                yield text, put
 
 
 def _is_watched_by_itself(model: Model, cls: Class) -> bool:
