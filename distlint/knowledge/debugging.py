@@ -28,12 +28,14 @@ class Tracker:
         what: what each process opens.
         apart: the arguments that say the ranks' runs belong apart on purpose.
         source: where that was read.
+        noted: the arguments that are noted in the run, and say nothing of which run it is.
     """
 
     name: str
     what: str
     apart: tuple[str, ...]
     source: str
+    noted: tuple[str, ...] = ()
 
 
 OPEN_MODES: Final = frozenset({"online", "offline"})
@@ -41,7 +43,13 @@ OPEN_MODES: Final = frozenset({"online", "offline"})
 written out."""
 
 TRACKERS: tuple[Tracker, ...] = (
-    Tracker("wandb.init", "a run", ("group", "mode", "settings"), "wandb 0.23.1 sdk/wandb_init.py"),
+    Tracker(
+        "wandb.init",
+        "a run",
+        ("group", "mode", "settings"),
+        "wandb 0.23.1 sdk/wandb_init.py",
+        noted=("config",),
+    ),
     Tracker("mlflow.start_run", "a run", ("nested", "run_id"), "mlflow 3.7.0 tracking/fluent.py"),
     Tracker(
         "torch.utils.tensorboard.SummaryWriter",
@@ -56,7 +64,13 @@ TRACKERS: tuple[Tracker, ...] = (
         "torch 2.13.0 utils/tensorboard/writer.py",
     ),
     Tracker("tensorboardX.SummaryWriter", "an event file", (), "tensorboardX 2.6.4 writer.py"),
-    Tracker("swanlab.init", "an experiment", ("group", "mode"), "swanlab 0.7.4 data/sdk.py"),
+    Tracker(
+        "swanlab.init",
+        "an experiment",
+        ("group", "mode"),
+        "swanlab 0.7.4 data/sdk.py",
+        noted=("config",),
+    ),
     Tracker("comet_ml.Experiment", "an experiment", ("disabled",), "comet_ml 3.53 experiment.py"),
     Tracker(
         "comet_ml.start", "an experiment", ("experiment_key", "mode"), "comet_ml 3.53 start.py"

@@ -80,7 +80,7 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             # composer 0.32.1 loggers/wandb_logger.py: the mapping holds a group where every rank logs.
             joint_entry = model.joint_entry_at(call)
-            if _sets_apart(tracker, call.site.node) or _differs(call):
+            if _sets_apart(tracker, call.site.node) or _differs(tracker, call):
                 continue
             if any(
                 guard.taken and is_flag_of_main(model, call.site.function, guard.node)
@@ -136,10 +136,17 @@ def _sets_apart(tracker: Tracker, node: ast.Call) -> bool:
     )
 
 
-def _differs(call: CallGroup) -> bool:
-    """Whether an argument follows from who the rank is: what each reads from its clock opens a run each."""
+def _differs(tracker: Tracker, call: CallGroup) -> bool:
+    """Whether an argument follows from who the rank is: what each reads from its clock opens a run each.
+
+    Settings that are noted in the run set none apart, the rank among them or not (HLLM 2deed17
+    code/REC/utils/wandblogger.py:31: `config=self.config`).
+    """
     return any(
         value.variance is Variance.RANK_DEPENDENT
         for _, site in call.sites
-        for value in (*site.args, *site.keywords.values())
+        for value in (
+            *site.args,
+            *(v for name, v in site.keywords.items() if name not in tracker.noted),
+        )
     )

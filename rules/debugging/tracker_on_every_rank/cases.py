@@ -24,6 +24,12 @@ def online_for_everybody(model):
     return DDP(model)
 
 
+def notes_who_it_is(model):
+    dist.init_process_group("nccl")
+    wandb.init(project="llm", config={"rank": dist.get_rank()})  # expect: DL704
+    return DDP(model)
+
+
 def writer(model, path):
     dist.init_process_group("nccl")
     board = SummaryWriter(path)  # expect: DL704
@@ -88,6 +94,12 @@ def on_rank_0(model, config):
     dist.init_process_group("nccl")
     if dist.get_rank() == 0:
         wandb.init(project="llm", config=config)
+    return DDP(model)
+
+
+def named_after_it(model, config):
+    dist.init_process_group("nccl")
+    wandb.init(project="llm", config=config, name=f"rank{dist.get_rank()}")
     return DDP(model)
 
 

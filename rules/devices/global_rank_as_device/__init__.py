@@ -32,7 +32,8 @@ where that variable goes on to a function or an object that chooses a device by 
 ## Known limits
 `rank % device_count()` is right while every machine has the same number of ranks and GPUs, and reported as
 information only. Parameters called `rank` are not reported: `mp.spawn` passes the local index first. But one that
-a constructor keeps is, where all who make such objects hand over the global rank. Nor
+a constructor keeps is, where all who make such objects hand over the global rank, and one that a spawned function makes of its
+index and the ranks of the machines before it, wherever its settings are handed: once in each file. Nor
 are files that start a single machine (`MASTER_ADDR` set to localhost, a `TCPStore` there, `mp.spawn` where no machines are
 counted), or whose groups are as large as this machine has devices; nor a list whose length the program compares with the world
 size, which has an entry for each rank.
@@ -74,6 +75,7 @@ from distlint.rule import Status
 from .device_choice import Chosen, chosen_by, same_choice
 from .handed import Kept, kept_ranks, optional_ranks
 from .handed_on import handed_on
+from .spawned import counted_ranks
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -102,7 +104,12 @@ _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "devic
 
 def check(model: Model) -> Iterator[Finding]:
     """Each device that a global rank chooses; one for each origin in a function."""
+    told: set[Module] = set()
     for module in model.modules:
+        for kept in sorted(counted_ranks(model.program, module), key=lambda each: each.node.lineno):
+            if kept.function.module not in told and not refuses_machines(kept.function):
+                told.add(kept.function.module)
+                yield _handed(kept)
         if on_one_machine(model, module) or groups_of_own_devices(model, module):
             continue
         found: dict[tuple[Function, str, bool], list[tuple[Chosen, Origin]]] = {}

@@ -30,7 +30,7 @@ Safe where the result goes to `load_state_dict`, which copies to the device of t
 elsewhere, since the program then holds tensors on the CPU; shown only where it computes with one of them.
 
 ## Known limits
-Only what is a checkpoint by the names around it, and only where the program shows that several ranks come
+Only what is a checkpoint by the names around it or by a part of it that `load_state_dict` gets, and only where the program shows that several ranks come
 there. Information where nothing in the program writes weights: who has made the file may have done so from the
 CPU. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
@@ -253,6 +253,7 @@ def _reads_codes(site: CallSite) -> bool:
     return (
         bool(keys)
         and len(keys) == len(loads)
+        and not _receivers(site)
         and not any(_TENSORS.search(str(key)) for key in keys)
     )
 
@@ -484,18 +485,29 @@ def _is_checkpoint(site: CallSite) -> bool:
     if HOST_STATE.search(text):
         return False
     receivers = _receivers(site)
-    if receivers and all(HOST_STATE.search(name) for name in receivers):
-        return False  # Open-Sora opensora/utils/ckpt.py: `sampler.load_state_dict(torch.load(…))`
-    return _loaded_into_module(site) or _CHECKPOINT.search(text) is not None
+    if receivers:
+        # Open-Sora opensora/utils/ckpt.py: `sampler.load_state_dict(torch.load(…))`. A part alone shows as much as the whole:
+        # fast-autoaugment 2424224 FastAutoAugment/train.py:199: `data = torch.load(save_path)`, of which `data["optimizer"]`.
+        return not all(HOST_STATE.search(name) for name in receivers)
+    return _CHECKPOINT.search(text) is not None
 
 
 def _names(site: CallSite) -> list[str]:
-    """What the result is assigned to."""
+    """What the result is assigned to, or an entry of it.
+
+    DFormer 814799b utils/infer.py:79: `weight = torch.load(args.continue_fpath)["model"]`.
+    """
     return [
         ast.unparse(s.targets[0])
         for s in own_nodes(site.function, ast.Assign)
-        if s.value is site.node
+        if _without_keys(s.value) is site.node
     ]
+
+
+def _without_keys(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
 
 
 def _given(site: CallSite) -> Iterator[tuple[ast.Attribute, ast.AST]]:

@@ -57,6 +57,21 @@ def by_name(checkpoint_path):
     )
 
 
+def told_by_a_part(model, optimizer, path):
+    # fast-autoaugment 2424224 FastAutoAugment/train.py:194: neither the file nor the variable is called a checkpoint
+    dist.barrier()
+    held = torch.load(path, map_location="cpu")  # expect: DL505
+    optimizer.load_state_dict(held["second"])
+    return held["first"]
+
+
+def told_by_its_entry(net, args):
+    # DFormer 814799b utils/infer.py:79
+    dist.barrier()
+    weights = torch.load(args.path, map_location="cpu")["all"]  # expect: DL505
+    net.load_state_dict({name.removeprefix("module."): each for name, each in weights.items()})
+
+
 def kept(args):
     dist.barrier()
     state = torch.load(args.resume, map_location="cpu")  # expect: DL505
@@ -222,6 +237,19 @@ def write_order(sampler, folder, step):
 def read_order(self, folder):
     dist.barrier()
     self.resumed = torch.load(os.path.join(folder, "order_state"))
+
+
+def entry_of_samples(path):
+    dist.barrier()
+    rows = torch.load(path)["rows"]
+    return [row for row in rows if row]
+
+
+def order_told_by_a_part(sampler, path):
+    dist.barrier()
+    held = torch.load(path)
+    sampler.load_state_dict(held["first"])
+    return held["second"]
 
 
 def resume_order(self, path):

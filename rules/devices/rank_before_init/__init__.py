@@ -6,7 +6,8 @@ a module is imported, as a default argument, or in front of `init_process_group`
 the functions of detectron2 and mmcv that answer so, and detectron2's loader, which divides its data by them.
 Also `dist.get_rank()`, `get_world_size()` and `barrier()` that a script comes to before what makes its group: they raise.
 Also an answer to `is_initialized()` that is kept although the group is made further on, at any depth of calls: a flag
-that a constructor asks for, or a loader that gets no `DistributedSampler`.
+that a constructor asks for, or a loader that gets no `DistributedSampler`. And a learning rate, or another number, that goes by the
+length of a list which the function makes as long as there are ranks when the group is there.
 
 ## Why it is bad
 The question has an answer that looks right: 0. Before the group is initialised every process gets it, and
@@ -75,6 +76,7 @@ from distlint.nodes import last_name, walk
 from distlint.repairs.group import made_below, may_be_made_above
 from distlint.rule import Status
 
+from .counted import Counted, counted_before
 from .raised import Raised, raised_before
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "rank" not in module.source.text or is_one_kernel(module):
             continue
         yield from _at_import(model, module)
+        yield from map(_counted, counted_before(model, module))
         for function in module.all_functions if "init_process_group" in module.source.text else ():
             if not function.is_module_body:
                 yield from _before(model, module, function)
@@ -279,6 +282,25 @@ def _raising(raised: Raised) -> Finding:
         f"{made.node.lineno}). {advice}.",
         place_of(asked.module, asked.node),
         (related(made.module, made.node, "the group is made here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _counted(found: Counted) -> Finding:
+    module = found.function.module
+    text = ast.unparse(found.length.args[0])
+    advice = f"Compute it behind line {found.again.lineno}"
+    return Finding(
+        CODE,
+        NAME,
+        Severity.WARNING,
+        f"`{text}` does not have an entry for each rank yet: that comes when the group is made (line "
+        f"{found.again.lineno}), and what is computed here is the same however many ranks are launched. {advice}.",
+        place_of(module, found.length),
+        (
+            related(found.made.module, found.made.node, "the group is made here"),
+            related(module, found.again, "one entry for each rank from here on"),
+        ),
         Fix(Applicability.DISPLAY, advice),
     )
 

@@ -4,6 +4,7 @@ import torch.distributed as dist
 from detectron2.data import build_detection_train_loader
 from detectron2.utils import comm
 from accelerate import Accelerator
+from mmcv.runner import get_dist_info, init_dist
 from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler
 from transformers import Trainer, TrainingArguments
@@ -88,6 +89,17 @@ class TrainsWhatItGets:
 
 class Logger:
     rank = get_rank()  # expect: DL509
+
+
+def rate_before_the_group(settings, options):
+    settings.devices = range(1) if options.devices is None else range(options.devices)
+    if options.scaled:
+        settings.rate = settings.rate * len(settings.devices) / 8  # expect: DL509
+    if options.launcher != "none":
+        init_dist(options.launcher)
+        _, ranks = get_dist_info()
+        settings.devices = range(ranks)
+    return settings
 
 
 # Correct
@@ -191,6 +203,25 @@ later = lambda: get_rank()  # noqa: E731
 
 def known():
     return dist.get_rank()
+
+
+def rate_behind_the_group(settings, options):
+    settings.devices = range(1)
+    if options.launcher != "none":
+        init_dist(options.launcher)
+        _, ranks = get_dist_info()
+        settings.devices = range(ranks)
+    settings.rate = settings.rate * len(settings.devices) / 8
+    return settings
+
+
+def batch_of_listed_devices(settings, options):
+    settings.devices = range(options.devices)
+    settings.batch = settings.batch * len(settings.devices)
+    init_dist(options.launcher)
+    _, ranks = get_dist_info()
+    settings.parts = range(ranks)
+    return settings
 
 
 def size_of(matrix, rank=0):

@@ -259,6 +259,8 @@ def _monitored(entry: Logged) -> Finding:
     advice = "Log it with `sync_dist=True`"
     if not entry.on_device:
         advice += ", all its values on the model's device"
+    if any(keyword.arg == "rank_zero_only" for keyword in entry.call.keywords):
+        advice += " in place of `rank_zero_only`"
     edit = with_keyword(entry.module.source.text, entry.call, "sync_dist=True")
     fix = (
         Fix(Applicability.DISPLAY, advice)

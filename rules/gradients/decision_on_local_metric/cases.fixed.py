@@ -290,6 +290,17 @@ class Lightning(pl.LightningModule):
         return [ModelCheckpoint(monitor="val_loss"), EarlyStopping(monitor="val_accuracy")]
 
 
+class LogsADict(pl.LightningModule):
+    def validation_step(self, batch, index):
+        numbers = {name: self.all_gather(each) for name, each in self.parts(batch).items()}
+        numbers["val_loss"] = self.model(batch).mean()
+        self.log_dict(numbers, rank_zero_only=True)  # expect: DL601
+        return numbers
+
+    def validation_epoch_end(self, outputs):
+        self.log_dict({"val_loss": self.mean_of(outputs), "seen": len(outputs)})  # expect: DL601
+
+
 def in_training(model, optimizer, data, args):
     loader, _ = loaders(data, args)
     losses = AverageMeter()
@@ -1017,6 +1028,19 @@ class Synchronised(pl.LightningModule):
 
     def validation_step(self, batch, index):
         self.log("val_loss", self.model(batch).mean(), sync_dist=True)
+
+
+class LogsWhatWasGathered(pl.LightningModule):
+    def validation_step(self, batch, index):
+        numbers = {"val_noise": self.model(batch).std()}
+        numbers["val_loss"] = self.all_gather(self.model(batch).mean()).mean()
+        self.log_dict(numbers, rank_zero_only=True)
+
+    def validation_epoch_end(self, outputs):
+        self.log_dict({"val_loss": self.mean_of(outputs)}, sync_dist=True)
+        self.log_dict({"val_noise": self.mean_of(outputs)})
+        if self.global_rank == 0:
+            self.log_dict({"val_loss": self.mean_of(outputs)}, rank_zero_only=True)
 
 
 def by_a_metric_of_what_was_gathered(model, data):

@@ -236,9 +236,17 @@ def _of_method(
         ):
             continue
         if not node.args or any(k.arg is None or k.arg in SYNCED for k in node.keywords):
+            if last_name(node.func) == "log_dict" and _is_logged_by_all(model, node):
+                yield from _of_entries(model, cls, method, node, watched)
             continue
         if last_name(node.func) == "log_dict":
-            if "monitor" in cls.self_assigned and not isinstance(node.args[0], ast.Dict):
+            found = list(_of_entries(model, cls, method, node, watched))
+            yield from found
+            if (
+                not found
+                and "monitor" in cls.self_assigned
+                and not isinstance(node.args[0], ast.Dict)
+            ):
                 on_device = _is_on_device(model, cls, method, node.args[0], frozenset())
                 among = not (said or named) and _is_watched_by_itself(model, cls)
                 said = said or among
@@ -250,6 +258,50 @@ def _of_method(
         match node.args[0]:
             case ast.Constant(value=str() as name) if name in watched:
                 yield Logged(method.module, node, True)
+
+
+def _is_logged_by_all(model: Model, call: ast.Call) -> bool:
+    """Whether all ranks log although `rank_zero_only` says otherwise, which only keeps their values apart.
+
+    lightning 2.5.1 pytorch/trainer/connectors/logger_connector/result.py:92.
+    """
+    group = model.call_at(call)
+    return (
+        {k.arg for k in call.keywords} & SYNCED == {"rank_zero_only"}
+        and all(k.arg is not None for k in call.keywords)
+        and not (group is not None and group.guarded_by_rank)
+    )
+
+
+def _of_entries(
+    model: Model, cls: Class, method: Function, call: ast.Call, watched: frozenset[str]
+) -> Iterator[Logged]:
+    """A dict that is put together in the method, with an entry in it that something watches.
+
+    foldingdiff 18c8653 foldingdiff/modelling.py:749: `loss_dict["val_loss"] = avg_loss`, `self.log_dict(loss_dict, …)`.
+    """
+    values = [value for key, value in _entries(method, call.args[0]) if key in watched]
+    if values and not any(put_together(model, cls, method, value) for value in values):
+        yield Logged(method.module, call, True, shown=True)
+
+
+def _entries(method: Function, made: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The entries of a dict whose keys are written out, where it is made or put into it in the method."""
+    name = made.id if isinstance(made, ast.Name) else ""
+    for value in assignments(method).get(name, ()) if name else (made,):
+        if isinstance(value, ast.Dict):
+            for key, entry in zip(value.keys, value.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value, entry
+    for node in own_nodes(method, ast.Assign) if name else ():
+        match node:
+            case ast.Assign(
+                targets=[
+                    ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str() as text))
+                ],
+                value=put,
+            ) if owner == name:
+                yield text, put
 
 
 def _is_watched_by_itself(model: Model, cls: Class) -> bool:

@@ -49,6 +49,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
@@ -88,14 +89,19 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _changed(site: CallSite) -> ast.expr | None:
-    """The model that a call puts into evaluation mode, itself or in a function of the program that it is handed to.
+    """The model that a call puts into evaluation mode, itself or in a function of the program that has it.
 
     CodeBERT c0de43d CodeReviewer/code/run_finetune_msg.py:260: `eval_bleu_epoch(args, valid_dataloader, model, tokenizer)`.
     """
     if site.callee is not None:
-        names = _evaluated_parameters(site.callee)
-        given = [argument_of(site.node, site.callee, name) for name in names]
-        return next((each for each in given if each is not None), None)
+        owners = _evaluated(site.callee)
+        given = [
+            argument_of(site.node, site.callee, owner.id)
+            for owner in owners
+            if isinstance(owner, ast.Name) and owner.id in site.callee.parameters
+        ]
+        shared = [owner for owner in owners if _is_shared(site, site.callee, owner)]
+        return next((each for each in (*given, *shared) if each is not None), None)
     match site.node:
         case ast.Call(func=ast.Attribute(attr="eval", value=owner), args=[]):
             return owner
@@ -103,19 +109,37 @@ def _changed(site: CallSite) -> ast.expr | None:
 
 
 @remembered
-def _evaluated_parameters(function: Function) -> tuple[str, ...]:
-    """The parameters that a function puts into evaluation mode, whatever is asked."""
+def _evaluated(function: Function) -> tuple[ast.expr, ...]:
+    """What a function puts into evaluation mode, whatever is asked."""
     return tuple(
-        owner.id
+        node.func.value
         for statement in function.body
         for node in ([statement.value] if isinstance(statement, ast.Expr) else [])
         if isinstance(node, ast.Call)
         and not node.args
-        and last_name(node.func) == "eval"
         and isinstance(node.func, ast.Attribute)
-        and isinstance(owner := node.func.value, ast.Name)
-        and owner.id in function.parameters
+        and node.func.attr == "eval"
     )
+
+
+def _is_shared(site: CallSite, callee: Function, owner: ast.expr) -> bool:
+    """Whether a name means the same where a function is called: an attribute of the same object, or a variable around both.
+
+    research-contributions 21ed8e5 SwinUNETR/Pretrain/main.py:115: `validation()` beside `train()`, both in `main()`.
+    """
+    if isinstance(owner, ast.Attribute) and dotted_name(owner).startswith("self."):
+        return dotted_name(site.node.func) == f"self.{callee.name}"
+    return (
+        isinstance(owner, ast.Name)
+        and callee.module is site.module
+        and callee.parent in (site.function, site.function.parent)
+        and not _binds(callee, owner.id)
+        and (callee.parent is site.function or not _binds(site.function, owner.id))
+    )
+
+
+def _binds(function: Function, name: str) -> bool:
+    return name in function.parameters or name in assignments(function)
 
 
 def _ends_there(site: CallSite) -> bool:

@@ -52,7 +52,79 @@ def in_a_function_of_its_own(model, loader, held_out, optimizer):
                 print(found)
 
 
+class KeepsItsModel:
+    def __init__(self, model):
+        self.model = DDP(model)
+
+    def fit(self, loader, optimizer):
+        for batch in loader:
+            loss = self.model(batch).mean()
+            loss.backward()
+            optimizer.step()
+            if dist.get_rank() == 0:
+                self.look(batch)  # expect: DL209
+
+    def look(self, batch):
+        self.model.eval()
+        print(self.model.module(batch).mean())
+
+
+def functions_beside_each_other(net, loader, optimizer):
+    model = DDP(net)
+
+    def look(batch):
+        model.eval()
+        print(model.module(batch).mean())
+
+    def fit():
+        for batch in loader:
+            loss = model(batch).mean()
+            loss.backward()
+            optimizer.step()
+            if dist.get_rank() == 0:
+                look(batch)  # expect: DL209
+
+    fit()
+
+
 # Correct
+
+
+class PutsItBack:
+    def __init__(self, model):
+        self.model = DDP(model)
+
+    def fit(self, loader, optimizer):
+        for batch in loader:
+            loss = self.model(batch).mean()
+            loss.backward()
+            optimizer.step()
+            if dist.get_rank() == 0:
+                self.look(batch)
+
+    def look(self, batch):
+        self.model.eval()
+        print(self.model.module(batch).mean())
+        self.model.train()
+
+
+def functions_with_models_of_their_own(net, loader, optimizer, other):
+    model = DDP(net)
+
+    def look(batch):
+        model = other
+        model.eval()
+        print(model(batch).mean())
+
+    def fit():
+        for batch in loader:
+            loss = model(batch).mean()
+            loss.backward()
+            optimizer.step()
+            if dist.get_rank() == 0:
+                look(batch)
+
+    fit()
 
 
 def in_a_function_at_the_end(model, loader, held_out, optimizer, last):
