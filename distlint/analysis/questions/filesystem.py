@@ -824,14 +824,18 @@ def _told_apart(found: FileCall) -> bool | None:
         return None
     if any(_computed(value.key) is None for value in (main, *values.values())):
         return None
-    if _computed(main.key) and all(value.key == main.key for value in values.values()):
-        # What a parameter holds differs, and not what is made of it: Megatron-LLaMA 25306de
+    if _is_parameter(main.key) and all(value.key == main.key for value in values.values()):
+        # What the parameter holds differs, and nothing is made of it here: Megatron-LLaMA 25306de
         # megatron/optimizer/distrib_optimizer.py:705, handed a writer to `…_dp_{data_parallel_rank:03d}`.
         return None
     return all(
         value.key != main.key and ("rank" in value.tags or rank is not OTHER)
         for rank, value in values.items()
     )
+
+
+def _is_parameter(key: Hashable) -> bool:
+    return isinstance(key, tuple) and key[:1] == ("parameter",)
 
 
 def _computed_alike(found: FileCall) -> set[str] | None:
