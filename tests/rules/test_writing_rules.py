@@ -64,8 +64,8 @@ def test_what_the_tables_name_is_there(kind: type) -> None:
     cells = [row.split("|")[1] for row in table.splitlines()]
     names = {name for cell in cells for name in re.findall(r"`(\w+)", cell)}
     assert names
-    fields = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    assert [name for name in sorted(names - fields) if not hasattr(kind, name)] == []
+    fields = getattr(kind, "__dataclass_fields__", {})
+    assert [name for name in sorted(names - set(fields)) if not hasattr(kind, name)] == []
 
 
 def test_what_the_page_asks_of_a_model_is_there() -> None:
