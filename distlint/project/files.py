@@ -33,6 +33,10 @@ OUTPUT_FOLDERS = frozenset({"build", "dist"})
 
 PYTHON_SUFFIXES = (".py", ".pyw", ".ipynb")
 
+_BESIDE = "._"
+"""How the names of files begin in which macOS keeps what belongs to another file (AppleDouble: RFC 1740), on disks that
+have no room for it: ReCo fc55760 ldm/data/._personalized.py."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -287,7 +291,7 @@ class _Walker:
                 specs = (*specs, *_read_spec(directory))
             for entry in entries:
                 name = entry.name
-                python = name.endswith(PYTHON_SUFFIXES)
+                python = name.endswith(PYTHON_SUFFIXES) and not name.startswith(_BESIDE)
                 is_directory = not python and entry.is_dir(follow_symlinks=False)
                 launch = (
                     not python

@@ -1,4 +1,4 @@
-"""The net inside its wrappers: DDP, DataParallel, FSDP1, torch.compile, DeepSpeed."""
+"""The net inside its wrappers: DDP (apex's too), DataParallel, FSDP1, torch.compile, DeepSpeed."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ WRAPPERS = (
     ),
     ("torch._dynamo.eval_frame", "OptimizedModule", "_orig_mod"),  # torch 2.13.0
     ("deepspeed.runtime.engine", "DeepSpeedEngine", "module"),  # deepspeed 0.19.8
+    ("apex.parallel.distributed", "DistributedDataParallel", "module"),  # apex 0.1
 )
 """Classes that hold a net; looked up only where their module is loaded, as no object of them can
 exist otherwise."""
@@ -44,7 +45,7 @@ def is_instance_of(module: nn.Module, class_name: str) -> bool:
 
 
 def unwrap(model: nn.Module, *, keep_compile: bool = False) -> Any:
-    """The net inside DDP, DataParallel, FSDP1, ``torch.compile`` and DeepSpeed, in any nesting.
+    """The net inside DDP (apex's too), DataParallel, FSDP1, ``torch.compile`` and DeepSpeed, in any nesting.
 
     For attributes and methods of the net (``config``, ``generate``, ``save_pretrained``). Not for
     forward passes, which must go through the wrapper to synchronise gradients and gather shards;

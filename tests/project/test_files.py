@@ -42,6 +42,7 @@ def test_usual_folders_are_left_out(tmp_path: Path) -> None:
         "env/pyvenv.cfg",
         "env/lib/g.py",
         "pkg/__pycache__/h.py",
+        "pkg/._b.py",
         "x.egg-info/i.py",
     )
     result = discover([tmp_path], Settings(root=tmp_path))

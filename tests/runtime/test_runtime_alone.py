@@ -10,6 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
+import types
 import warnings
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,23 @@ def test_a_net_is_found_through_all_its_wrappers() -> None:
         torch.compile(torch.nn.DataParallel(net)),
     ):
         assert runtime.unwrap(model) is net
+
+
+def test_a_net_is_found_in_the_ddp_of_apex(monkeypatch: pytest.MonkeyPatch) -> None:
+    class DistributedDataParallel(torch.nn.Module):
+        """What apex 0.1 apex/parallel/distributed.py:129 keeps of what it is given."""
+
+        def __init__(self, module: torch.nn.Module) -> None:
+            super().__init__()
+            self.module = module
+
+    apex = types.ModuleType("apex.parallel.distributed")
+    apex.DistributedDataParallel = DistributedDataParallel  # type: ignore[attr-defined]
+    net = torch.nn.Linear(2, 2)
+    assert runtime.unwrap(DistributedDataParallel(net)) is not net
+    monkeypatch.setitem(sys.modules, apex.__name__, apex)
+    assert runtime.unwrap(DistributedDataParallel(net)) is net
+    assert set(runtime.full_state_dict(DistributedDataParallel(net))) == {"weight", "bias"}
 
 
 @pytest.mark.parametrize("condition", [True, False])
