@@ -578,7 +578,7 @@ def test_a_copy_of_the_runtime_says_nothing_of_the_project(
         "    print(model.training, answer, model.in_features)\n\n\n"
         'if __name__ == "__main__":\n    main()\n'
     )
-    result = distlint("fix", "--apply", "--unsafe-fixes", "--vendor", "pkg/shared")
+    result = distlint("fix", "--apply", "--preview", "--unsafe-fixes", "--vendor", "pkg/shared")
     assert "not offered" not in result.err
     assert "run_on_main(input, 'go on?', broadcast=True)" in (tmp_path / "train.py").read_text()
     settings = tmp_path / "distlint.toml"
