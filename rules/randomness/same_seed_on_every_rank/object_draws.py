@@ -101,7 +101,7 @@ def _drawn_below(
     """The same of one run, by the functions that it comes to."""
     fitted = [site for f in below for site in model.answer(fits).get(f, ())]
     last = [
-        found for f in below if trains(model, f) and (found := seed_for(model, seed, f)) is not None
+        above for f in below if trains(model, f) and (above := seed_for(model, seed, f)) is not None
     ]
     wraps = wraps_in(model, below) if last else []
     if not (wraps or fitted):
