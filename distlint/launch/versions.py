@@ -36,11 +36,13 @@ _TOLD: Final = re.compile(
 )
 """What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
 _LISTED: Final = re.compile(
-    r"^[ \t]*(?:[-*+][ \t]+)?\**(?:py)?torch\**[ \t:=]*(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)(?P=quote),?[ \t]*$",
+    r"^[ \t]*(?:[-*+][ \t]+)?\**(?P<name>(?:py)?torch|transformers)\**[ \t:=]*(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)"
+    r"(?P=quote)[,.]?[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """One version in a page's list of what there has to be: `- PyTorch 1.8.1`, with or without a bullet or backticks, nothing
-behind it but a comma (Efficient-AI-Backbones f90e129 tnt_pytorch/readme.md:7)."""
+behind it but a comma (Efficient-AI-Backbones f90e129 tnt_pytorch/readme.md:7), or the period of the last one (mPLUG-DocOwl f91a768
+UReader/README.md:49: `* transformers 4.29.1.`)."""
 _NUMBERS: Final = (
     r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
 )
@@ -214,7 +216,7 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
     for found in _TOLD.finditer(text):
         yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
     for found in _LISTED.finditer(text):
-        yield "torch", f"=={found['version']}"
+        yield found["name"].lower().replace("pytorch", "torch"), f"=={found['version']}"
     for found in _PINNED.finditer(text):
         yield from (("torch", f"=={each}") for each in _versions_in(found["versions"]))
     for found in _BOUNDED.finditer(text):

@@ -19,7 +19,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.seeding import call_names_rank
 from distlint.knowledge import facts
 from distlint.knowledge.hooks import STARTED_BY
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -32,6 +32,9 @@ _ASKS: Final = re.compile(r"_*(?:get|shared?|draw|generate|next|resolve)_")
 _SEEDS_BESIDE: Final = ("transformers.Trainer", "transformers.TrainingArguments")
 """Classes whose objects seed when they are made: of a Trainer the constructor does (transformers 5.23.0
 transformers/trainer.py, `enable_full_determinism`, `set_seed`), for its arguments as well."""
+_COMMAND_LINE: Final = "lightning.pytorch.cli.LightningCLI"
+"""Seeds all ranks alike before it makes anything, where it is not told otherwise (lightning 2.2.1 lightning/pytorch/cli.py:309 and
+697); pytorch-lightning 1.5.10's, of `utilities.cli`, has None for its default."""
 _DEPTH: Final = 4
 
 
@@ -62,6 +65,28 @@ def names_seeding(called: ast.expr) -> bool:
     """Whether what is called seeds, by its name."""
     name = last_name(called).lower()
     return any(word in name for word in _WORDS) and _ASKS.match(name) is None
+
+
+@remembered
+def seeds_by_command_line(live: LiveProgram, module: Module) -> bool:
+    """Whether a file has Lightning's command line make the data and the model, which seeds before.
+
+    FlowDCN aa48042 main.py:76: a class that derives from `LightningCLI`.
+    """
+    return "CLI" in module.source.text and any(
+        _is_command_line(live, module, node) for node in walk(module.source.tree, ast.Call)
+    )
+
+
+def _is_command_line(live: LiveProgram, module: Module, call: ast.Call) -> bool:
+    meaning = live.resolve(module, call.func)
+    named = live.program.mro(meaning)[1] if isinstance(meaning, Class) else [meaning]
+    return _COMMAND_LINE in named and not any(
+        keyword.arg == "seed_everything_default"
+        and isinstance(keyword.value, ast.Constant)
+        and (keyword.value.value is None or keyword.value.value is False)
+        for keyword in call.keywords
+    )
 
 
 @remembered
@@ -115,6 +140,8 @@ def _may_seed(live: LiveProgram, module: Module, call: ast.Call, stream: str, de
     """Whether a call seeds, by its name or by what it leads to."""
     if depth <= 0:
         return False
+    if _is_command_line(live, module, call):
+        return True
     meaning = live.resolve(module, call.func)
     if isinstance(meaning, str):
         return _library_seeds(meaning, call, stream)

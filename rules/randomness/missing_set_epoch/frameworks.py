@@ -82,7 +82,8 @@ def kept_from_trainer(
     """The samplers of loaders that a Trainer's own `get_train_dataloader` gives as they are.
 
     transformers 4.48.0 trainer.py:2444: `if hasattr(epoch_dataloader, "set_epoch")`, which a loader of accelerate has and
-    one of torch has not; 4.31.0 tells nobody. pyreft pyreft/reft_trainer.py:163.
+    one of torch has not; 4.31.0 tells nobody, 4.30.2 trainer.py:1882 the sampler of a plain loader. pyreft
+    pyreft/reft_trainer.py:163.
     """
     if "get_train_dataloader" not in module.source.text or model.launch.older_than(
         "transformers", (4, 31), module.source.path

@@ -12,7 +12,11 @@ from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.lightning import divided, fits
-from distlint.analysis.questions.seeded_above import names_seeding, never_seeded
+from distlint.analysis.questions.seeded_above import (
+    names_seeding,
+    never_seeded,
+    seeds_by_command_line,
+)
 from distlint.analysis.questions.seeding import call_names_rank, is_helper
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.knowledge import facts
@@ -187,6 +191,8 @@ def seeds_stream(model: Model, module: Module, stream: str) -> bool:
     What a function does that is there to seed is said by its calls: Uni-Perceiver a8c9e37 uniperceiver/engine/defaults.py:276
     hands `seed_all_rng` None, or the seed with the rank added; in a loader's workers it is called with their number.
     """
+    if seeds_by_command_line(model, module):
+        return True
     for function in module.all_functions:
         if is_helper(function) and calls_of(model.program, function):
             continue

@@ -75,7 +75,7 @@ from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.hazards import last_wrap
 from distlint.analysis.questions.lightning import fits
-from distlint.analysis.questions.seeding import Seed, makes_torch_differ, names_rank, seeds
+from distlint.analysis.questions.seeding import Seed, makes_torch_differ, seeds
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Place, Severity
 from distlint.knowledge import randomness
@@ -86,8 +86,8 @@ from .sampling_draws import drawn_in_sampling
 from .shared_draws import chooses_for_all, counts_for_all, cuts_for_all, shuffles_for_all
 from .trainer_draws import drawn_by_trainers
 from .training_draws import (
-    depends_on_rank,
     drawn_in_training,
+    is_common,
     seeded_in,
     sites_of,
 )
@@ -130,11 +130,7 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
         )
     common: dict[Function, Seed] = {}
     for seed in seeds(model, module):
-        if (
-            not (seed.per_rank or names_rank(seed))
-            and "torch" in seed.streams
-            and not depends_on_rank(seed.site)
-        ):
+        if is_common(model, seed):
             common[seed.site.function] = seed
     if not common or makes_torch_differ(model, module, in_workers=False):
         return
@@ -142,13 +138,13 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
         for run in seeded_in(model, function):
             trained = drawn_in_training(model, run, seed)
             if trained is not None:
-                where, draw, _ = trained
+                _, where, draw, _ = trained
                 if not any(draw is each for _, each, _ in drawn_by_trainers(model, where)):
-                    yield _finding(model, module, seed, run, *trained, Harm.STEP)
+                    yield _finding(model, run, *trained, Harm.STEP)
                 break
             found = drawn_by_objects(model, run, seed)
             if found is not None:
-                yield _finding(model, module, seed, run, *found)
+                yield _finding(model, run, *found)
                 break
             sampled = drawn_in_sampling(model, run, seed) if run is function else None
             if sampled is not None:
@@ -185,14 +181,14 @@ def _of_file(model: Model, where: Module, module: Module) -> str:
 
 def _finding(
     model: Model,
-    module: Module,
-    seed: Seed,
     run: Function,
+    seed: Seed,
     where: Module,
     draw: ast.Call,
     wrap: CallSite,
     harm: Harm,
 ) -> Finding:
+    module = seed.site.module
     fix = _fix(model, module, seed, run)
     text = source_of(where, draw.func)
     transform = model.resolve(where, draw.func) in randomness.RANDOM_TRANSFORMS

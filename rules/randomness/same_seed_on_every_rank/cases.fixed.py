@@ -2,6 +2,7 @@
 
 import os
 import random
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -1362,4 +1363,63 @@ def on_pages_that_are_drawn(args, pages, net, optimizer):
     decorrelate(args.seed)
     for batch in torch.utils.data.DataLoader(DrawnPages(pages), batch_size=8):
         model(batch).sum().backward()
+        optimizer.step()
+
+
+def seeded_at_its_head(args, model, optimizer, loader):
+    fix_seeds(args.seed)  # expect: DL401
+    for batch in loader:
+        model(batch + torch.randn_like(batch)).mean().backward()
+        optimizer.step()
+
+
+def seeds_above_what_seeds_again(args, model, optimizer, loader):
+    # VidLanKD 46bae35 vlm/run_lm_distributed.py:542: the steps draw from the seed of what is called
+    fix_seeds(args.seed)
+    model = DDP(model)
+    seeded_at_its_head(args, model, optimizer, loader)
+
+
+def seeded_below_by_the_clock(args, model, optimizer, loader):
+    fix_seeds(args.seed)
+    model = DDP(model)
+    torch.manual_seed(time.time_ns() % 2**31)
+    for batch in loader:
+        model(batch + torch.randn_like(batch)).mean().backward()
+        optimizer.step()
+
+
+def seeded_at_both_ends_of_an_epoch(args, model, optimizer, loader, held_out):
+    # OGNI-DC 41b5731 src/main.py:307 seeds the evaluation: the next epoch seeds anew before it draws
+    model = DDP(model)
+    for _ in range(args.epochs):
+        fix_seeds(int(time.time()))
+        for batch in loader:
+            model(batch + torch.randn_like(batch)).mean().backward()
+            optimizer.step()
+        fix_seeds(args.seed)
+        for batch in held_out:
+            model(batch)
+
+
+def seeded_at_the_end_of_an_epoch(args, model, optimizer, loader, held_out):
+    model = DDP(model)
+    fix_seeds(int(time.time()))
+    for _ in range(args.epochs):
+        for batch in loader:
+            model(batch + torch.randn_like(batch)).mean().backward()
+            optimizer.step()
+        fix_seeds(args.seed)  # expect: DL401
+        for batch in held_out:
+            model(batch)
+
+
+def seeded_again_where_asked(args, model, optimizer, loader):
+    fix_seeds(args.seed)  # expect: DL401
+    model = DDP(model)
+    decorrelate(args.seed)
+    if args.apart:
+        torch.manual_seed(time.time_ns() % 2**31)
+    for batch in loader:
+        model(batch + torch.randn_like(batch)).mean().backward()
         optimizer.step()

@@ -42,6 +42,7 @@ from .training_draws import (
     nearest,
     never_runs,
     runs,
+    seed_for,
     should_differ,
     starts_others,
     trains,
@@ -84,8 +85,8 @@ class Harm(enum.IntEnum):
 
 def drawn_by_objects(
     model: Model, function: Function, seed: Seed
-) -> tuple[Module, ast.Call, CallSite, Harm] | None:
-    """The worst draw of what a function makes for the training that it starts, and what wraps the model."""
+) -> tuple[Seed, Module, ast.Call, CallSite, Harm] | None:
+    """The worst draw of what a function makes for the training that it starts, the last seed above, and what wraps the model."""
     if never_runs(model, function) or starts_others(model, function):
         return None
     drawn = (_drawn_below(model, function, seed, below) for below in runs(model, function))
@@ -96,12 +97,17 @@ def drawn_by_objects(
 
 def _drawn_below(
     model: Model, function: Function, seed: Seed, below: list[Function]
-) -> tuple[Module, ast.Call, CallSite, Harm] | None:
+) -> tuple[Seed, Module, ast.Call, CallSite, Harm] | None:
     """The same of one run, by the functions that it comes to."""
     fitted = [site for f in below for site in model.answer(fits).get(f, ())]
-    wraps = wraps_in(model, below) if any(trains(model, f) for f in below) else []
+    last = [
+        above for f in below if trains(model, f) and (above := seed_for(model, seed, f)) is not None
+    ]
+    wraps = wraps_in(model, below) if last else []
     if not (wraps or fitted):
         return None
+    if not fitted and seed not in last:
+        seed = last[0]
     made = made_below(model, below)
     files = frozenset(f.module for f in made)
     if any(makes_torch_differ(model, m, files, in_workers=False) for m in files):
@@ -128,7 +134,7 @@ def _drawn_below(
     if worst is None:
         return None
     (_, harm, _), where, node = worst
-    return where.module, node, nearest(wraps or fitted, where.module, function.module), harm
+    return seed, where.module, node, nearest(wraps or fitted, where.module, function.module), harm
 
 
 def made_below(model: Model, below: list[Function], *, by_choice: bool = True) -> list[Function]:

@@ -23,6 +23,7 @@ from distlint.analysis.questions.seeding import (
     draws_from,
     is_sent_to_all,
     makes_torch_differ,
+    names_rank,
     samples_alone,
     seeds,
     sets_state,
@@ -31,6 +32,8 @@ from distlint.analysis.questions.training import training_loops
 from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.knowledge import facts
 from distlint.knowledge.conventions import BACKWARD
+from distlint.knowledge.failures import LOCAL_CALLS
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -104,10 +107,71 @@ def _is_meant(model: Model, user: Function, call: ast.Call, function: Function) 
     return meaning is function
 
 
+def is_common(model: Model, seed: Seed) -> bool:
+    """Whether a seed gives all ranks one stream of torch: it is not the rank's, nor that of the process (`time.time()`)."""
+    site = seed.site
+    return (
+        "torch" in seed.streams
+        and not (seed.per_rank or names_rank(seed))
+        and not depends_on_rank(site)
+        and not any(
+            model.resolve(site.module, each.func) in LOCAL_CALLS
+            for given in (*site.node.args, *(k.value for k in site.node.keywords))
+            for each in walk(given, ast.Call)
+        )
+    )
+
+
+def seed_for(model: Model, seed: Seed, trained: Function) -> Seed | None:
+    """The seed from which the steps of a function draw: the last one on the way; None where that gives each rank its own.
+
+    VidLanKD 46bae35 vlm/run_lm_distributed.py:210: `set_seed(args)` at the head of `train()`, and at line 542 of what calls it.
+    """
+    steps = _steps(model, trained)
+    last = _seed_of_steps(model, trained)
+    site = seed.site
+    if last is None or last.site.node is site.node:
+        return seed
+    if site.function is trained and site.node.lineno > last.site.node.lineno:
+        # OGNI-DC 41b5731 src/main.py:307 seeds the evaluation, at the end of an epoch whose head has seeded at line 209.
+        ends = max(step.end_lineno or step.lineno for step in steps)
+        if site.node.lineno <= ends or not set(site.loops) <= set(last.site.loops):
+            return seed
+    return last if is_common(model, last) else None
+
+
+@remembered
+def _seed_of_steps(model: Model, function: Function) -> Seed | None:
+    """The last seed of a function that all ways to its training steps come to."""
+    steps = _steps(model, function)
+    if not steps or function not in _seeding(model, function.module):
+        return None
+    found = None
+    for seed in seeds(model, function.module):
+        site = seed.site
+        if (
+            site.function is function
+            and "torch" in seed.streams
+            and all(guard.exits for guard in site.guards)
+            and all(site.node.lineno < step.lineno for step in steps)
+            and all(any(n is step for n in walk(loop)) for loop in site.loops for step in steps)
+        ):
+            found = seed
+    return found
+
+
+@remembered
+def _steps(model: Model, function: Function) -> tuple[ast.stmt, ...]:
+    """The innermost of the loops of a function in which gradients are computed."""
+    loops = _loops_that_train(model, function)
+    return tuple(loop for loop in loops if not any(n in loops for n in walk(loop) if n is not loop))
+
+
 def drawn_in_training(
     model: Model, function: Function, seed: Seed
-) -> tuple[Module, ast.Call, CallSite] | None:
-    """The draw of a training loop that hurts most, of those that the seed reaches, and what wraps the model."""
+) -> tuple[Seed, Module, ast.Call, CallSite] | None:
+    """The draw of a training loop that hurts most, of those that the seed reaches, the last seed above it, and what wraps
+    the model."""
     if never_runs(model, function) or starts_others(model, function):
         return None
     drawn = (_drawn_below(model, function, seed, below) for below in runs(model, function))
@@ -116,13 +180,14 @@ def drawn_in_training(
 
 def _drawn_below(
     model: Model, function: Function, seed: Seed, below: list[Function]
-) -> tuple[Module, ast.Call, CallSite] | None:
+) -> tuple[Seed, Module, ast.Call, CallSite] | None:
     """The same of one run, by the functions that it comes to."""
     wraps = wraps_in(model, below)
     if not wraps:
         return None
     for inner in below:
-        if not trains(model, inner):
+        last = seed_for(model, seed, inner) if trains(model, inner) else None
+        if last is None:
             continue
         called = [
             s.callee
@@ -140,13 +205,13 @@ def _drawn_below(
                 (node, draw)
                 for node, draw in _draws(model, drawing, drawing is inner)
                 if draw.stream == "torch"
-                and draws_from(draw, seed)
+                and draws_from(draw, last)
                 and should_differ(model, drawing, node, draw)
                 and not is_unset_in_program(model, drawing.module, node.lineno)
             ]
             if found:
                 node, _ = min(found, key=lambda each: harm_of(each[1]))
-                return drawing.module, node, nearest(wraps, drawing.module, function.module)
+                return last, drawing.module, node, nearest(wraps, drawing.module, function.module)
     return None
 
 

@@ -1,0 +1,19 @@
+"""Pictures in an order that the command line's seed gives all ranks."""
+
+import os
+import random
+
+from torch.utils.data import Dataset
+
+
+class Pictures(Dataset):
+    def __init__(self, folder):
+        names = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+        random.shuffle(names)
+        self.names = names
+
+    def __getitem__(self, index):
+        return self.names[index]
+
+    def __len__(self):
+        return len(self.names)
