@@ -135,10 +135,11 @@ def builtin(
             return Value((name, tuple(a.key for a in args)), UNKNOWN, variance, origin, tags=tags)
     if name in ("zip", "enumerate", "map", "filter"):
         frame.site(node, f"builtins.{name}", None, args, keywords, (), None)
-        if name == "zip" and any(a.wraps for a in args):
-            models = Value((name, "models"), items=tuple(args))
+        written = bool(args) and all(a.items is not None for a in args)
+        if name == "zip" and (written or any(a.wraps for a in args)):
+            parts = Value((name, "parts"), items=tuple(args))
             key = (name, *(a.key for a in args))
-            return Value(key, UNKNOWN, variance, origin, tags=tags | {"zip"}, receiver=models)
+            return Value(key, UNKNOWN, variance, origin, tags=tags | {"zip"}, receiver=parts)
         counted = args[0] if args else keywords.get("iterable")
         if name == "enumerate" and counted is not None:
             return Value(

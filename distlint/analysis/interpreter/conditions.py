@@ -31,6 +31,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.batches import asks_for_empty
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.settled import settled
 from distlint.analysis.program.syntax import (
     asks_for_zero3,
     assignments,
@@ -206,6 +207,8 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         return mode if asks_for_shards else negate(mode)
     if (equal := _asks_list_for_text(frame, node)) is not None:
         return constant(equal)
+    if id(node) in settled(frame.function):
+        return constant(False)
     left = (
         _argument_rank(frame, node) or _place_in_machine(frame, node) or frame.evaluate(node.left)
     )

@@ -349,8 +349,20 @@ def _comprehension(
         tags = of_another_length(tags)
     if element.wraps:
         tags = tags | {CONTAINER}
+    items = None
+    if first.items is not None and isinstance(node, ast.ListComp) and len(iterables) == 1:
+        # ScaLR 53c474d utils/finetuner.py:112: over two tensors that the call writes out, a list of two
+        items = tuple(
+            element.replace(key=("element", id(node), at)) for at in range(len(first.items))
+        )
     return Value(
-        ("comprehension", id(node)), UNKNOWN, variance, origin, tags=tags, wraps=element.wraps
+        ("comprehension", id(node)),
+        UNKNOWN,
+        variance,
+        origin,
+        items=items,
+        tags=tags,
+        wraps=element.wraps,
     )
 
 

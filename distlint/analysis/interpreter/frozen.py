@@ -157,11 +157,14 @@ def _is_handed_frozen(program: Program, function: Function, path: str, depth: in
 
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that always run: those of a `with` too."""
+    """The statements that always run: those of a `with` too, and of a script's own block (DDT 1d1b4d2 tools/mm.py:9)."""
     for statement in body:
         yield statement
-        if isinstance(statement, (ast.With, ast.AsyncWith)):
-            yield from _straight(statement.body)
+        match statement:
+            case ast.With(body=inner) | ast.AsyncWith(body=inner):
+                yield from _straight(inner)
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__")), body=inner):
+                yield from _straight(inner)
 
 
 def _freezes(

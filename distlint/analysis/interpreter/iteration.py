@@ -48,6 +48,9 @@ def with_own_length(iterable: Value) -> Value | None:
     """A value over which ranks iterate a different number of times, or in another order, as a rank's own."""
     if not iterable.tags & UNEVEN or iterable.variance is Variance.UNIFORM:
         return None
+    zipped = "zip" in iterable.tags and iterable.receiver is not None and iterable.receiver.items
+    if zipped and not any(map(with_own_length, zipped)):
+        return None
     if iterable.items is not None and not {"zip", "enumerate"} & iterable.tags:
         return None  # so many elements are written there, of whatever length each is
     if iterable.variance is Variance.RANK_DEPENDENT and "local-length" in iterable.tags:
@@ -106,6 +109,9 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         return Value(
             ("element", id(target)), UNKNOWN, iterable.variance, iterable.origin, items=zipped
         )
+    if iterable.items and len(iterable.items) == 1 and iterable.items[0].known:
+        # VISTA f73d7c2 vista3d/scripts/train_finetune.py:575: `for val_times in [0]`, and `if val_times > 0: continue`
+        return iterable.items[0]
     if iterable.items:
         variance, origin, tags = variance_of(iterable.items)
         tags = tags - {"bool-mask"}

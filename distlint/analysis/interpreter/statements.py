@@ -368,6 +368,9 @@ def _return(frame: Frame, statement: ast.Return) -> bool:
     for guard in frame.scope.guards:
         if guard.value.variance > value.variance and guard.value.truthiness() is None:
             value = value.replace(variance=guard.value.variance, origin=guard.value.origin)
+        if "initialized" in guard.value.tags and value.known and isinstance(value.const, bool):
+            # obow 3758504 obow/utils.py:31: `if not is_initialized(): return False`, and below `return True`
+            value = value.replace(tags=value.tags | {"initialized"})
     summary = frame.summary
     summary.returns = (
         value

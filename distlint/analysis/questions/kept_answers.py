@@ -73,8 +73,38 @@ def _kept_in(live: LiveProgram, function: Function) -> Iterator[Kept]:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id="self")) as target], value=value
             ) if in_constructor and _is_test(value) and _decides(function, target.attr):
+                if _is_replaced(function, node, target.attr):
+                    continue
                 if asks_for_group(live.program, function.module, value):
                     yield Kept(function, value, ast.unparse(target))
+
+
+def _is_replaced(constructor: Function, first: ast.Assign, attr: str) -> bool:
+    """Whether each way on through the constructor keeps another answer, before anything of it reads the first.
+
+    VISTA f73d7c2 vista2d/scripts/workflow.py:101: asked again behind `init_process_group()`, and False in the other arm.
+    """
+    again = next(
+        (s for s in constructor.body if s.lineno > first.lineno and _puts([s], attr)), None
+    )
+    return again is not None and not any(
+        node.attr == attr
+        and isinstance(node.ctx, ast.Load)
+        and first.lineno < node.lineno <= (again.end_lineno or again.lineno)
+        for node in own_nodes(constructor, ast.Attribute)
+    )
+
+
+def _puts(block: list[ast.stmt], attr: str) -> bool:
+    """Whether each way through a block puts something into an attribute of the object."""
+    for statement in block:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)]):
+                if name == attr:
+                    return True
+            case ast.If(body=body, orelse=orelse) if _puts(body, attr) and _puts(orelse, attr):
+                return True
+    return False
 
 
 def _decides(constructor: Function, attr: str) -> bool:

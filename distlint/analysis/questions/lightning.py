@@ -278,6 +278,20 @@ def _is_for_several(made: list[ast.Call]) -> bool:
     )
 
 
+def is_on_one_device(site: CallSite) -> bool:
+    """Whether a method of a Trainer is called that its function makes for one device, told of no number of nodes: one rank.
+
+    MixSort a078f5b MixViT/segmentation/evalutation.py:22: `pl.Trainer(gpus=1)`, and `validate()` in a `try`.
+    """
+    made = makers(site) if site.name.startswith(f"{TRAINER}.") else []
+    return bool(made) and all(
+        last_name(call) not in _FROM_OUTSIDE
+        and all(k.arg is not None for k in call.keywords)
+        and any(_is_of_one(call, k) for k in call.keywords)
+        for call in made
+    )
+
+
 def _is_of_one(call: ast.Call, keyword: ast.keyword) -> bool:
     """Whether an argument leaves one device, on one node."""
     match keyword.value:

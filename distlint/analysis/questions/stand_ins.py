@@ -88,7 +88,9 @@ def module_on_every_path(live: LiveProgram, wrap: CallSite | None) -> bool:
                 sinks = {ast.unparse(target) for target in targets}
             case ast.If(test=test, body=body, orelse=orelse) if node is not test:
                 block = _block_with(parents, above)
-                other = orelse if node in body else body
+                arm, other = (body, orelse) if node in body else (orelse, body)
+                if isinstance(arm[-1], ast.Return) and _names_one(arm[-1].value, sinks):
+                    sinks = {_RETURNED}
                 at = block.index(above)
                 # What stands in front holds where no arm does, what stands behind is come to where nothing was returned.
                 before, behind = block[:at], (block[at + 1 :] if sinks == {_RETURNED} else [])
@@ -103,6 +105,15 @@ def module_on_every_path(live: LiveProgram, wrap: CallSite | None) -> bool:
                 return found
         node = above
     return found
+
+
+def _names_one(value: ast.expr | None, sinks: set[str]) -> bool:
+    """Whether what is returned is what an arm has wrapped.
+
+    ace 57c54a7 fme/core/distributed/model_torch_distributed.py:361: `wrapped = DistributedDataParallel(…)`, a hook, and
+    `return wrapped`, below which a class of the project takes the place of DDP.
+    """
+    return value is not None and ast.unparse(value) in sinks
 
 
 def needs_group(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:

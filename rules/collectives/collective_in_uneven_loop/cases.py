@@ -544,3 +544,32 @@ def steps_with_gradients(net, state):
     while not done:
         action = actor(state)  # expect: DL104
         done = action.item() > 0
+
+
+def scores_of_all(values, counts, size):
+    # ScaLR 53c474d utils/finetuner.py:116: a list of two, and one made of it
+    def together(parts):
+        if dist.get_rank() == 0:
+            rooms = [[torch.empty_like(part) for _ in range(size)] for part in parts]
+            for part, room in zip(parts, rooms, strict=True):
+                dist.gather(part, room)
+            return [sum(room) for room in rooms]
+        for part in parts:
+            dist.gather(part)
+        return None
+
+    kept = values[counts > 0]
+    return together([kept.sum(), kept.bincount()])
+
+
+def lines_with_numbers(values, counts):
+    kept = values[counts > 0]
+    for value, at in zip(kept, range(8), strict=False):
+        dist.all_reduce(value + at)  # expect: DL104
+
+
+def kept_and_made_of_it(values, counts):
+    kept = values[counts > 0]
+    doubled = [value * 2 for value in kept]
+    for value in doubled:
+        dist.all_reduce(value)  # expect: DL104

@@ -78,6 +78,7 @@ from distlint.analysis.program.syntax import attempts_around, exits
 from distlint.analysis.questions.caught import catches_only
 from distlint.analysis.questions.ending import handlers_end_the_job
 from distlint.analysis.questions.launched import root_paths
+from distlint.analysis.questions.lightning import is_on_one_device
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.traces.witness import (
     event_text,
@@ -131,6 +132,8 @@ def check(model: Model) -> Iterator[Finding]:
         if is_installed_or_raised(divergence.function, node) or in_memory_of_all(model, node):
             continue
         if reads_an_option(model, divergence.module, node):
+            continue
+        if divergence.event.site is not None and is_on_one_device(divergence.event.site):
             continue
         if makes_good(model, divergence.function, node) or catches_up(model, divergence):
             continue

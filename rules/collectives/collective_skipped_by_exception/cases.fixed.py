@@ -13,6 +13,7 @@ import requests
 import torch
 import torch.distributed as dist
 from datasets import load_dataset, load_from_disk
+from lightning.pytorch import Trainer
 from PIL import Image
 from torch.nn.parallel import DistributedDataParallel
 
@@ -682,3 +683,27 @@ def reads_the_text_of_an_option_that_is_set(args, path, extra):
         print("no extra settings")
     if not any_rank(failed):
         dist.barrier()
+
+
+def judged_on_one_device(net, loader, paths):
+    # MixSort a078f5b MixViT/segmentation/evalutation.py:28: a Trainer of one rank
+    trainer = Trainer(gpus=1)
+    for path in paths:
+        try:
+            net.load_state_dict(torch.load(path)["state_dict"])
+            print(trainer.validate(net, dataloaders=loader))
+        except Exception:
+            print(path)
+
+
+def judged_on_two_devices(net, loader, paths):
+    trainer = Trainer(devices=2)
+    for path in paths:
+        failed = False
+        try:
+            net.load_state_dict(torch.load(path)["state_dict"])  # expect: DL105
+        except Exception:
+            failed = True
+            print(path)
+        if not any_rank(failed):
+            print(trainer.validate(net, dataloaders=loader))

@@ -228,6 +228,32 @@ def size_of(matrix, rank=0):
     return matrix.size(rank)
 
 
+class AsksAgain:
+    # VISTA f73d7c2 vista2d/scripts/workflow.py:101: what was asked first is replaced on each way
+    def __init__(self, settings):
+        self.on_several = dist.is_available() and dist.is_initialized()
+        if settings.launched:
+            dist.init_process_group("nccl")
+            self.on_several = dist.is_available() and dist.is_initialized()
+        else:
+            self.on_several = False
+
+    def total(self, values):
+        return sum_of_all(values) if self.on_several else values
+
+
+class AsksAgainAtTimes:
+    def __init__(self, settings):
+        self.on_several = dist.is_available() and dist.is_initialized()  # expect: DL509
+        if settings.launched:
+            dist.init_process_group("nccl")
+        else:
+            self.on_several = False
+
+    def total(self, values):
+        return sum_of_all(values) if self.on_several else values
+
+
 if __name__ == "__main__":
     main()
     print(get_rank())

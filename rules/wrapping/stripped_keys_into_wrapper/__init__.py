@@ -33,7 +33,7 @@ still bare and the runtime's `unwrap` is not there.
 ## Known limits
 The prefix has to be taken off in the function that loads, whatever the launch: not under a condition but one of the keys. A file is known by its name, where that is written out; whatever
 may be written to it has to be the state of an unwrapped model. FSDP and DeepSpeed have no such prefix, and are not looked at; nor
-are wraps of which it is not sure that the call comes behind them.
+are wraps of which it is not sure that the call comes behind them, and methods that are called above the wrap alone.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`
@@ -51,6 +51,7 @@ from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.environment import own_statements
 from distlint.analysis.program.syntax import target_names
+from distlint.analysis.questions.above_the_wrap import above_the_wrap
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import is_false, walk
@@ -90,6 +91,8 @@ def check(model: Model) -> Iterator[Finding]:
         )
         state = site.argument_node(0, "state_dict")
         if wrap is None or wrap.kind not in _KINDS or wrap.instead is not None or state is None:
+            continue
+        if above_the_wrap(model, site.function, wrap):
             continue
         stripped = _stripped(site.function, state)
         if stripped is not None:

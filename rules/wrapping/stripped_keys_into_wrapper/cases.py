@@ -154,3 +154,34 @@ def never_written(net):
     net.load_state_dict(torch.load("never.pt", map_location="cpu")["net"])
     write_nothing(net.module)
     return net
+
+
+class LoadsThenWraps:
+    # ShapeLLM f754b0d ReConV2/tools/runner_pretrain.py:136: called above `parallel()` alone
+    def __init__(self, net):
+        self.net = net
+
+    def parallel(self, place):
+        self.net = DistributedDataParallel(self.net.cuda(), device_ids=[place])
+
+    def from_last(self, path):
+        state = torch.load(path, map_location="cpu")
+        self.net.load_state_dict({key.replace("module.", ""): v for key, v in state.items()})
+
+    def from_best(self, path):
+        state = torch.load(path, map_location="cpu")
+        state = {key.replace("module.", ""): value for key, value in state.items()}
+        self.net.load_state_dict(state)  # expect: DL213
+
+    def step(self, batch):
+        return self.net(batch).sum()
+
+
+def resumes(net, path, place, loader):
+    dist.init_process_group("nccl")
+    trainer = LoadsThenWraps(net)
+    trainer.from_last(path)
+    trainer.parallel(place)
+    for batch in loader:
+        trainer.step(batch).backward()
+    trainer.from_best(path)

@@ -73,8 +73,8 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
-from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.above_the_wrap import above_the_wrap, may_be_one
 from distlint.analysis.questions.bare_objects import read_of_bare_objects
 from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
@@ -99,7 +99,6 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts
 from distlint.launch.engines import Engine
-from distlint.nodes import walk
 from distlint.repairs.unwrapping import once, read_from_model
 from distlint.rule import Status
 
@@ -110,11 +109,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.interpreter.ranks import RankClass
     from distlint.analysis.interpreter.values import Wrap
-    from distlint.analysis.program.definitions import Class, Function
     from distlint.knowledge.wrappers import Wrapper
-
-_DEPTH = 3
-"""So many methods call one another above the wrap: LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:514."""
 
 CODE = "DL201"
 NAME = "wrapped-model-attribute"
@@ -130,10 +125,6 @@ def check(model: Model) -> Iterator[Finding]:
         for call in model.calls()
         if call.site.node.args and facts.is_unwrap(call.site.name)
     }
-    by_name: dict[str, list[CallSite]] = {}
-    for call in model.calls():
-        if call.site.callee is not None:
-            by_name.setdefault(call.site.callee.name, []).append(call.site)
     written = model.answer(set_on_wrappers)
     found: list[tuple[AttributeSite, Finding]] = []
     done: set[int] = set()
@@ -150,7 +141,7 @@ def check(model: Model) -> Iterator[Finding]:
             guarded = test is None and is_guarded(site, of_model=True)
             if layer is None or guarded or asked_by_callers(model, site):
                 continue
-            if _before_the_wrap(model, site, by_name):
+            if above_the_wrap(model, site.function, site.receiver.wraps[-1]):
                 continue
             wrap = call_of_wrap(model, site)
             if not (
@@ -245,7 +236,7 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
 def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
     """Whether a method wraps and another one reads, of classes of which one derives from the other."""
     own, other = wrap.function.cls, site.function.cls
-    return own is not None and other is not None and _may_be_one(model, own, other)
+    return own is not None and other is not None and may_be_one(model, own, other)
 
 
 def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
@@ -299,68 +290,6 @@ def _lost(site: AttributeSite) -> Finding:
             (Replace(span_of(site.node.value), f"$unwrap({receiver})"),),
         ),
     )
-
-
-def _before_the_wrap(model: Model, site: AttributeSite, by_name: dict[str, list[CallSite]]) -> bool:
-    """Whether the method is called only by the one that wraps, and above the wrap, or by others of which that is so."""
-    return _is_above(model, site.function, site.receiver.wraps[-1], by_name, _DEPTH)
-
-
-def _is_above(
-    model: Model,
-    function: Function,
-    wrap: Wrap,
-    by_name: dict[str, list[CallSite]],
-    depth: int,
-) -> bool:
-    cls = function.cls
-    if cls is None or not depth:
-        return False
-    family = model.program.mro(cls)[0]
-    callers = [
-        caller
-        for caller in by_name.get(function.name, ())
-        if caller.callee is not None and caller.callee.cls in family
-    ]
-    # A method that overrides another calls it, which says nothing of when either is called. Nor do those of objects that
-    # another class wraps: TFace 171ec14 recognition/tasks has a dozen trainers, each with a wrap of its own.
-    wrapping = innermost_at(wrap.module, getattr(wrap.node, "lineno", 1)).cls
-    callers = [
-        c
-        for c in callers
-        if c.function.name != function.name
-        and (
-            c.function.cls is None
-            or wrapping is None
-            or _may_be_one(model, c.function.cls, wrapping)
-        )
-    ]
-    return bool(callers) and all(
-        caller.node.lineno < line
-        if (line := _line_of_wrap(caller.function, wrap, by_name))
-        else _is_above(model, caller.function, wrap, by_name, depth - 1)
-        for caller in callers
-    )
-
-
-def _may_be_one(model: Model, cls: Class, other: Class) -> bool:
-    """Whether an object may be of two classes, of which one derives from the other."""
-    return cls in model.program.mro(other)[0] or other in model.program.mro(cls)[0]
-
-
-def _line_of_wrap(function: Function, wrap: Wrap, by_name: dict[str, list[CallSite]]) -> int:
-    """Where a function wraps, itself or by the method that it calls; 0 where it does not."""
-    if any(node is wrap.node for node in walk(function.node)):
-        return int(getattr(wrap.node, "lineno", 0))
-    lines = [
-        call.node.lineno
-        for sites in by_name.values()
-        for call in sites
-        if call.function is function
-        and call.callee is not None
-        and any(node is wrap.node for node in walk(call.callee.node))
-    ]
-    return min(lines, default=0)
 
 
 def _finding(

@@ -2456,3 +2456,69 @@ class LateTask(Task):
         self.sizes()
         for batch in batches:
             self.backbone(batch).mean().backward()
+
+
+def on_one_gpu_after_all(args, net, batch):
+    # fastformers 8d9f10b examples/fastformers/run_superglue.py:764: no wrap, since the number was set to 1 above
+    if args.n_gpu > 1:
+        args.n_gpu = 1
+        args.device = 0
+    if args.n_gpu > 1 and not isinstance(net, nn.DataParallel):
+        net = nn.DataParallel(net)
+    return net(batch).sum(), net.num_labels
+
+
+def on_one_gpu_for_short(args, net, batch, count):
+    if args.n_gpu > 1:
+        args.n_gpu = 1
+    if args.short:
+        args.n_gpu = count
+    if args.n_gpu > 1:
+        net = nn.DataParallel(net)
+    return net(batch).sum(), net.num_labels  # expect: DL201
+
+
+def on_two_gpus_at_most(args, net, batch):
+    if args.n_gpu > 2:
+        args.n_gpu = 2
+    if args.n_gpu > 1:
+        net = nn.DataParallel(net)
+    return net(batch).sum(), net.num_labels  # expect: DL201
+
+
+class WrapsForAPlace:
+    # SGM-VFI 40b5e74 Trainer_base.py:76: the method is called on objects of another class alone
+    def __init__(self, place=-1):
+        self.net = Wordy()
+        if place != -1:
+            self.net = DDP(self.net, device_ids=[place])
+
+    def step(self, batch):
+        return self.net(batch).sum()
+
+    def paint_all(self, batch):
+        return batch[: self.net.vocabulary]
+
+    def paint_some(self, batch):
+        return batch[: self.net.vocabulary]  # expect: DL201
+
+
+class PaintsAlone:
+    def paint_all(self, batch):
+        return batch
+
+    def paint_some(self, batch):
+        return batch[:1]
+
+
+def trains_for_a_place(place, loader):
+    model = WrapsForAPlace(place)
+    for batch in loader:
+        model.step(batch).backward()
+        model.paint_some(batch)
+
+
+def paints_alone(batch):
+    painter = PaintsAlone()
+    painter.paint_some(batch)
+    return painter.paint_all(batch)

@@ -1,0 +1,94 @@
+"""Methods that are only called above the wrap of their object's model: what they meet is bare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from distlint.analysis.program.places import innermost_at
+from distlint.nodes import walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.values import Wrap
+    from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Class, Function
+
+Named = dict[str, list["CallSite"]]
+
+_DEPTH: Final = 3
+"""So many methods call one another above the wrap: LTX-Video-Trainer 31b1273 src/ltxv_trainer/trainer.py:514."""
+
+
+def above_the_wrap(live: LiveProgram, function: Function, wrap: Wrap) -> bool:
+    """Whether a method is called only by what wraps, and above the wrap, or by others of which that is so.
+
+    Args:
+        live: the program.
+        function: the method.
+        wrap: the layer that is put around the model.
+    """
+    return _is_above(live, function, wrap, live.answer(_by_name), _DEPTH)
+
+
+def may_be_one(live: LiveProgram, cls: Class, other: Class) -> bool:
+    """Whether an object may be of two classes, of which one derives from the other."""
+    return cls in live.program.mro(other)[0] or other in live.program.mro(cls)[0]
+
+
+def _by_name(live: LiveProgram) -> Named:
+    """The calls that are followed, by the names of the functions that they call."""
+    found: Named = {}
+    for call in live.calls():
+        if call.site.callee is not None:
+            found.setdefault(call.site.callee.name, []).append(call.site)
+    return found
+
+
+def _is_above(
+    live: LiveProgram,
+    function: Function,
+    wrap: Wrap,
+    by_name: Named,
+    depth: int,
+) -> bool:
+    cls = function.cls
+    if cls is None or not depth:
+        return False
+    family = live.program.mro(cls)[0]
+    callers = [
+        caller
+        for caller in by_name.get(function.name, ())
+        if caller.callee is not None and caller.callee.cls in family
+    ]
+    # A method that overrides another calls it, which says nothing of when either is called. Nor do those of objects that
+    # another class wraps: TFace 171ec14 recognition/tasks has a dozen trainers, each with a wrap of its own.
+    wrapping = innermost_at(wrap.module, getattr(wrap.node, "lineno", 1)).cls
+    callers = [
+        c
+        for c in callers
+        if c.function.name != function.name
+        and (
+            c.function.cls is None or wrapping is None or may_be_one(live, c.function.cls, wrapping)
+        )
+    ]
+    return bool(callers) and all(
+        caller.node.lineno < line
+        if (line := _line_of_wrap(caller.function, wrap, by_name))
+        else _is_above(live, caller.function, wrap, by_name, depth - 1)
+        for caller in callers
+    )
+
+
+def _line_of_wrap(function: Function, wrap: Wrap, by_name: Named) -> int:
+    """Where a function wraps, itself or by the method that it calls; 0 where it does not."""
+    if any(node is wrap.node for node in walk(function.node)):
+        return int(getattr(wrap.node, "lineno", 0))
+    lines = [
+        call.node.lineno
+        for sites in by_name.values()
+        for call in sites
+        if call.function is function
+        and call.callee is not None
+        and any(node is wrap.node for node in walk(call.callee.node))
+    ]
+    return min(lines, default=0)
