@@ -528,9 +528,7 @@ def _given_other_ends(prepared: Step, used: CallSite) -> bool:
         return False
     for name in callee.parameters:
         if ("name", id(callee), name) in prepared.path:
-            ends = [
-                _literal_end(argument_of(site.node, callee, name)) for site in (call, used)
-            ]
+            ends = [_literal_end(argument_of(site.node, callee, name)) for site in (call, used)]
             first, second = ends
             return bool(
                 first

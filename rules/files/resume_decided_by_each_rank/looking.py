@@ -83,11 +83,8 @@ def _behind(model: Model, site: CallSite, asked: list[ast.expr]) -> ast.expr | N
                     node is not value and ends_otherwise(site.function, node)
                 ):
                     continue
-                found = _question_in(node, model, site.function)
-                if found is None and (found := _asking_helper(model, node)) is not None:
-                    if found is value and loads_none(model, site, found):
-                        continue
-                if found is not None:
+                found = _question_in(node, model, site.function) or _asking_helper(model, node)
+                if found is not None and not (found is value and loads_none(model, site, found)):
                     return found
                 asked.append(node)
     return None

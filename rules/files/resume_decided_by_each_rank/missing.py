@@ -142,12 +142,12 @@ def _beside(function: Function, test: ast.expr) -> Iterator[ast.If]:
 def _is_told_by(test: ast.expr, known: set[tuple[str, bool]], path: str) -> bool:
     """Whether a condition holds where all that is known does but for what the disk says of a path, which is not there."""
     asks = False
-    for part, holds in literals(test, True):
+    for part, is_so in literals(test, True):
         if any(ast.unparse(each) == path for each in asked_paths(part)):
             asks = True
-            if holds or (ast.unparse(part), True) not in known:
+            if is_so or (ast.unparse(part), True) not in known:
                 return False
-        elif (ast.unparse(part), holds) not in known:
+        elif (ast.unparse(part), is_so) not in known:
             return False
     return asks
 
