@@ -78,6 +78,7 @@ _WORDS: Final = {
     ),
     Kind.GUIDE: re.compile(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
+        rb"|[iI]nstall \[?[pP]y[tT]orch(?:\]\([^)\n]*\))? \[?v?[01]\.\d"
         rb"|mmcv-full==1\.[0-4]\.|timm==0\.[1-3]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
         rb"|(?:ested|eveloped|e use)[ \w.,=]{1,16} [pP]y[tT]orch(?: version)?[ =]+v?[01]\."
         rb"|\bcudatoolkit==?\d|\bpython==?3\.[5-7]\b"

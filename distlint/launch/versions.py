@@ -52,6 +52,12 @@ _PINNED: Final = re.compile(
 )
 """The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`, or conda's one `=`: SoftTeacher
 0423bb2 README.md:84."""
+_LINKED: Final = re.compile(
+    r"\binstall[ \t]+\[?(?:py)?torch(?:\]\([^)\n]*\))?[ \t]+\[?v?(?P<version>\d+\.\d+(?:\.\d+)*)"
+    r"(?:\]\([^)\n]*\))?(?:[ \t]+(?:and|&)[ \t](?!(?:above|later|newer|up)\b)|[.,;]?[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The one version that a sentence has people install, as a link: UVTR 8a24ec2 README.md:20, `Install PyTorch [v1.7.1](…)`."""
 _BOUNDED: Final = re.compile(
     r"^[ \t]*[-*+][ \t]+\[?[*`]*(?P<name>(?:py)?torch|python)[*`]*(?:\]\([^)\n]*\))?[ \t]*"
     r"(?P<clauses>>=?[ \t]*\d[\d.]*[ \t]*,[ \t]*<=?[ \t]*\d[\d.]*)[ \t]*$",
@@ -217,6 +223,8 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
         yield "torch", re.sub(r"(?<![=<>~])=(?!=)", "==", found["clauses"])
     for found in _LISTED.finditer(text):
         yield found["name"].lower().replace("pytorch", "torch"), f"=={found['version']}"
+    for found in _LINKED.finditer(text):
+        yield "torch", f"=={found['version']}"
     for found in _PINNED.finditer(text):
         yield from (("torch", f"=={each}") for each in _versions_in(found["versions"]))
     for found in _BOUNDED.finditer(text):

@@ -360,6 +360,8 @@ def test_a_hyphen_is_what_the_launcher_of_torch_2_passes(
         ),
         ("INSTALL.md", "- Linux\n- PyTorch 1.0\n- CUDA 9.0", True),
         ("INSTALL.md", "- Linux\n* **PyTorch** 1.12.1\n", False),
+        ("README.md", "* Install PyTorch [v1.7.1](https://x.org) and OpenPCDet [v0.3](y).", True),
+        ("README.md", "Install [PyTorch](https://pytorch.org) 1.4 and others.", True),
     ],
 )
 def test_what_names_a_torch_before_torchrun(name: str, text: str, *, older: bool) -> None:
@@ -415,6 +417,8 @@ def test_the_torch_that_the_name_of_an_environment_tells(
         ("The code has been tested with PyTorch 1.7.1 and 2.0.", False),
         ("The code has been tested with PyTorch 1.7+.", False),
         ("The code has been tested with PyTorch 2.1.", False),
+        ("Install PyTorch 1.7.0+ and torchvision 0.8.1+.", False),
+        ("Install PyTorch [v1.7.1](https://x.org) or newer.", False),
         ("pip install mmcv-full==1.3.0", True),
         ("pip install mmcv-full==1.7.0", False),
         ("pip install mmcv-full==1.3.0 torch==2.0.0", False),

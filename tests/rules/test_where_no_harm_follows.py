@@ -72,6 +72,16 @@ dist.init_process_group("nccl")
             "warning",
         ),
         ("callbacks = [OwnCallback(SummaryWriter('out'))]", "warning"),
+        ("def open_it():\n    writer = SummaryWriter('out')\n\nopen_it()", "info"),
+        (
+            "def open_it():\n    global writer\n    writer = SummaryWriter('out')\n\nopen_it()",
+            "warning",
+        ),
+        (
+            "def open_it():\n    writer = SummaryWriter('out')\n    return writer\n\nopen_it()",
+            "warning",
+        ),
+        ("writer = SummaryWriter('out')", "warning"),
     ],
 )
 def test_a_writer_that_is_given_to_the_callback_of_transformers(

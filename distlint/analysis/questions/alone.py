@@ -13,6 +13,7 @@ from distlint.analysis.program.syntax import default_of, mentions_rank, own_node
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
@@ -56,6 +57,19 @@ def is_flag_of_main(live: LiveProgram, function: Function, test: ast.expr) -> bo
         for maker in makers
         for outer in own_nodes(maker)
     )
+
+
+def left_to_flag(live: LiveProgram, site: CallSite, depth: int = 2) -> bool:
+    """Whether such an attribute lets rank 0 alone make a call, or all calls of its function.
+
+    VL-T5 a07d779 VL-T5/src/trainer_base.py:214: `save()`, called under `if self.verbose:` in all classes that derive.
+    """
+    if any(
+        guard.taken and is_flag_of_main(live, site.function, guard.node) for guard in site.guards
+    ):
+        return True
+    callers = live.callers.get(site.function, ()) if depth else ()
+    return bool(callers) and all(left_to_flag(live, caller, depth - 1) for caller in callers)
 
 
 def is_imported_by_main(function: Function, call: ast.Call) -> bool:

@@ -505,6 +505,8 @@ def _renamed_between(prepared: Step, used: Step) -> bool:
     function = first.function
     if function is not second.function:
         return False
+    if _given_other_ends(inside, second):
+        return True
     given = _given_for(inside)
     return any(
         isinstance(node.ctx, ast.Store)
@@ -512,6 +514,42 @@ def _renamed_between(prepared: Step, used: Step) -> bool:
         and first.node.lineno < node.lineno < second.node.lineno
         for node in own_nodes(function, ast.Name)
     )
+
+
+def _given_other_ends(prepared: Step, used: CallSite) -> bool:
+    """Whether two calls of a function that changes its path as well hand it paths that end in different words.
+
+    Panoptic-SegFormer cdb9b68 easymd/apis/test.py:221: `collect(…, tmpdir + "_bbox")`, and then `tmpdir + "_segm"`.
+    """
+    if not prepared.through:
+        return False
+    call, callee = prepared.through[-1]
+    if used.callee is not callee:
+        return False
+    for name in callee.parameters:
+        if ("name", id(callee), name) in prepared.path:
+            ends = [_literal_end(argument_of(site.node, callee, name)) for site in (call, used)]
+            first, second = ends
+            return bool(
+                first
+                and second
+                and "/" not in first + second
+                and not first.endswith(second)
+                and not second.endswith(first)
+            )
+    return False
+
+
+def _literal_end(path: ast.expr | None) -> str:
+    """The text that is written out at the end of a path: `tmpdir + "_bbox"`."""
+    match path:
+        case ast.BinOp(op=ast.Add(), right=ast.Constant(value=str(text))):
+            return text
+        case ast.JoinedStr(values=[*_, ast.Constant(value=str(text))]):
+            return text
+        case ast.Constant(value=str(text)):
+            return text
+    return ""
 
 
 def _given_for(step: Step) -> set[str]:

@@ -37,7 +37,7 @@ Shown only: what is the same on all machines depends on how they are started.
 
 ## Known limits
 Of ports: silent where one may come from outside (`${MASTER_PORT:-…}`), and where the script itself starts the machines
-(`srun`, `ssh`): it draws once then. Of addresses: silent where an option is not known, where the number of machines may
+(`srun`, `ssh`), which draws once then, or says that there is one. Of addresses: silent where an option is not known, where the number of machines may
 come from outside, and where the script sets a `PET_` variable, by which `torchrun` takes its options. What a page tells
 people to type leaves the addresses to them.
 
@@ -97,6 +97,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         for launch in script.launches:
             elsewhere = any(w.text is None or w.text in _ELSEWHERE for w in launch.before)
             command = script.command_at(launch.place.line)
+            machines = launch.number("nnodes", "num_machines")
+            if machines is not None and machines[0] == 1:
+                continue  # mPLUG-2 a46aa97 scripts/inference_videocaption.sh:4: `WORLD_SIZE=1`
             if not elsewhere and _OF_MACHINE.search(command):
                 yield from _of_port(launch, command, drawn)
 

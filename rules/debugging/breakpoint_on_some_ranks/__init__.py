@@ -96,6 +96,8 @@ _OF_NUMBERS = frozenset(
     {"isnan", "isinf", "isfinite", "any", "all", "item", "isclose", "allclose", "equal"}
 )
 """Calls that ask something of the numbers that a rank has."""
+_BROKEN = frozenset({"isnan", "isinf", "isfinite"})
+"""Those that nobody asks of what is no tensor."""
 _AS_MANY_AS = frozenset({"nonzero", "argwhere", "unique", "unique_consecutive"})
 """Calls that return as many elements as the numbers of this rank have it."""
 _EQUALIZERS = frozenset({"all_reduce", "broadcast"})
@@ -281,17 +283,25 @@ def _may_differ(function: Function, guard: Guard, alike: set[str]) -> bool:
     """Whether each rank answers a condition for itself: what it computes of numbers no collective made alike.
 
     StyleTTS2 5cedc71 train_finetune_accelerate.py:466: `if torch.isnan(g_loss): set_trace()`. hotr d3cb632
-    hotr/models/hotr_matcher.py:121: the lengths of what `torch.nonzero()` has found.
+    hotr/models/hotr_matcher.py:121: the lengths of what `torch.nonzero()` has found. Hulk afdcd95
+    core/solvers/solver_mae_devnew.py:639: `bad = [name for name, p in … if torch.isnan(p.grad).any()]`, `if len(bad):`.
     """
     if guard.value.variance is not Variance.UNIFORM:
         return True
     parts = list(walk(guard.node))
     given_to = assignments(function)
-    asks = any(isinstance(n, ast.Call) and last_name(n.func) in _OF_NUMBERS for n in parts) or any(
-        isinstance(n, ast.Name)
-        and any(last_name(made) in _AS_MANY_AS for made in given_to.get(n.id, ()))
-        for n in parts
+    made_of = [made for n in parts if isinstance(n, ast.Name) for made in given_to.get(n.id, ())]
+    of_broken = [
+        made
+        for made in made_of
+        if any(last_name(call.func) in _BROKEN for call in walk(made, ast.Call))
+    ]
+    asks = (
+        any(isinstance(n, ast.Call) and last_name(n.func) in _OF_NUMBERS for n in parts)
+        or any(last_name(made) in _AS_MANY_AS for made in made_of)
+        or bool(of_broken)
     )
+    parts += [part for made in of_broken for part in walk(made)]
     given = {ast.unparse(node) for node in parts if isinstance(node, ast.expr)}
     return asks and AGREED not in guard.value.tags and given.isdisjoint(alike)
 

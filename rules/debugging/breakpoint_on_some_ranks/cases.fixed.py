@@ -119,6 +119,34 @@ def where_its_own_loss_fails(model, batch):
         pass
 
 
+def where_its_own_gradients_fail(model, batch):
+    # Hulk afdcd95 core/solvers/solver_mae_devnew.py:643: reduced further down
+    dist.barrier()
+    model(batch).backward()
+    broken = [n for n, p in model.named_parameters() if torch.isnan(p.grad).sum() > 0]
+    if len(broken):
+        # expect: DL701
+        pass
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+
+
+def where_any_gradient_is_broken(model, batch):
+    model(batch).backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    broken = [n for n, p in model.named_parameters() if torch.isnan(p.grad).sum() > 0]
+    if len(broken):
+        print(broken)
+
+
+def where_a_debugger_asks_for_gradients(model, session):
+    dist.barrier()
+    broken = [n for n, p in model.named_parameters() if torch.isnan(p.grad).sum() > 0]
+    if session.debugger_attached and len(broken):
+        breakpoint()
+
+
 def below_an_assertion(path):
     # Otter 1e7eb9a pipeline/mimicit_utils/mimicit_dataset.py:239: the kind of file is the same on all ranks.
     dist.barrier()

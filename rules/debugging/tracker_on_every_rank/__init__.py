@@ -31,7 +31,7 @@ No fix: what is logged to the run later needs the same condition. accelerate's `
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code, and where all
 curves of a writer stand under a question for the rank, there or in all that call their function, its methods are replaced by some that ask, or transformers'
-`TensorBoardCallback` alone is given it: the other ranks' files are empty.
+`TensorBoardCallback` alone is given it, or nothing is: the other ranks' files are empty.
 Silent where an argument says that the runs belong apart (`group=`, a `mode=` that is not written out), or follows from
 the rank, and where all curves of a writer have the rank in their tags.
 
@@ -58,7 +58,13 @@ from distlint.knowledge.debugging import OPEN_MODES, TRACKERS, Tracker
 from distlint.repairs.premises import on_import
 from distlint.rule import Status
 
-from .tags import drawn_on_one, handed_to_callback, silenced_on_others, tagged_by_rank
+from .tags import (
+    drawn_on_one,
+    handed_to_callback,
+    never_drawn,
+    silenced_on_others,
+    tagged_by_rank,
+)
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
@@ -103,7 +109,8 @@ def check(model: Model) -> Iterator[Finding]:
                 Applicability.DISPLAY, "Open it, and log to it, under `if rank_info().rank == 0:`"
             )
             quiet = any(
-                asks(model, site) for asks in (drawn_on_one, silenced_on_others, handed_to_callback)
+                asks(model, site)
+                for asks in (drawn_on_one, silenced_on_others, handed_to_callback, never_drawn)
             )
             severity = Severity.INFO if quiet else SEVERITY
             yield Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)

@@ -67,6 +67,28 @@ def drawn_on_one(model: Model, site: CallSite) -> bool:
     return bool(asked) and all(asked)
 
 
+def never_drawn(_: Model, site: CallSite) -> bool:
+    """Whether a function makes a writer for a variable of its own, and never reads that: all ranks leave empty files.
+
+    LORIS b5bef7d d2m_loris.py:49.
+    """
+    names = set(_kept_in(site))
+    shared = {name for node in own_nodes(site.function, ast.Global) for name in node.names}
+    return (
+        isinstance(site.statement, ast.Assign)
+        and bool(names)
+        and not site.function.is_module_body
+        and shared.isdisjoint(names)
+        and all("." not in name for name in names)
+        and all(
+            isinstance(node.ctx, ast.Store)
+            for node in walk(site.function.node, ast.Name)
+            if node.id in names
+        )
+        and "summarywriter" in last_name(site.node.func).lower()
+    )
+
+
 def _is_left_to_main(model: Model, function: Function, node: ast.Call, depth: int) -> bool:
     """Whether a call stands under a question for the rank, or all calls of its function do.
 

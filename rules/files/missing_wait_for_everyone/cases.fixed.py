@@ -628,6 +628,28 @@ def in_another_folder(boxes, masks, folder):
     parts_in(masks, folder)
 
 
+def shares_in(share, folder=None):
+    if folder is None:
+        folder = ".shares"
+    else:
+        os.makedirs(folder, exist_ok=True)
+    torch.save(share, os.path.join(folder, f"{dist.get_rank()}.pt"))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(folder)
+
+
+def in_folders_of_other_ends(boxes, masks, folder):
+    # Panoptic-SegFormer cdb9b68 easymd/apis/test.py:221 and 223
+    shares_in(boxes, folder + "_boxes")
+    shares_in(masks, folder + "_masks")
+
+
+def twice_in_one_folder(boxes, masks, folder):
+    shares_in(boxes, folder + "_all")
+    shares_in(masks, folder + "_all")  # expect: DL302
+
+
 def pieces_in(part, folder):
     torch.save(part, os.path.join(folder, f"{dist.get_rank()}.pt"))
     dist.barrier()

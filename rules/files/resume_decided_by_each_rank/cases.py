@@ -912,3 +912,93 @@ def best_of_each_round(args, model, optimizer, loader):
             network.load_state_dict(state["model"])
             args.epoch = state["epoch"]
     return network
+
+
+def file_or_none(folder, name):
+    path = os.path.join(folder, name)
+    if os.path.exists(path):
+        return path
+    return None
+
+
+def none_is_loaded(args, model, optimizer):
+    # IDvs.MoRec ce372cf bce_text/main-end2end/run.py:132: `torch.load(None)` raises
+    args.epoch = 0
+    if args.start_from:
+        path = file_or_none(args.out, args.start_from)
+        state = torch.load(path)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    return DistributedDataParallel(model)
+
+
+def none_is_asked_for(args, model, optimizer):
+    network = DistributedDataParallel(model)
+    path = file_or_none(args.out, "last.pt")  # expect: DL309
+    if path is not None:
+        state = torch.load(path)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    return network
+
+
+def file_or_what_was_given(args):
+    path = os.path.join(args.out, "last.pt")
+    if os.path.exists(path):
+        return path
+    return args.first
+
+
+def given_is_loaded(args, model, optimizer):
+    network = DistributedDataParallel(model)
+    path = file_or_what_was_given(args)  # expect: DL309
+    state = torch.load(path)
+    optimizer.load_state_dict(state["optimizer"])
+    args.epoch = state["epoch"]
+    return network
+
+
+def raised_above(args, model, optimizer):
+    # VISTA f73d7c2 vista2d/scripts/workflow.py:236 and 242, and 1335 in what is called
+    network = DistributedDataParallel(model)
+    if args.resume is not None and not os.path.exists(args.resume):
+        print("nothing at", args.resume)
+        raise ValueError(args.resume)
+    if args.resume is not None and os.path.exists(args.resume):
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+        resume_asking_again(args.resume, network, args)
+    return network
+
+
+def resume_asking_again(path, network, args):
+    if not os.path.isfile(path):
+        print("nothing at", path)
+        return
+    state = torch.load(path)
+    network.load_state_dict(state["model"])
+    args.epoch = state["epoch"]
+
+
+def raised_for_the_strict(args, model, optimizer):
+    network = DistributedDataParallel(model)
+    if args.strict and not os.path.exists(args.resume):
+        raise ValueError(args.resume)
+    if args.resume is not None and os.path.exists(args.resume):  # expect: DL309
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    return network
+
+
+def raised_for_another(args, model, optimizer):
+    network = DistributedDataParallel(model)
+    if args.resume is not None and not os.path.exists(args.settings):
+        raise ValueError(args.settings)
+    if args.resume is not None and os.path.exists(args.resume):  # expect: DL309
+        state = torch.load(args.resume)
+        optimizer.load_state_dict(state["optimizer"])
+        args.epoch = state["epoch"]
+    return network

@@ -11,7 +11,13 @@ from distlint.analysis.program.syntax import mentions_rank, own_nodes, statement
 from distlint.knowledge import sinks
 from distlint.nodes import walk
 
-from .missing import ends_otherwise, fails_without, loads_either_way
+from .missing import (
+    ends_otherwise,
+    fails_without,
+    loads_either_way,
+    loads_none,
+    raised_before,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +56,7 @@ def looked_for(model: Model, site: CallSite, argument: ast.expr | None) -> ast.e
         return None
     asked: list[ast.expr] = [] if argument is None else [argument]
     for guard in site.guards:
-        if mentions_rank(guard.node):
+        if mentions_rank(guard.node) or raised_before(model, function, guard):
             continue
         if _of_disk(guard.value) and not fails_without(function, guard):
             return _question_in(guard.node) or guard.node
@@ -78,7 +84,7 @@ def _behind(model: Model, site: CallSite, asked: list[ast.expr]) -> ast.expr | N
                 ):
                     continue
                 found = _question_in(node, model, site.function) or _asking_helper(model, node)
-                if found is not None:
+                if found is not None and not (found is value and loads_none(model, site, found)):
                     return found
                 asked.append(node)
     return None

@@ -7,7 +7,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import ends_run, literals, own_nodes, target_names
+from distlint.analysis.program.environment import blocks_of
+from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.syntax import (
+    assignments,
+    ends_run,
+    literals,
+    own_nodes,
+    target_names,
+)
 from distlint.analysis.questions.caught import is_caught
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
@@ -15,6 +23,8 @@ from distlint.knowledge.conventions import BACKWARD
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
@@ -71,6 +81,114 @@ def ends_otherwise(function: Function, test: ast.expr) -> bool:
         node.test is test and any(arm and ends_run(arm[-1]) for arm in (node.body, node.orelse))
         for node in own_nodes(function, ast.If)
     )
+
+
+def raised_before(model: Model, function: Function, guard: Guard) -> bool:
+    """Whether a rank for which a question to the disk comes out otherwise has raised before: above, or in all callers.
+
+    VISTA f73d7c2 vista2d/scripts/workflow.py:236: `if path is not None and not exists(path): raise`, `if path is not None and
+    exists(path): self.load(path)`, and `load` asks once more.
+    """
+    paths = [path for path in asked_paths(guard.node) if not isinstance(path, ast.Constant)]
+    if not paths:
+        return False
+    if any(_raises_without(function, guard, ast.unparse(path)) for path in paths):
+        return True
+    path = paths[0].id if isinstance(paths[0], ast.Name) and len(paths) == 1 else ""
+    callers = model.callers.get(function, ()) if path in function.parameters else ()
+    return bool(callers) and all(
+        (given := argument_of(caller.node, function, path)) is not None
+        and any(
+            _raises_without(caller.function, each, ast.unparse(given)) for each in caller.guards
+        )
+        for caller in callers
+    )
+
+
+def _raises_without(function: Function, guard: Guard, path: str) -> bool:
+    """Whether an `if` above a condition that asks for a path ends each run that comes to it without the file."""
+    known = {(ast.unparse(part), holds) for part, holds in literals(guard.node, guard.taken)}
+    return any(
+        node.lineno < guard.node.lineno
+        and ends_run(node.body[-1])
+        and _is_told_by(node.test, known, path)
+        for node in _beside(function, guard.node)
+    )
+
+
+def _beside(function: Function, test: ast.expr) -> Iterator[ast.If]:
+    """The conditions in the blocks around another one, above it."""
+    body: Sequence[ast.stmt] | None = function.body
+    while body is not None:
+        inner = None
+        for statement in body:
+            if isinstance(statement, ast.If):
+                if statement.test is test:
+                    return
+                yield statement
+            if any(node is test for node in walk(statement)):
+                inner = next(
+                    (
+                        block
+                        for block in blocks_of(statement)
+                        if any(node is test for each in block for node in walk(each))
+                    ),
+                    None,
+                )
+                break
+        body = inner
+
+
+def _is_told_by(test: ast.expr, known: set[tuple[str, bool]], path: str) -> bool:
+    """Whether a condition holds where all that is known does but for what the disk says of a path, which is not there."""
+    asks = False
+    for part, is_so in literals(test, True):
+        if any(ast.unparse(each) == path for each in asked_paths(part)):
+            asks = True
+            if is_so or (ast.unparse(part), True) not in known:
+                return False
+        elif (ast.unparse(part), is_so) not in known:
+            return False
+    return asks
+
+
+def loads_none(model: Model, site: CallSite, asking: ast.expr) -> bool:
+    """Whether a helper gives None for a missing file, and what it gives is loaded untested, which raises.
+
+    IDvs.MoRec ce372cf bce_text/main-end2end/run.py:132: `path = get_checkpoint(folder, name)`, `torch.load(path)`.
+    """
+    call = model.call_at(asking)
+    given = site.node.args[0] if site.node.args else None
+    if call is None or call.site.callee is None or not isinstance(given, ast.Name):
+        return False
+    values = [value for value in assignments(site.function).get(given.id, ()) if value is asking]
+    return (
+        site.name == "torch.load"
+        and bool(values)
+        and _gives_one_or_none(call.site.callee)
+        and all(given.id not in _paths(guard.node) for guard in site.guards)
+        and not is_caught(model.program, site.function, site.statement)
+    )
+
+
+def _gives_one_or_none(function: Function) -> bool:
+    """Whether a function returns one value, or None."""
+    given = [
+        node.value
+        for node in own_nodes(function, ast.Return)
+        if node.value is not None
+        and not (isinstance(node.value, ast.Constant) and node.value.value is None)
+    ]
+    match given:
+        case [ast.Name(id=name)]:
+            return len(assignments(function).get(name, ())) <= 1 and not _always(function)
+    return False
+
+
+def _always(function: Function) -> bool:
+    """Whether a function returns its value on all ways: its last statement does, and no other returns."""
+    returns = own_nodes(function, ast.Return)
+    return len(list(returns)) == 1 and isinstance(function.body[-1], ast.Return)
 
 
 def _asserts_none(arm: list[ast.stmt], test: ast.expr) -> bool:

@@ -130,6 +130,7 @@ from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions import filesystem as files
+from distlint.analysis.questions.alone import left_to_flag
 from distlint.analysis.questions.contents import holds_state, is_large
 from distlint.analysis.questions.harms import OVERWRITTEN, Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
@@ -219,6 +220,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or _several_ask(model, found)
             or is_for_one_gpu(joint_entry.call or found.site)
             or leaves_all_to_main(found.site)
+            or left_to_flag(model, found.site)
             or (
                 leaves_to_main(found.site)
                 and model.is_before(*SAVES_BY_FUNCTION, found.site.module)

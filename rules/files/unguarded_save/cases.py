@@ -2336,3 +2336,36 @@ def best_by_own_files(model, args):
         if score > best:
             torch.save(model.state_dict(), os.path.join(args.out, "by_files.pth"))  # expect: DL301
         best = max(best, score)
+
+
+class ToldByAFlag:
+    # VL-T5 a07d779 VL-T5/src/trainer_base.py:47 and 214
+    def __init__(self, options):
+        dist.init_process_group("nccl")
+        self.options = options
+        self.verbose = True
+        if options.distributed:
+            if options.gpu != 0:
+                self.verbose = False
+
+    def keep(self, name):
+        torch.save(self.model.state_dict(), f"{name}_of_a_flag.pth")
+
+
+class TrainsByAFlag(ToldByAFlag):
+    def train(self, epochs):
+        for epoch in range(epochs):
+            dist.barrier()
+            if self.verbose:
+                self.keep("last")
+
+
+class TrainsWithout(ToldByAFlag):
+    def train(self):
+        dist.barrier()
+        if self.verbose:
+            self.keep_anyway("best")
+        self.keep_anyway("last")
+
+    def keep_anyway(self, name):
+        torch.save(self.model.state_dict(), f"{name}_without.pth")  # expect: DL301

@@ -75,6 +75,11 @@ _CHECKPOINTS = frozenset(
     f"torch.utils.checkpoint.{name}" for name in ("checkpoint", "checkpoint_sequential")
 )
 _WORDS = ("checkpoint", "ckpt")
+_TURNED_ON = re.compile(
+    r"gradient_checkpointing_enable\(|enable_gradient_checkpointing\(|\._set_gradient_checkpointing\b|TrainingArguments"
+)
+"""What has transformers, or diffusers, set the flag of the models."""
+_SETTER = "_set_gradient_checkpointing"
 _ASKED = "ddp_find_unused_parameters"
 
 
@@ -187,13 +192,24 @@ def _asked(node: ast.AST) -> Iterator[str]:
 
 
 def _may_be_on(model: Model, flag: str) -> bool:
-    """Whether the program can turn a flag on: it is set or given as something that is not a false constant."""
+    """Whether the program can turn a flag on: it is set or given as something that is not a false constant.
+
+    Not by the method with which transformers sets it where nothing asks for that: X2-VLM 21ed5a5 models/xroberta.py:617.
+    """
     for module in model.program.modules.values():
-        if "gradient_checkpointing_enable(" in module.source.text:
+        if _TURNED_ON.search(module.source.text):
             return True
         if flag not in module.source.text:
             continue
+        setters = {
+            node
+            for function in module.all_functions
+            if function.name == _SETTER
+            for node in own_nodes(function, ast.Assign)
+        }
         for node in walk(module.source.tree):
+            if node in setters:
+                continue
             match node:
                 case ast.keyword(arg=name, value=value) if name == flag:
                     given = [value]

@@ -132,6 +132,23 @@ class NeverAskedFor(nn.Module):
         return self.layer(x)
 
 
+class NeverEnabled(nn.Module):
+    # X2-VLM 21ed5a5 models/xroberta.py:617: nothing asks for the checkpoints.
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.gradient_checkpointing = False
+
+    def forward(self, x):
+        if self.gradient_checkpointing and self.training:
+            return checkpoint(self.layer, x)
+        return self.layer(x)
+
+    def _set_gradient_checkpointing(self, module, value=False):
+        if isinstance(module, NeverEnabled):
+            module.gradient_checkpointing = value
+
+
 class OfAnotherModel(nn.Module):
     def __init__(self):
         super().__init__()
@@ -155,9 +172,10 @@ def train_well(reentrant, config):
     setting = DDP(AsTheSettingSays(reentrant), find_unused_parameters=True)
     never = DDP(NeverOn(), find_unused_parameters=True)
     asked = DDP(NeverAskedFor(config), find_unused_parameters=True)
+    disabled = DDP(NeverEnabled(), find_unused_parameters=True)
     other = DDP(OfAnotherModel())
     static = DDP(Static(), find_unused_parameters=True, static_graph=True)
-    return without, setting, never, asked, other, static
+    return without, setting, never, asked, disabled, other, static
 
 
 def saved(checkpoint, model):

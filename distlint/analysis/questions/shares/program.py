@@ -14,6 +14,7 @@ from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import (
     asked_for_text,
+    assignments,
     bound_again,
     default_of,
     own_nodes,
@@ -397,6 +398,8 @@ class Shares:
         found = self._attributes[key]
         if owner.part is Part.ALIKE or found is None:
             return found
+        if _is_text(self.live.program, owner.made, attr):
+            return found
         method = self.method(owner.made, attr)
         if method is not None and (found.part in _ENDED or _synchronises(method)):
             return UNKNOWN
@@ -448,6 +451,27 @@ class Shares:
         }
         methods = _readers(self.live, kept, self._sources)
         return frozenset(_reached(self.live, set(self._sources) | methods, methods))
+
+
+@remembered
+def _is_text(program: Program, cls: Class, attr: str) -> bool:
+    """Whether the objects of a class keep a text in an attribute, as they are called: no number in them.
+
+    SelfOcc 1658c2a utils/metric_util.py:83: `def __init__(self, …, name="none"): self.name = name`.
+    """
+    given = [
+        (method, value)
+        for each in program.mro(cls)[0]
+        for method in each.self_assigned.get(attr, ())
+        for value in assignments(method).get(f"self.{attr}", ())
+    ]
+    return bool(given) and all(_is_written_out(method, value) for method, value in given)
+
+
+def _is_written_out(method: Function, value: ast.expr) -> bool:
+    """Whether a value is a text, or a parameter that is one where nobody gives it."""
+    default = default_of(method, value.id) if isinstance(value, ast.Name) else value
+    return isinstance(default, ast.Constant) and isinstance(default.value, str)
 
 
 def _is_conditional(function: Function, node: ast.AST) -> bool:
