@@ -591,15 +591,16 @@ def _is_of_cells(entry: Entry) -> bool:
 
     attribute c2e751d experiments/accuracy.py: `# %%` above `%load_ext autoreload`; no launcher starts what Python refuses.
     """
+    return _MAGIC.match(_refused_line(entry)) is not None and _CELL.search(entry.text) is not None
+
+
+def _refused_line(entry: Entry) -> str:
+    """The line of a file at which it has a syntax error; empty where it has none."""
     failure = entry.failure
     if failure is None or not failure.reason.startswith("syntax error"):
-        return False
+        return ""
     lines = entry.text.splitlines()
-    return (
-        failure.line <= len(lines)
-        and _MAGIC.match(lines[failure.line - 1]) is not None
-        and _CELL.search(entry.text) is not None
-    )
+    return lines[failure.line - 1] if failure.line <= len(lines) else ""
 
 
 _OLDER_PYTHON: Final = re.compile(
@@ -614,11 +615,7 @@ def _is_of_older_python(entry: Entry) -> bool:
 
     vid2vid 2e6d13a models/flownet2_pytorch/main.py:264: `tensor.cuda(async=True)`, Python up to 3.6.
     """
-    failure = entry.failure
-    if failure is None or not failure.reason.startswith("syntax error"):
-        return False
-    lines = entry.text.splitlines()
-    return failure.line <= len(lines) and bool(_OLDER_PYTHON.search(lines[failure.line - 1]))
+    return _OLDER_PYTHON.search(_refused_line(entry)) is not None
 
 
 def _rule(code: str, rules: Sequence[Rule]) -> Rule | None:

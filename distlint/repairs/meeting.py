@@ -222,9 +222,7 @@ def _runs(
 
 
 def _related(model: Model, one: Class | None, other: Class | None) -> bool:
-    if one is None or other is None:
-        return False
-    return other in model.program.mro(one)[0] or one in model.program.mro(other)[0]
+    return one is not None and other is not None and model.program.may_share_objects(one, other)
 
 
 def _is_only_method(model: Model, function: Function) -> bool:

@@ -215,6 +215,10 @@ class Program:
             )
         return self._mro[cls]
 
+    def may_share_objects(self, one: Class, other: Class) -> bool:
+        """Whether an object may be of two classes, of which one derives from the other."""
+        return one in self.mro(other)[0] or other in self.mro(one)[0]
+
     def _linearized(self, cls: Class, below: tuple[Class, ...]) -> list[Class | str]:
         """The C3 linearization; an external class counts as one without bases."""
         bases: list[Class | str] = []

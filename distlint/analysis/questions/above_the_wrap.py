@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Class, Function
+    from distlint.analysis.program.definitions import Function
 
 Named = dict[str, list["CallSite"]]
 
@@ -28,11 +28,6 @@ def above_the_wrap(live: LiveProgram, function: Function, wrap: Wrap) -> bool:
         wrap: the layer that is put around the model.
     """
     return _is_above(live, function, wrap, live.answer(_by_name), _DEPTH)
-
-
-def may_be_one(live: LiveProgram, cls: Class, other: Class) -> bool:
-    """Whether an object may be of two classes, of which one derives from the other."""
-    return cls in live.program.mro(other)[0] or other in live.program.mro(cls)[0]
 
 
 def _by_name(live: LiveProgram) -> Named:
@@ -68,7 +63,9 @@ def _is_above(
         for c in callers
         if c.function.name != function.name
         and (
-            c.function.cls is None or wrapping is None or may_be_one(live, c.function.cls, wrapping)
+            c.function.cls is None
+            or wrapping is None
+            or live.program.may_share_objects(c.function.cls, wrapping)
         )
     ]
     return bool(callers) and all(

@@ -46,7 +46,7 @@ variables of rank 0 of 1 above `init_process_group()` in one function, or rank 0
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
@@ -112,8 +112,16 @@ def _is_lone_first(together: list[Access]) -> bool:
     A tool that uses code for several ranks without a launcher, as long as nothing shows one: savanna 0d42c60
     tools/load_checkpoint_from_deepspeed_raw.py:67 puts a checkpoint together.
     """
-    values = {a.name: a.value.value for a in together if isinstance(a.value, ast.Constant)}
-    return (str(values.get("RANK")), str(values.get("WORLD_SIZE"))) == ("0", "1")
+    return _says_first_of_one(_written(together))
+
+
+def _written(accesses: Iterable[Access]) -> dict[str, str]:
+    """The constants that are written into variables, as the environment keeps them."""
+    return {a.name: str(a.value.value) for a in accesses if isinstance(a.value, ast.Constant)}
+
+
+def _says_first_of_one(values: Mapping[str, str]) -> bool:
+    return values.get("RANK") == "0" and values.get("WORLD_SIZE") == "1"
 
 
 def _is_for_one(module: Module, access: Access, fixed: list[Access]) -> bool:
@@ -124,12 +132,8 @@ def _is_for_one(module: Module, access: Access, fixed: list[Access]) -> bool:
     right below the group that they describe.
     """
     notebook = module.source.path.endswith(".ipynb")
-    values = {
-        a.name: str(a.value.value)
-        for a in fixed
-        if isinstance(a.value, ast.Constant) and (notebook or a.function is access.function)
-    }
-    first_of_one = values.get("RANK") == "0" and values.get("WORLD_SIZE") == "1"
+    values = _written(a for a in fixed if notebook or a.function is access.function)
+    first_of_one = _says_first_of_one(values)
     if notebook and first_of_one:
         return True
     if access.function is None and not notebook:

@@ -74,7 +74,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.above_the_wrap import above_the_wrap, may_be_one
+from distlint.analysis.questions.above_the_wrap import above_the_wrap
 from distlint.analysis.questions.bare_objects import read_of_bare_objects
 from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
@@ -236,7 +236,7 @@ def _severity(model: Model, wrap: CallSite | None, site: AttributeSite) -> Sever
 def _of_one_object(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
     """Whether a method wraps and another one reads, of classes of which one derives from the other."""
     own, other = wrap.function.cls, site.function.cls
-    return own is not None and other is not None and may_be_one(model, own, other)
+    return own is not None and other is not None and model.program.may_share_objects(own, other)
 
 
 def _handed_on(model: Model, wrap: CallSite, site: AttributeSite) -> bool:
