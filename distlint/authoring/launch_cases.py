@@ -18,6 +18,9 @@ from distlint.project.settings import Settings, SettingsTree
 from distlint.proving.expectations import expectations
 from distlint.rule import Rule
 
+COMPILED = "__pycache__"
+"""What a command that compiles a folder leaves beside the cases: nobody wrote it."""
+
 
 @dataclass(slots=True)
 class LaunchCases:
@@ -32,6 +35,8 @@ def run_launch_cases(folder: RuleFolder, rule: Rule, known: Mapping[str, Rule]) 
     """Check each project in the folder `cases` by the rule alone: found where it is marked, and nowhere else."""
     result = LaunchCases()
     for case in sorted(folder.launch_cases.iterdir()):
+        if case.name == COMPILED:
+            continue
         with tempfile.TemporaryDirectory(prefix="distlint-cases-") as name:
             top = Path(name).resolve()
             if case.is_dir():
@@ -69,9 +74,7 @@ def _marked(top: Path, code: str) -> Counter[tuple[str, int]]:
 
 def _files(top: Path) -> Iterator[Path]:
     return (
-        path
-        for path in sorted(top.rglob("*"))
-        if path.is_file() and path.parent.name != "__pycache__"
+        path for path in sorted(top.rglob("*")) if path.is_file() and path.parent.name != COMPILED
     )
 
 

@@ -214,6 +214,16 @@ def test_a_case_that_is_not_followed_is_named(distlint: Program, folder: Path) -
     assert "note:" not in result.out
 
 
+def test_what_a_compiler_left_beside_the_projects_is_no_case(
+    distlint: Program, folder: Path
+) -> None:
+    compiled = folder / "cases" / "__pycache__"
+    compiled.mkdir(parents=True)
+    (compiled / "train.cpython-311.pyc").write_bytes(b"\xa7\r\r\n")
+    result = distlint("test-rules", "my_rules", "--only", "cases")
+    assert result.code == 0, result.out + result.err
+
+
 def test_a_rule_that_reads_syntax_has_no_such_notes(distlint: Program, folder: Path) -> None:
     """Its findings stand in functions that nobody follows."""
     page = folder / "__init__.py"
