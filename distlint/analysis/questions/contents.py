@@ -14,6 +14,7 @@ from distlint.analysis.questions.filesystem import FileCall, handle_of
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Part
 from distlint.knowledge import sinks
+from distlint.knowledge.facts import with_bases
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
 
@@ -44,6 +45,11 @@ codegen_sources/model/src/utils.py:163, `pickle.dump(params, …)`."""
 _ON_ALL: Final = re.compile(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
 """Names of what gives every rank the shares of all."""
 _ENDED: Final = frozenset({Part.WHOLE, Part.PADDED, Part.SUM})
+_ONLY_MODULES_HAVE: Final = frozenset({
+    "buffers", "eval", "modules", "named_buffers", "named_modules", "named_parameters", "parameters",
+    "train",
+})  # fmt: skip
+"""Methods of `torch.nn.Module` that states, optimizers, schedulers and tensors lack."""
 _MAX_STEPS: Final = 3
 
 
@@ -152,6 +158,29 @@ def holds_state(found: FileCall) -> bool:
         return any(_names_state(data, site.function) for data in _dumped(site))
     data = site.argument_node(0, "obj") if site.name == "torch.save" else None
     return data is not None and _names_state(data, site.function)
+
+
+def pickles_module(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a call writes a module itself, of which `distlint.runtime.save` would write the state dict.
+
+    KDAD b8cbf91 Reversedistillation.py:214.
+    """
+    data = found.site.argument_node(0, "obj")
+    if found.site.name != "torch.save" or data is None:
+        return False
+    value = found.site.argument(0, "obj")
+    cls = live.summaries.classes.get(value.type) if value is not None and value.type else None
+    if cls is not None and "torch.nn.Module" in with_bases(tuple(live.program.mro(cls)[1])):
+        return True
+    if value is not None and (value.wraps or "unwrapped" in value.tags):
+        return True
+    name = dotted_name(data)
+    return bool(name) and any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in _ONLY_MODULES_HAVE
+        and dotted_name(call.func.value) == name
+        for call in own_nodes(found.function, ast.Call)
+    )
 
 
 def _names_state(data: ast.expr, function: Function) -> bool:

@@ -131,7 +131,7 @@ from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.alone import left_to_flag
-from distlint.analysis.questions.contents import holds_state, is_large
+from distlint.analysis.questions.contents import holds_state, is_large, pickles_module
 from distlint.analysis.questions.harms import OVERWRITTEN, Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
 from distlint.analysis.questions.locks import in_turn_by_lock
@@ -436,7 +436,8 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if _writes_more(model, found) and (whole := _at_the_callers(model, found)) is not None:
         return whole
     if isinstance(site.statement, ast.Expr) and site.statement.value is node:
-        if site.name in ("torch.save", "safetensors.torch.save_file"):
+        of_module = pickles_module(model, found)
+        if site.name in ("torch.save", "safetensors.torch.save_file") and not of_module:
             made = _through_save(model, found)
             if made is not None:
                 edit, keeps_keys = made
@@ -448,7 +449,9 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         if (trainer := _trainer_of(model, found)) is not None:
             advice = f"Save with `{trainer}.save_model()`, called by all ranks: in FSDP `save_pretrained` gathers"
             return Fix(Applicability.DISPLAY, advice)
-        gathers = _is_state(model, found) and site.method == "save_pretrained"
+        gathers = (of_module and model.may_shard) or (
+            _is_state(model, found) and site.method == "save_pretrained"
+        )
         replaced = (
             guarding.statement_on_main(text, site.statement, "$rank_info().rank == 0")
             if _is_told_state(model, found)

@@ -564,6 +564,24 @@ def save_by_counter(watch, loader, model):
             save(model.module, f"checkpoint-{turn}.pt")  # expect: DL301
 
 
+def save_the_network_itself(loader, encoder, head, folder):
+    # KDAD b8cbf91 Reversedistillation.py:214: who loads these files gets a module, and no state dict
+    accelerator = Accelerator()
+    encoder, loader = accelerator.prepare(encoder, loader)
+    head.train()
+    for batch in loader:
+        accelerator.backward(head(encoder(batch)).sum())
+    if accelerator.is_main_process:
+        torch.save(accelerator.unwrap_model(encoder), os.path.join(folder, "encoder.pt"))  # expect: DL301
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        torch.save(encoder, os.path.join(folder, "wrapped.pt"))  # expect: DL301
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        torch.save(head, os.path.join(folder, "head.pt"))  # expect: DL301
+    accelerator.wait_for_everyone()
+
+
 def by_batches_of_all(model, loader, folder, epochs):
     # PixArt-alpha cac2fd3 train_scripts/train_pixart_lcm_lora.py:266: a loader that is prepared is as long on every rank
     accelerator = Accelerator()

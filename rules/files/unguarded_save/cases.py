@@ -537,6 +537,18 @@ def save_by_counter(watch, loader, model):
             torch.save(model.module.state_dict(), f"checkpoint-{turn}.pt")  # expect: DL301
 
 
+def save_the_network_itself(loader, encoder, head, folder):
+    # KDAD b8cbf91 Reversedistillation.py:214: who loads these files gets a module, and no state dict
+    accelerator = Accelerator()
+    encoder, loader = accelerator.prepare(encoder, loader)
+    head.train()
+    for batch in loader:
+        accelerator.backward(head(encoder(batch)).sum())
+    torch.save(accelerator.unwrap_model(encoder), os.path.join(folder, "encoder.pt"))  # expect: DL301
+    torch.save(encoder, os.path.join(folder, "wrapped.pt"))  # expect: DL301
+    torch.save(head, os.path.join(folder, "head.pt"))  # expect: DL301
+
+
 def by_batches_of_all(model, loader, folder, epochs):
     # PixArt-alpha cac2fd3 train_scripts/train_pixart_lcm_lora.py:266: a loader that is prepared is as long on every rank
     accelerator = Accelerator()
