@@ -837,6 +837,18 @@ _NOT_TRAINING = (
     "update_model_kwargs_for_generation",
 )  # fmt: skip
 
+GETTERS: frozenset[str] = _names(
+    """
+    get_adapter_state_dict get_base_model get_buffer get_compiled_call get_correct_attn_implementation
+    get_correct_experts_implementation get_decoder get_encoder get_expanded_tied_weights_keys get_experts_implementation
+    get_extra_state get_init_context get_input_embeddings get_layer_status get_memory_footprint get_model_status
+    get_nb_trainable_parameters get_output_embeddings get_parameter get_parameter_or_buffer get_position_embeddings
+    get_prompt get_prompt_embedding_to_save get_submodule
+    """
+)
+"""What libraries' models give without running (dir() of torch.nn.Module of torch 2.13.0, transformers.PreTrainedModel of
+5.23.0 and peft.PeftModel of 0.21.2)."""
+
 
 def trains_nothing(method: str) -> bool:
     """Whether a method's name says that no gradient flows through its result: `save_pretrained`,

@@ -779,7 +779,7 @@ def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute)
                 part = node is read or settings.names_model(read.attr)
                 if not name or (part and not wrappers.trains_nothing(name)):
                     return True
-                if name in live.answer(layer_runners):
+                if name in live.answer(layer_runners) or (part and _is_unread(live, name)):
                     return True
             case ast.Call(func=ast.Name(id=name)) if name in _ONLY_LOOK:
                 return False
@@ -792,6 +792,19 @@ def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute)
                 return False
         node = parent
     return False
+
+
+def _is_unread(live: LiveProgram, method: str) -> bool:
+    """Whether a method that gives something is neither a library's nor of a class that is read: it may run the model."""
+    return (
+        method.startswith("get_")
+        and method not in wrappers.GETTERS
+        and not any(
+            method in cls.methods
+            for module in live.program.modules.values()
+            for cls in module.all_classes
+        )
+    )
 
 
 def without_layers(live: LiveProgram) -> frozenset[str]:
@@ -966,7 +979,8 @@ def layer_runners(live: LiveProgram) -> frozenset[str]:
     """The names of methods of the program, other than `forward`, that call layers with gradients on.
 
     kohya-ss/sd-scripts sdxl_train_control_net_lllite_old.py:422: `network.set_cond_image(image)` runs the
-    layers that are trained.
+    layers that are trained. ScoreVAE c4e4ba6 models/BeatGANsUNet.py:206: what `get_score_fn()` gives calls
+    `self.forward`.
     """
     classes = [cls for module in live.program.modules.values() for cls in module.all_classes]
     methods = [
@@ -1001,7 +1015,9 @@ def _is_part(called: ast.expr, parts: set[str]) -> bool:
         called = called.value
     match called:
         case ast.Attribute(value=ast.Name(id="self"), attr=attr):
-            return attr in parts
+            return attr in parts or attr == "forward"
+        case ast.Name(id="self"):
+            return True
     return False
 
 

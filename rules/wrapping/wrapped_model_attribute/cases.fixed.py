@@ -1676,6 +1676,23 @@ def name_of_both(net):
     return net.module.num_experts  # expect: DL201
 
 
+class Scored(nn.Module):
+    # ScoreVAE c4e4ba6 models/BeatGANsUNet.py:206: unwrapped, it would train without the others, and no longer fail
+    def forward(self, batch):
+        return batch
+
+    def get_scorer(self, scale):
+        def scorer(batch):
+            return self.forward(batch) / scale
+
+        return scorer
+
+
+def trained_by_what_it_gives(rank, batch):
+    net = DDP(Scored().to(rank))
+    net.get_scorer(2.0)(batch).sum().backward()  # expect: DL201
+
+
 class GivenByName:
     # ChatGLM-Efficient-Tuning 3c12daa src/glmtuner/tuner/ppo/trainer.py:45: a collator comes back as it went in.
     def __init__(self, **given):
@@ -1685,7 +1702,7 @@ class GivenByName:
 
     def step(self, ids):
         mask = self.collate.get_attention_masks(ids)
-        return self.accelerator.unwrap_model(self.net).get_position_ids(ids, mask)  # expect: DL201
+        return self.net.get_position_ids(ids, mask)  # expect: DL201
 
 
 class EitherEngine:

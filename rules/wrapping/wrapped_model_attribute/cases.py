@@ -1672,6 +1672,23 @@ def name_of_both(net):
     return net.num_experts  # expect: DL201
 
 
+class Scored(nn.Module):
+    # ScoreVAE c4e4ba6 models/BeatGANsUNet.py:206: unwrapped, it would train without the others, and no longer fail
+    def forward(self, batch):
+        return batch
+
+    def get_scorer(self, scale):
+        def scorer(batch):
+            return self.forward(batch) / scale
+
+        return scorer
+
+
+def trained_by_what_it_gives(rank, batch):
+    net = DDP(Scored().to(rank))
+    net.get_scorer(2.0)(batch).sum().backward()  # expect: DL201
+
+
 class GivenByName:
     # ChatGLM-Efficient-Tuning 3c12daa src/glmtuner/tuner/ppo/trainer.py:45: a collator comes back as it went in.
     def __init__(self, **given):
