@@ -168,6 +168,18 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
             keyword="device_ids",
         ),
         DeviceCall(
+            "torch.distributed.fsdp.FullyShardedDataParallel",
+            "torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:397",
+            device=9,
+            keyword="device_id",
+        ),
+        DeviceCall(
+            "torch.distributed.init_process_group",
+            "torch 2.13.0 torch/distributed/distributed_c10d.py:1664",
+            device=8,
+            keyword="device_id",
+        ),
+        DeviceCall(
             "torch.load",
             "torch 2.13.0 torch/serialization.py:1315",
             device=1,

@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from distlint.runtime import rank_info
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DataParallel
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -58,6 +59,17 @@ def for_devices_alone(model):
     # RT-DETR 068dfde rtdetr_pytorch/src/misc/dist.py:100
     rank = rank_info().local_rank
     return DDP(model, device_ids=[rank], output_device=rank)  # expect: DL504
+
+
+def sharded_on_its_device(model):
+    # llmpy a18cf29 pre-training/train_fsdp.py:114
+    rank = rank_info().local_rank
+    torch.cuda.set_device(rank)  # expect: DL504
+    return FullyShardedDataParallel(model, device_id=rank)
+
+
+def sharded_on_the_local_one(model):
+    return FullyShardedDataParallel(model, device_id=int(os.environ["LOCAL_RANK"]))
 
 
 def wrapped_one_way_or_the_other(model, threads, unused):

@@ -291,6 +291,10 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         guard is not None and _made_again(model, found) and not _asks_for_file(guard)
     ):
         return Fix(Applicability.DISPLAY, _ANEW)
+    block = None if guard is None else statement_with_test(found.function, guard.node)
+    if block is not None and _turns_over(model, found, block):
+        advice = "Let rank 0 alone do either while the others wait: `run_on_main()`"
+        return Fix(Applicability.DISPLAY, advice)
     flag = _FLAGS.get(site.name.removeprefix("."))
     if flag is not None and flag not in site.keywords and not _made_again(model, found):
         edit = with_keyword(site.module.source.text, site.node, f"{flag}=True")
@@ -303,7 +307,6 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         return Fix(Applicability.SAFE, advice, (edit,))
     if (moved := on_import(joint_entry)) is not None:
         return moved
-    block = statement_with_test(found.function, guard.node)
     around = site.guards[: site.guards.index(guard)]
     if (
         block is None
@@ -326,6 +329,21 @@ def _fix(model: Model, found: FileCall, guard: Guard | None, joint_entry: JointE
         Applicability.SAFE if everyone_comes(model, site, joint_entry) else Applicability.UNSAFE,
         "Let rank 0 go first: `main_process_first()`",
         (WrapInWith(span_of(block), span_of(block), "$main_process_first()"),),
+    )
+
+
+def _turns_over(model: Model, found: FileCall, block: ast.stmt) -> bool:
+    """Whether the other arm does the opposite to the path, so that who comes later undoes what rank 0 did.
+
+    Deep-Learning-Image-Classification-Models 0640f21 train_distributed.py:78: a folder is made, or removed where it is there.
+    """
+    inside = {id(node) for node in walk(block, ast.Call)}
+    return any(
+        other.effect is not found.effect
+        and id(other.site.node) in inside
+        and other.text == found.text
+        and other.effect in (Effect.CREATE_DIR, Effect.DELETE)
+        for other in model.file_calls
     )
 
 

@@ -525,6 +525,15 @@ def left_as_it_is(texts):
     return _all_fetched()
 
 
+def made_or_removed(folder):
+    # Deep-Learning-Image-Classification-Models 0640f21 train_distributed.py:78: who comes later would do the opposite
+    dist.barrier()
+    if not os.path.exists(folder):
+        os.mkdir(folder)  # expect: DL305
+    else:
+        shutil.rmtree(folder)  # expect: DL305
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
