@@ -421,6 +421,12 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
         if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
             return None
+        if made_before_fit(found):
+            # No group yet in which rank 0 could go first: pytorch-ddp-examples 4467e84 mnist_lightning_ddp.py:62, under srun.
+            advice = (
+                "Fetch it in `prepare_data()`, which Lightning calls on one rank of each machine"
+            )
+            return Fix(Applicability.DISPLAY, advice)
         return downloads.first(model, found, least if _is_asked_for(site) else safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here

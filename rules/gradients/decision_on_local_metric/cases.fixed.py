@@ -290,6 +290,17 @@ class Lightning(pl.LightningModule):
         return [ModelCheckpoint(monitor="val_loss"), EarlyStopping(monitor="val_accuracy")]
 
 
+class LogsAnEntryToo(pl.LightningModule):
+    # DiffViewTrans af2f5cc ldm/models/autoencoder.py:387: Lightning takes one set of arguments for a key
+    def validation_step(self, batch, index):
+        numbers = self.parts(batch)
+        self.log("val_loss", numbers["val_loss"])  # expect: DL601
+        self.log_dict(numbers)
+
+    def callbacks(self):
+        return [ModelCheckpoint(monitor="val_loss")]
+
+
 class LogsADict(pl.LightningModule):
     def validation_step(self, batch, index):
         numbers = {name: self.all_gather(each) for name, each in self.parts(batch).items()}

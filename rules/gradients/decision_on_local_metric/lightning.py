@@ -257,7 +257,20 @@ def _of_method(
             continue
         match node.args[0]:
             case ast.Constant(value=str() as name) if name in watched:
-                yield Logged(method.module, node, True)
+                yield Logged(method.module, node, True, shown=_is_logged_again(method, value))
+
+
+def _is_logged_again(method: Function, value: ast.expr) -> bool:
+    """Whether a method logs the dict as well whose entry it logs: of one key Lightning takes one set of arguments.
+
+    lightning 2.5.1 pytorch/trainer/connectors/logger_connector/result.py, `_ResultCollection.log`. DiffViewTrans af2f5cc
+    ldm/models/autoencoder.py:387.
+    """
+    return isinstance(value, ast.Subscript) and any(
+        dotted_name(call.func) == "self.log_dict"
+        and any(dotted_name(given) == dotted_name(value.value) != "" for given in call.args[:1])
+        for call in own_nodes(method, ast.Call)
+    )
 
 
 def _is_logged_by_all(model: Model, call: ast.Call) -> bool:
