@@ -419,15 +419,7 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
     least = Applicability.UNSAFE if together else Applicability.DISPLAY
     safe = Applicability.SAFE if together and everyone_comes(model, site, joint_entry) else least
     if found.effect is Effect.DOWNLOAD and isinstance(site.statement, (ast.Expr, ast.Assign)):
-        if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
-            return None
-        if made_before_fit(found):
-            # No group yet in which rank 0 could go first: pytorch-ddp-examples 4467e84 mnist_lightning_ddp.py:62, under srun.
-            advice = (
-                "Fetch it in `prepare_data()`, which Lightning calls on one rank of each machine"
-            )
-            return Fix(Applicability.DISPLAY, advice)
-        return downloads.first(model, found, least if _is_asked_for(site) else safe)
+        return _fetched_first(model, found, least if _is_asked_for(site) else safe)
     if any(guard.value.variance is Variance.RANK_LOCAL for guard in site.guards):
         return None  # each rank decides for itself: what needs all ranks would hang here
     if ranked_callers(model, found.function):
@@ -711,6 +703,17 @@ def _keeps_something(function: Function) -> bool:
         or (isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store))
         for node in own_nodes(function)
     )
+
+
+def _fetched_first(model: Model, found: FileCall, safety: Applicability) -> Fix | None:
+    """The fix of a download."""
+    if any(guard.value.variance is Variance.RANK_LOCAL for guard in found.site.guards):
+        return None
+    if made_before_fit(found):
+        # No group yet in which rank 0 could go first: pytorch-ddp-examples 4467e84 mnist_lightning_ddp.py:62, under srun.
+        advice = "Fetch it in `prepare_data()`, which Lightning calls on one rank of each machine"
+        return Fix(Applicability.DISPLAY, advice)
+    return downloads.first(model, found, safety)
 
 
 def _through_save(model: Model, found: FileCall) -> tuple[Replace, bool] | None:
