@@ -120,7 +120,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Each decision and each report that rests on one rank's share."""
     known = model.answer(shares)
     stepped = list(stepped_on_main(model))
-    said = {id(step) for _, step in stepped}
+    said = {id(step) for _, steps in stepped for step in steps}
     seen: set[tuple[str, int]] = set()
     decided: set[int] = set()
     for function in known.functions():
@@ -142,8 +142,8 @@ def check(model: Model) -> Iterator[Finding]:
         for finding in _reported(model, known, function):
             seen.add((finding.place.path, finding.place.line))
             yield finding
-    for module, step in stepped:
-        yield _stepped(module, step)
+    for module, steps in stepped:
+        yield _stepped(module, *steps)
     for function, call, number, backward in local_losses(model):
         if (function.module.path, call.lineno) not in seen:
             yield _of_training(function, call, number, backward)
@@ -176,7 +176,7 @@ def _never_meet(
     )
 
 
-def _stepped(module: Module, step: ast.Call) -> Finding:
+def _stepped(module: Module, step: ast.Call, *more: ast.Call) -> Finding:
     """A scheduler of which rank 0 alone takes the steps."""
     advice = "Step it on every rank, with a value that all ranks have"
     return Finding(
@@ -186,7 +186,7 @@ def _stepped(module: Module, step: ast.Call) -> Finding:
         "Rank 0 alone changes its learning rate: from then on the ranks step one model by different ones, and its "
         f"copies part. {advice}.",
         place_of(module, step),
-        (),
+        tuple(related(module, each, "and here") for each in more),
         Fix(Applicability.DISPLAY, advice),
     )
 

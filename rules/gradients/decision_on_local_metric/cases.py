@@ -536,6 +536,34 @@ def warm_up_of_rank_zero_alone(model, loader, optimizer, lr_scheduler, accelerat
             lr_scheduler.step()  # expect: DL601
 
 
+def rate_where_the_first_of_a_machine_validates(model, loader, optimizer, scheduler, local_rank, plateau):
+    # PepHAR 4a809d5 train_ddp.py:213
+    def validate():
+        with torch.no_grad():
+            score = model.module(next(loader)).mean()
+        if plateau:
+            scheduler.step(score)  # expect: DL601
+        else:
+            scheduler.step()
+        return score
+
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+        if local_rank == 0:
+            validate()
+
+
+def rate_where_all_validate(model, loader, optimizer, scheduler):
+    def validate():
+        scheduler.step()
+
+    for batch in loader:
+        model(batch).mean().backward()
+        optimizer.step()
+        validate()
+
+
 class Turns:
     def __init__(self, partition=True):
         self.partition = partition

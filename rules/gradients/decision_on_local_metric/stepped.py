@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.training import sent_backward
 
 if TYPE_CHECKING:
@@ -15,18 +15,30 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
 
 
-def stepped_on_main(model: Model) -> Iterator[tuple[Module, ast.Call]]:
-    """The steps of schedulers that rank 0 alone takes in a file in which other ranks send something backward.
+def stepped_on_main(model: Model) -> Iterator[tuple[Module, list[ast.Call]]]:
+    """The steps of schedulers that rank 0 alone, or the first rank of each machine, takes in a function of a file in which
+    other ranks send something backward.
 
-    Music-Source-Separation-Training train_accelerate.py:373: DDP averages gradients, and no learning rates.
+    Music-Source-Separation-Training train_accelerate.py:373: DDP averages gradients, and no learning rates. PepHAR
+    4a809d5 train_ddp.py:213: in what is called under `local_rank == 0`.
     """
     for module in model.modules:
         if "sched" not in module.source.text.lower():
             continue
-        steps = [node for f in module.all_functions for node in _steps(f)]
-        steps = [node for node in steps if on_main_alone(model, node)]
-        if steps and any(_trains_on_others(model, f) for f in module.all_functions):
-            yield from ((module, node) for node in steps)
+        found = [
+            sorted(
+                (node for node in _steps(function) if _on_first_ones(model, node)),
+                key=lambda node: node.lineno,
+            )
+            for function in module.all_functions
+        ]
+        if any(found) and any(_trains_on_others(model, f) for f in module.all_functions):
+            yield from ((module, steps) for steps in found if steps)
+
+
+def _on_first_ones(model: Model, node: ast.AST) -> bool:
+    group = model.call_at(node)
+    return group is not None and group.classes - {NODE_MAIN} == {MAIN}
 
 
 def _steps(function: Function) -> Iterator[ast.Call]:
@@ -42,6 +54,6 @@ def _trains_on_others(model: Model, function: Function) -> bool:
     return any(
         sent_backward(node) is not None
         and model.call_at(node) is not None
-        and not on_main_alone(model, node)
+        and not _on_first_ones(model, node)
         for node in own_nodes(function)
     )
