@@ -306,21 +306,28 @@ def _without_backward_of_forward(found: list[Divergence]) -> list[Divergence]:
 
 
 def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
-    """Ranks that have left miss everything below: the first collective that waits for them says it."""
-    first: dict[tuple[int, ...], Divergence] = {}
+    """Ranks that have left miss everything below: the first collective that waits for them says it.
+
+    In a loop what stands above the exit comes in the next turn (VAE_AIGC_detection 00a3430 train_ddp.py:145, not 117).
+    """
+    first: dict[tuple[object, ...], Divergence] = {}
     for divergence in found:
-        if divergence.left:
-            exits = tuple(id(g.node) for g in divergence.guards)
-            known = first.setdefault(exits, divergence)
-            if _place(divergence) < _place(known):
-                first[exits] = divergence
+        exits = (divergence.waiters, *(id(guard.node) for guard in divergence.guards))
+        known = first.setdefault(exits, divergence)
+        if _place(divergence) < _place(known):
+            first[exits] = divergence
     kept = set(first.values())
     return [d for d in found if not d.left or d in kept]
 
 
-def _place(divergence: Divergence) -> tuple[int, int, int]:
-    anchor = divergence.anchor
-    return divergence.layer, getattr(anchor, "lineno", 0), getattr(anchor, "col_offset", 0)
+def _place(divergence: Divergence) -> tuple[int, bool, int, int]:
+    line, column = _position(divergence.anchor)
+    exits = max((_position(guard.node) for guard in divergence.guards), default=(0, 0))
+    return divergence.layer, (line, column) < exits, line, column
+
+
+def _position(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
 def _entered_together(summaries: FunctionSummaries) -> Iterator[dict[RankClass, Summary]]:

@@ -49,6 +49,27 @@ def statistics_that_one_rank_prints(codebook, counts, sums):
     print(counts, sums)  # of one rank: the exit stays
 
 
+def stopped_by_the_first(loader, model, stopping, epochs):
+    # VAE_AIGC_detection 00a3430 train_ddp.py:145: the others wait in what comes next, not in the next turn
+    for epoch in range(epochs):
+        for batch in loader:
+            model.step(batch)
+        dist.barrier()
+        if dist.get_rank() == 0:
+            if stopping(epoch):
+                break
+        dist.broadcast(model.scale, 0)  # expect: DL101
+
+
+def stopped_by_the_first_at_once(loader, model, stopping, epochs):
+    # Hierarchical-Relational-Group-Activity-Recognition 190fc58 train_utils/ddp_trainer.py:292
+    for epoch in range(epochs):
+        dist.all_reduce(model.scale)
+        if dist.get_rank() == 0 and stopping(epoch):
+            break
+        dist.barrier()  # expect: DL101
+
+
 def reduced_for_those_who_stay(loss, others):
     total = loss.detach().clone()
     dist.all_reduce(total)  # expect: DL101
