@@ -504,7 +504,7 @@ class LaunchFiles:
             (script, launch)
             for script, launch, text in self._launches_by_name.get(posixpath.basename(path), ())
             if (
-                self._is_called(path, text, script, known)
+                self._is_called(path, text, script, known, own=_is_own(launch))
                 if launch.module is None
                 else f"/{path}".endswith(f"/{text}")
             )
@@ -553,10 +553,15 @@ class LaunchFiles:
                     if 0 < number <= len(given):
                         yield script, replace(launch, script=given[number - 1])
 
-    def _is_called(self, path: str, text: str, script: Script, known: Set[str]) -> bool:
-        """Whether what a script calls `text` is the Python file `path`, which has that name."""
+    def _is_called(
+        self, path: str, text: str, script: Script, known: Set[str], *, own: bool
+    ) -> bool:
+        """Whether what a script calls `text` is the Python file `path`, which has that name.
+
+        What begins at the script's `own` folder is nowhere else (OctreeOcc 54afdd6 tools/fp16/dist_train.sh).
+        """
         name = posixpath.basename(path)
-        meant = _meant(text, script.path)
+        meant = _meant(text, script.path)[: 1 if own else None]
         return (
             path in meant
             or (
@@ -845,6 +850,11 @@ def _counts_several(configuration: Configuration) -> bool:
     """Whether accelerate's configuration starts several processes."""
     number = configuration.values.get("num_processes")
     return isinstance(number, int) and number > 1
+
+
+def _is_own(launch: Launch) -> bool:
+    """Whether the path of the program begins at the folder of the script."""
+    return launch.script is not None and launch.script.own
 
 
 def _meant(path: str, beside: str) -> list[str]:

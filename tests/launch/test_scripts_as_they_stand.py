@@ -490,6 +490,12 @@ def test_the_folder_of_a_script(folder: str) -> None:
     assert launch.script.text == "./train.py"
     files = read(("tools/run.sh", Kind.SHELL, script))
     assert files.starting("tools/train.py")
+    assert not files.starting("train.py")
+
+
+def test_a_bare_name_is_looked_for_in_the_folders_above() -> None:
+    files = read(("tools/run.sh", Kind.SHELL, "torchrun train.py\n"))
+    assert files.starting("tools/train.py") and files.starting("train.py")
 
 
 @pytest.mark.parametrize(
