@@ -137,8 +137,8 @@ def check(model: Model) -> Iterator[Finding]:
                 site,
                 access.statement,
                 f"the rank comes from `{access.name}`, and `{ast.unparse(size)}` keeps the default of "
-                "its option: with a world size of 1 every rank but 0 is refused or waits in vain. "
-                f"{advice}.",
+                "its option, however many processes there are: of more, the ranks beyond it are refused; of fewer, all "
+                f"wait in vain. {advice}.",
                 advice,
             )
     for module in model.modules:
