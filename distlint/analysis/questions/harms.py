@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.program.definitions import dotted_name
+from distlint.analysis.program.definitions import Class, dotted_name
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import (
@@ -74,6 +74,7 @@ _COUNTS: Final = re.compile(r"range\(|epoch", re.IGNORECASE)
 """What a loop runs through that counts how often all of the data is gone through."""
 _ON_MAIN: Final = re.compile(r"on_(?:main|master)|rank_?zero|rank_?0|(?:main|master)_only")
 """Names of functions that rank 0 alone does something in: `save_on_master`, not NSVF's `_main(args, file)`."""
+_DISPLAYS: Final = (ast.Dict, ast.List, ast.Tuple, ast.JoinedStr)
 _LOGS: Final = re.compile(r"(?i)handler$|^add_sink$")
 """What writes into an open file as long as the process runs."""
 
@@ -213,13 +214,25 @@ def _is_its_own(live: LiveProgram, found: FileCall) -> Harm | None:
     if found.site.name in sinks.OWN_LINES:
         return Harm(text)
     for each in written(found):
-        for node in _shown(each):
-            if counts_processes(node) or _is_measured(live, node, found.site):
-                return Harm(text)
+        shown = [part for whole in _put_together(live, found, each) for part in _shown(whole)]
+        if any(counts_processes(part) or _is_measured(live, part, found.site) for part in shown):
+            return Harm(text)
     values = (*found.site.args, *found.site.keywords.values())
     if any(value.variance is Variance.RANK_DEPENDENT for value in values):
         return Harm(text)
     return None
+
+
+def _put_together(live: LiveProgram, found: FileCall, node: ast.expr) -> list[ast.AST]:
+    """What is written, with what a variable of it was put together of once, and what objects of the program were given."""
+    wholes: list[ast.AST] = [node]
+    for part in walk(node, ast.Name, ast.Call):
+        if isinstance(part, ast.Name):
+            made = assignments(found.function).get(part.id, ())
+            wholes += [m for m in made if len(made) == 1 and isinstance(m, _DISPLAYS)]
+        elif isinstance(live.resolve(found.site.module, part.func), Class):
+            wholes += [*part.args, *(keyword.value for keyword in part.keywords)]
+    return wholes
 
 
 def _shown(node: ast.AST) -> list[ast.AST]:

@@ -549,6 +549,13 @@ def save_the_network_itself(loader, encoder, head, folder):
     torch.save(head, os.path.join(folder, "head.pt"))  # expect: DL301
 
 
+def put_together_with_the_rank(total, rank):
+    dist.barrier()
+    metrics = {"rank": rank, "total": total}
+    with open("metrics-of-a-rank.json", "w") as file:  # expect: DL301
+        json.dump(metrics, file)
+
+
 def by_batches_of_all(model, loader, folder, epochs):
     # PixArt-alpha cac2fd3 train_scripts/train_pixart_lcm_lora.py:266: a loader that is prepared is as long on every rank
     accelerator = Accelerator()
