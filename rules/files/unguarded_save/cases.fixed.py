@@ -582,6 +582,15 @@ def save_the_network_itself(loader, encoder, head, folder):
     accelerator.wait_for_everyone()
 
 
+def told_with_its_number(total):
+    dist.barrier()
+    rank = dist.get_rank()
+    metrics = {"rank": rank, "total": total}
+    if rank == 0:
+        with open("metrics-of-all.json", "w") as file:  # expect: DL301
+            json.dump(metrics, file)
+
+
 def by_batches_of_all(model, loader, folder, epochs):
     # PixArt-alpha cac2fd3 train_scripts/train_pixart_lcm_lora.py:266: a loader that is prepared is as long on every rank
     accelerator = Accelerator()

@@ -549,11 +549,11 @@ def save_the_network_itself(loader, encoder, head, folder):
     torch.save(head, os.path.join(folder, "head.pt"))  # expect: DL301
 
 
-def put_together_with_the_rank(total):
+def told_with_its_number(total):
     dist.barrier()
     rank = dist.get_rank()
     metrics = {"rank": rank, "total": total}
-    with open("metrics-of-a-rank.json", "w") as file:  # expect: DL301
+    with open("metrics-of-all.json", "w") as file:  # expect: DL301
         json.dump(metrics, file)
 
 
