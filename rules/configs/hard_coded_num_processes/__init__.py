@@ -75,6 +75,9 @@ _FOR_EACH = re.compile(
 )
 _MACHINES = re.compile(r"^[^#\n]*?--(?:trainer\.)?num_nodes[= \t]+(\d+)\b", re.MULTILINE)
 _RUNS_ONCE = re.compile(r"--(?:ntasks|ntasks-per-node)(?:=|$)|-n\d*$")
+"""What `srun` is told of its tasks, whatever the script asked for: zwd-into-aurora 06e19fd scripts/training/train_zwd.sh:84,
+`--ntasks=$nnodes`."""
+_GPUS_TOLD = re.compile(r"(?:num_|n_|n)gpus?")
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
@@ -133,8 +136,22 @@ def _beyond(
         each, where = counted
         for gpus, saw, place in given:
             if gpus < each:
+                if each == gpus + 1 and _is_told(launch, gpus):
+                    break
                 yield _finding(_too_few(each, gpus, saw), where, (place, "the GPUs"))
                 break
+
+
+def _is_told(launch: Launch, gpus: int) -> bool:
+    """Whether the program itself is told how many GPUs there are: the process that is left over goes without.
+
+    tgl 99ee829 scripts/slurm-run-dist-launch.sh:32: `--nproc_per_node=5 train_dist.py --num_gpus 4`, where the last rank serves
+    the others.
+    """
+    return any(
+        _GPUS_TOLD.fullmatch(name) and option.value == str(gpus)
+        for name, option in launch.arguments.items()
+    )
 
 
 def _processes(files: LaunchFiles, script: Script, launch: Launch) -> tuple[int, Place] | None:
@@ -272,7 +289,7 @@ def _machines(script: Script, launch: Launch) -> Iterator[Finding]:
 
 def _launchers(script: Script, launch: Launch) -> Iterator[Finding]:
     """`srun` starts the launcher once for each task, and each of them starts all processes."""
-    names = [word.text or "" for word in launch.before]
+    names = [word.text or word.option for word in launch.before]
     if "srun" not in names or launch.launcher is Launcher.DEEPSPEED:
         return
     own = [name for name in names if _RUNS_ONCE.match(name)]
