@@ -61,6 +61,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
@@ -96,6 +97,7 @@ _SHOWN = 5
 
 
 _INTERPRETERS = frozenset({"python", "python3"})
+_BARE = re.compile(r"\w+(?=\s)")
 _PROGRAM = re.compile(r"\.(?:py|sh|pex)\b")
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
@@ -192,27 +194,41 @@ def _goes_on_without(launch: Launch, text: str) -> bool:
 def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
     """Launches whose program is called `python`: their launchers put Python in front of what they are given.
 
-    modulus 878fd04 examples/weather/graphcast/README.md:73: `torchrun … python train_graphcast.py`.
+    modulus 878fd04 examples/weather/graphcast/README.md:73: `torchrun … python train_graphcast.py`. And those in front of which
+    Python stands: tgl 99ee829 scripts/slurm-run-dist-launch.sh:32, `srun python python -m torch.distributed.launch`.
     """
     for script, launch in files.launches(told=True):
         program = launch.script
+        if not script.followed:
+            continue
         if (
             program is not None
             and program.sure
             and program.text in _INTERPRETERS
-            and script.followed
             and launch.launcher is not Launcher.DEEPSPEED
             and not _is_of_option(script, launch)
             and launch.options.keys().isdisjoint({"no_python", "run_path", "m", "module"})
         ):
-            advice = f"Leave `{program.text}` out"
-            text = (
-                f"The launcher has Python run a file called `{program.text}`, which is not there: every rank ends as it "
-                f"starts. {advice}."
-            )
-            yield Finding(
-                CODE, NAME, SEVERITY, text, program.place, (), Fix(Applicability.DISPLAY, advice)
-            )
+            yield _run_as_a_file(program.text, program.place, "The launcher has", f"`{program.text}`")
+        elif (name := _behind_python(files, script, launch)) is not None:
+            yield _run_as_a_file(name, launch.place, "This command has", "the first `python`")
+
+
+def _behind_python(files: LaunchFiles, script: Script, launch: Launch) -> str | None:
+    """The launcher that Python is given for a file, where no file is called so."""
+    *first, last = (word.text for word in launch.before) if launch.before else (None,)
+    of_option = bool(first) and (first[-1] or "-").startswith("-")  # `conda run -n python torchrun`
+    if last not in _INTERPRETERS or of_option or not launch.file:
+        return None
+    line = split_lines(script.text)[launch.place.line - 1].encode()[launch.place.column :]
+    found = _BARE.match(line.decode())
+    return found[0] if found is not None and not files.has_name(found[0]) else None
+
+
+def _run_as_a_file(name: str, place: Place, who: str, what: str) -> Finding:
+    advice = f"Leave {what} out"
+    text = f"{who} Python run a file called `{name}`, which is not there: every rank ends as it starts. {advice}."
+    return Finding(CODE, NAME, SEVERITY, text, place, (), Fix(Applicability.DISPLAY, advice))
 
 
 def _is_of_option(script: Script, launch: Launch) -> bool:
