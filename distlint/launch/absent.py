@@ -12,7 +12,7 @@ from typing import Final
 from distlint.columns import split_lines
 from distlint.findings import Place
 from distlint.launch.commands import OF_PYTHON, Launch, Option, launches, starts_ranks
-from distlint.launch.made import MAKES, entered, enters, makes_files, may_put, seen_from, where
+from distlint.launch.made import MAKES, enters, makes_files, may_put, seen_from, where
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
 
@@ -88,7 +88,7 @@ def is_made_above(files: LaunchFiles, script: Script, word: Word) -> bool:
         return False
     above = [each for each in script.commands if each.line < word.place.line]
     cloned = [each for each in above if [w.text for w in each.words[:2]] == ["git", "clone"]]
-    moves = sorted(entered(script), key=lambda each: each.place.line)
+    moves = sorted(script.entered(), key=lambda each: each.place.line)
     return (
         len(cloned) > 1
         or any(may_put(each, word.text or "") for each in above)
@@ -198,7 +198,7 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     name, folder = bare_program(launch), posixpath.dirname(script.path)
     if not name or files.has_name(name) or not is_written_out(name):
         return False
-    moves = sorted(entered(script), key=lambda each: each.place.line)
+    moves = sorted(script.entered(), key=lambda each: each.place.line)
     if _is_made_above(script, launch, name) or not _stays_inside(
         files, script, launch.place.line, moves
     ):
@@ -326,7 +326,7 @@ def _path_of(word: Word, script: Script) -> str | None:
     folder = posixpath.dirname(script.path)
     if word.own:
         return posixpath.normpath(posixpath.join(folder, word.text or ""))
-    folders = list(entered(script))
+    folders = list(script.entered())
     if len(folders) != 1 or not folders[0].own or not is_written_out(word.text or ""):
         return None
     if posixpath.isabs(word.text or "") or word.place.line < folders[0].place.line:
@@ -350,7 +350,9 @@ def _is_in_another_folder(files: LaunchFiles, word: Word, script: Script) -> boo
         and files.is_absent(name, script.path)
         and (
             is_nowhere(files, name, script)
-            or (all(map(posixpath.isabs, enters(script))) and any(_folders_started(files, script)))
+            or (
+                any(enters(script)) and all(each in files.started_behind for each in enters(script))
+            )
         )
     )
 
@@ -540,15 +542,6 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
     ) or any(not files.called(name, script.path) for name, _ in missing(files, script, launch))
 
 
-def _folders_started(files: LaunchFiles, script: Script) -> Iterator[str]:
-    """The folders of the files that a script starts and the project has, where it lies: it changes to a copy of the project."""
-    for command in script.commands:
-        for word in command.words[1:]:
-            text = posixpath.normpath(word.text) if word.text else ""
-            if "/" in text and text.endswith(".py") and not files.is_absent(text, script.path):
-                yield posixpath.dirname(text)
-
-
 def is_written_out(name: str) -> bool:
     """Whether the name of a file has nothing in it that stands for something else, nor leads up."""
     return _WRITTEN_OUT.fullmatch(name) is not None and ".." not in name.split("/")
@@ -625,7 +618,6 @@ def is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
     SLAM-LLM a68e78f examples/aac_audiocaps/scripts/finetune_eat_audiocaps.sh:9 changes to `/root/SLAM-LLM`, its author's.
     """
     folder = posixpath.dirname(posixpath.normpath(name))
-    own = folder in _folders_started(files, script)
-    folders = [each for each in enters(script) if not (own and posixpath.isabs(each))]
+    folders = [e for e in enters(script) if folder not in files.started_behind.get(e, ())]
     meant = [name, *(posixpath.join(each, name) for each in folders)]
     return all(is_written_out(each) and files.is_absent(each, script.path) for each in meant)

@@ -169,6 +169,14 @@ class Script:
         """Whether it has launches, be they by MPI or Slurm."""
         return bool(self.launches) or any(map(starts_ranks, self.commands))
 
+    def entered(self) -> Iterator[Word]:
+        """The words that name the folders which it changes to, wherever in a command that is said."""
+        for command in self.commands:
+            for at, word in enumerate(command.words if not command.aside else ()):
+                if (word.text or "").rpartition("/")[2] in ("cd", "pushd"):
+                    named = [w for w in command.words[at + 1 :] if w.text != "--"]
+                    yield named[0] if named else Word(None, word.place)
+
     def command_at(self, line: int) -> str:
         """The text of the command that begins in a line, with the lines that go on with it."""
         lines = split_lines(self.text)[line - 1 :]
@@ -437,6 +445,25 @@ class LaunchFiles:
                     known = len(same) == 1 and result.get(path, folder) == folder
                     result[path] = folder if known else None
         return result
+
+    @cached_property
+    def started_behind(self) -> dict[str, set[str]]:
+        """The folders of somebody's machine that scripts change to, each with the folders of the project from which they start
+        files then: it is a copy of the project.
+
+        BottleneckIterativeNetwork 718e191 sbatch/lrs3_videolatent.sh:12, and sbatch/eval_lrs3wham_rtfs.sh:12 which changes to the
+        same one and starts `scripts/eval_lrs3wham_rtfs.py`: there is no such file in `scripts`.
+        """
+        found: dict[str, set[str]] = {}
+        for script in self.scripts:
+            homes = {text for word in script.entered() if posixpath.isabs(text := word.text or "")}
+            for command in script.commands if homes else ():
+                for word in command.words[1:]:
+                    text = posixpath.normpath(word.text) if word.text else ""
+                    if "/" in text and text.endswith(".py") and not self.is_absent(text, script.path):
+                        for home in homes:
+                            found.setdefault(home, set()).add(posixpath.dirname(text))
+        return found
 
     @cached_property
     def _shell_scripts(self) -> dict[str, Script]:
