@@ -33,6 +33,12 @@ CONFIGURATIONS: Final = frozenset(
 _READ: Final = (".json", ".yaml", ".yml")
 _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
+_SHOW: Final = ("echo", "printf")
+_IN_COMMENT: Final = re.compile(
+    r"^[ \t]*#.*\b(?:python[\d.]*|torchrun|deepspeed|launch)[ \t]+(?:[^#\n]*[ \t])?(?:\./)?([\w.+-]+\.py)\b",
+    re.MULTILINE,
+)
+"""A program without a folder that a script once started: AbdMLLM 1c9e505 run.sh:2, `# deepspeed --num_gpus=4 … ./finetune_dsp.py`."""
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+){2,}")
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _PYTHON: Final = re.compile(r"(?:.*/)?python[\d.]*")
@@ -188,7 +194,7 @@ def _is_not_in_the_folder_of_all(files: LaunchFiles, script: Script, word: Word)
 
 def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch) -> bool:
     """Whether a program named without a folder is nowhere in the project, and most that are started in the same folder lie
-    beside the script: those of itself, or of the scripts beside it.
+    beside the script: those of itself, be it in a comment, or of the scripts beside it; or a file that the launch is given is there.
 
     LAVENDER 139860e README.md:117: `main_retmc_mlm_head.py`, among launches of `main_qamc_mlm_gen_ans_idx.py` and others that
     are at the top. A page that has a link to such a file has people fetch it. research-contributions 21ed8e5
@@ -196,7 +202,9 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     `infer_multi-gpu.py`.
     """
     name, folder = bare_program(launch), posixpath.dirname(script.path)
-    if not name or files.has_name(name) or not is_written_out(name):
+    if not name or not is_written_out(name) or not files.is_absent(name, script.path):
+        return False
+    if files.has_name(name) and not _is_linked_beside(script, name):
         return False
     moves = sorted(script.entered(), key=lambda each: each.place.line)
     if _is_made_above(script, launch, name) or not _stays_inside(
@@ -209,8 +217,26 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     there = {each for each in beside if posixpath.join(folder, each) in files.names}
     return (
         len(there) >= max(1, len(beside - there))
-        and files.is_absent(name, script.path)
-        and re.search(rf"://\S*/{re.escape(name)}\b", script.text) is None
+        or (not moves and _is_given_what_is_there(files, script, launch))
+    ) and re.search(rf"://\S*/{re.escape(name)}\b", script.text) is None
+
+
+def _is_linked_beside(page: Script, name: str) -> bool:
+    """Whether a page says that a file lies beside it, by a link: EqM c585409 README.md:69, `[`sample_gd.py`](sample_gd.py)`,
+    which is in `deprecated`."""
+    return page.told and re.search(rf"\]\((?:\./)?{re.escape(name)}\)", page.text) is not None
+
+
+def _is_given_what_is_there(files: LaunchFiles, script: Script, launch: Launch) -> bool:
+    """Whether a configuration that a launch names by folder is there, from where it is made.
+
+    multi-gpu-sft 3d927ab README.md:71: `--config_file configs/accelerate_config_zero1.yaml train.py`, and no file is called
+    `train.py`.
+    """
+    return any(
+        word.sure and "/" in name and is_written_out(name) and files.called(name, script.path)
+        for word in configurations(launch)
+        if (name := posixpath.normpath(word.text or "")).endswith(_READ)
     )
 
 
@@ -226,7 +252,7 @@ def _is_made_above(script: Script, launch: Launch, name: str) -> bool:
         or any(
             _may_be_made(word, name)
             for each in above
-            for word in each.words
+            for word in (() if each.words and each.words[0].text in _SHOW else each.words)
             if word.place not in started
         )
         or re.search(rf">\|?[ \t]*[\"']?(?:[^\s\"'<>|;&]*/)?{re.escape(name)}(?![\w.-])", text)
@@ -264,7 +290,7 @@ def _started_with(script: Script, launch: Launch, moves: list[Word]) -> set[str]
         name
         for each in script.launches
         if (name := bare_program(each)) and where(moves, each.place.line) == at
-    }
+    } | (set() if script.told or moves else set(_IN_COMMENT.findall(script.text)))
 
 
 def _started_by_those_beside(files: LaunchFiles, folder: str) -> set[str]:

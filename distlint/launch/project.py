@@ -460,7 +460,11 @@ class LaunchFiles:
             for command in script.commands if homes else ():
                 for word in command.words[1:]:
                     text = posixpath.normpath(word.text) if word.text else ""
-                    if "/" in text and text.endswith(".py") and not self.is_absent(text, script.path):
+                    if (
+                        "/" in text
+                        and text.endswith(".py")
+                        and not self.is_absent(text, script.path)
+                    ):
                         for home in homes:
                             found.setdefault(home, set()).add(posixpath.dirname(text))
         return found

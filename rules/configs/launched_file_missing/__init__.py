@@ -209,7 +209,9 @@ def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
             and not _is_of_option(script, launch)
             and launch.options.keys().isdisjoint({"no_python", "run_path", "m", "module"})
         ):
-            yield _run_as_a_file(program.text, program.place, "The launcher has", f"`{program.text}`")
+            yield _run_as_a_file(
+                program.text, program.place, "The launcher has", f"`{program.text}`"
+            )
         elif (name := _behind_python(files, script, launch)) is not None:
             yield _run_as_a_file(name, launch.place, "This command has", "the first `python`")
 
