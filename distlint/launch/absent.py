@@ -449,6 +449,28 @@ def modules_for_files(files: LaunchFiles, script: Script) -> Iterator[tuple[str,
             yield word.text or "", word.place, f"-m {word.text}"
 
 
+def files_for_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place, str]]:
+    """The files of packages that launches start by their paths, though they import by their place in the package.
+
+    NeuralGaussianForceField fe5d37b scripts/train_ddp.sh:16: `torchrun … train_ddp.py`, which is in dynamic_models and has
+    `from .DGSDataset import …`.
+
+    Yields:
+        The file, where it stands, and its module.
+    """
+    moves = sorted(script.entered(), key=lambda each: each.place.line)
+    for launch in script.launches if script.followed else ():
+        word = launch.script
+        if (
+            word is not None
+            and word.sure
+            and (module := files.module_started(script, launch))
+            and not _may_make(files, script, launch, word)
+            and _stays_inside(files, script, launch.place.line, moves)
+        ):
+            yield word.text or "", word.place, module
+
+
 def _run_by_python(command: Command) -> Word | None:
     """What Python runs as a file in a command: the first word behind it that is none of its options."""
     words = iter(command.words)

@@ -217,6 +217,9 @@ class LaunchFiles:
     of_mmcv_1: Set[str] = frozenset()
     """The Python files that import what mmcv 2 has no more. Only `check_launch` may ask."""
 
+    in_package: Set[str] = frozenset()
+    """The Python files that import by their place in a package, and end as files. Only `check_launch` may ask."""
+
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
@@ -251,6 +254,16 @@ class LaunchFiles:
         """Whether the Python file that a launch starts ends at its imports, with the mmcv that the project asks for."""
         meant = self._meant_by(script, launch)
         return meant in self.of_mmcv_1 and self.asks_for("mmcv", (2,), meant)
+
+    def module_started(self, script: Script, launch: Launch) -> str:
+        """The module that a launch starts as a file, where that ends at an import by its place in a package; else empty."""
+        meant = self._meant_by(script, launch) if launch.module is None else ""
+        if meant not in self.in_package:
+            return ""
+        above = posixpath.dirname(posixpath.dirname(meant))
+        while above and posixpath.join(above, "__init__.py") in self.names:
+            above = posixpath.dirname(above)
+        return posixpath.relpath(meant, above or ".").removesuffix(".py").replace("/", ".")
 
     def starts_in(self, folder: str, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts may be one of the project, seen from a folder of another machine."""

@@ -18,6 +18,7 @@ from distlint.launch.kinds import (
     kind_of,
     loads_wrapped,
     needs_mmcv_1,
+    needs_package,
     needs_torch_1,
     opened,
     says_clipping,
@@ -451,6 +452,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         of_mmcv_1=needs_mmcv_1(data),
         opens=opened(data),
         old_torch=needs_torch_1(data),
+        in_package=needs_package(data),
         imports=imported_by(data),
     )
 

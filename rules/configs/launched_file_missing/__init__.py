@@ -66,6 +66,7 @@ from distlint.findings import Applicability, Finding, Fix, Place, Related, Sever
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
 from distlint.launch.absent import (
+    files_for_modules,
     is_written_out,
     missing,
     missing_beside,
@@ -103,6 +104,7 @@ _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
 _PACKAGE = "The project has no package of `{}`: Python ends, and no rank starts"
 _IN_PACKAGE = "The package of `{}` has no such module: Python ends, and no rank starts"
+_AS_A_FILE = "`{}` imports by its place in a package, which a file that Python runs has not: every rank ends as it starts"
 _MODULE = "The project has no module `{}`: Python ends, and no rank starts"
 
 
@@ -130,6 +132,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         advice = f"Name `{first.meant}`" if first.meant else "Name a file that is there"
         if first.happens is _MODULE:
             advice = "Start with `torchrun`"
+        elif first.happens is _AS_A_FILE:
+            advice = f"Start `-m {first.meant}`"
         text = f"{first.happens.format(first.name)}. {advice}."
         if more:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} miss{'es' * (len(more) == 1)} it."
@@ -263,6 +267,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
                 yield _Missing(name, place, script.reported, _MODULE)
         for name, place in missing_of_packages(files, script):
             yield _Missing(name, place, script.reported and not script.told, _IN_PACKAGE)
+        for name, place, meant in files_for_modules(files, script):
+            yield _Missing(name, place, script.reported and not script.told, _AS_A_FILE, meant)
         for name, place, meant in modules_for_files(files, script):
             yield _Missing(name, place, script.reported and not script.told, meant=meant)
     for chooser, name, place in missing_options(files):
