@@ -193,13 +193,13 @@ def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) 
                 break
 
 
-_SHELLS = ("bash", "sh")
+SHELLS = ("bash", "sh")
 
 
 def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
     """The shell script that a command starts, and what it is given."""
     words = command.words
-    at = 1 if words and words[0].text in _SHELLS else 0
+    at = 1 if words and words[0].text in SHELLS else 0
     if at < len(words) and words[at].sure and (words[at].text or "").endswith(".sh"):
         return words[at], words[at + 1 :]
     return None

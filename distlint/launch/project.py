@@ -18,6 +18,7 @@ from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import (
+    SHELLS,
     Launch,
     Plain,
     has_tasks,
@@ -458,6 +459,24 @@ class LaunchFiles:
                     known = len(same) == 1 and result.get(path, folder) == folder
                     result[path] = folder if known else None
         return result
+
+    @cached_property
+    def steps(self) -> dict[str, list[tuple[Script, list[str | None]]]]:
+        """The scripts in which `srun` starts a shell script by a shell, with what stands between the two, by the name of that."""
+        found: dict[str, list[tuple[Script, list[str | None]]]] = {}
+        for script in self.scripts:
+            for command in script.commands if not script.told else ():
+                texts = [word.text for word in command.words]
+                shell = next((at for at, text in enumerate(texts) if text in SHELLS), 0)
+                name = (
+                    texts[shell + 1]
+                    if texts[:1] == ["srun"] and 0 < shell < len(texts) - 1
+                    else None
+                )
+                if name is not None and name.endswith(".sh"):
+                    row = script, texts[1:shell]
+                    found.setdefault(posixpath.basename(name), []).append(row)
+        return found
 
     @cached_property
     def started_behind(self) -> dict[str, set[str]]:
