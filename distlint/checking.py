@@ -778,6 +778,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
     of_mmcv_1 = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.of_mmcv_1)
     in_package = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.in_package)
+    spawning = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.spawns)
     composes = any(e.facts.composes for e in found.entries if e.facts)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
     opening = {e.file.shown: e.facts.opens for e in found.entries if e.facts and e.facts.opens}
@@ -810,6 +811,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
                 hyphen,
                 of_mmcv_1,
                 in_package,
+                spawning,
                 pages,
                 opening,
                 composes,
@@ -825,6 +827,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             hyphen=hyphen,
             of_mmcv_1=of_mmcv_1,
             in_package=in_package,
+            spawning=spawning,
             pages=pages,
             opening_configs=opening,
             composed_in_code=composes,
@@ -848,6 +851,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         hyphen,
         of_mmcv_1,
         in_package,
+        spawning,
         opened,
         ["composes"] * composes,
     )

@@ -61,7 +61,7 @@ def _missing_inside(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
     """
     for command in script.commands:
         bound = [
-            following.text or following.around[-1:] and following.around[-1] or ""
+            following.text or "".join(following.around[-1:])
             for word, following in pairwise(command.words)
             if word.text in _BINDS
         ]

@@ -27,6 +27,7 @@ from distlint.launch.commands import (
     ranks_apart,
     script_started,
     starts_ranks,
+    tasks_of_a_machine,
     texts_of,
 )
 from distlint.launch.environments import torch_of
@@ -220,6 +221,9 @@ class LaunchFiles:
 
     in_package: Set[str] = frozenset()
     """The Python files that import by their place in a package, and end as files. Only `check_launch` may ask."""
+
+    spawning: Set[str] = frozenset()
+    """The Python files that start a process for each GPU. Only `check_launch` may ask."""
 
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
@@ -658,9 +662,9 @@ class LaunchFiles:
         A shell that it runs is given the variables that are exported: Fengshenbang-LM c8fb7b8
         fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:123, `bash -c 'python $CMD'`.
         """
-        for script, place, text in self._tasks_by_name.get(posixpath.basename(path), ()):
+        for script, command, text in self._tasks_by_name.get(posixpath.basename(path), ()):
             if self._means(text, script, path):
-                yield place
+                yield command.words[0].place
 
     def _means(self, text: str, script: Script, path: str) -> bool:
         """Whether what a script calls `text` is the Python file `path`: the nearest that is there, or the only one of the name.
@@ -683,17 +687,36 @@ class LaunchFiles:
         )
 
     @cached_property
-    def _tasks_by_name(self) -> dict[str, list[tuple[Script, Place, str]]]:
+    def _tasks_by_name(self) -> dict[str, list[tuple[Script, Command, str]]]:
         """The Python files that `srun` starts as several tasks, with what each is called, by their names."""
-        found: dict[str, list[tuple[Script, Place, str]]] = {}
+        found: dict[str, list[tuple[Script, Command, str]]] = {}
         for script in self.scripts:
             for command in script.commands:
                 if has_tasks(command, script.scheduler):
                     for text in texts_of(command):
                         if text.endswith(".py"):
-                            row = (script, command.words[0].place, text)
+                            row = (script, command, text)
                             found.setdefault(posixpath.basename(text), []).append(row)
         return found
+
+    def spawned_by_tasks(self) -> Iterator[tuple[int, str, Place]]:
+        """The steps of `srun` that start a Python file several times on one machine, which starts a process for each GPU there:
+        how many times, its name, and where that is said.
+
+        medsam_breastmri 7e6c9d4 medsam_ddp_gpu.sh:3: `--ntasks=2`, and `srun python …/main_ddp.py`, which has
+        `mp.spawn(main_worker, nprocs=torch.cuda.device_count())`.
+        """
+        for path in sorted(self.spawning):
+            for script, command, text in self._tasks_by_name.get(posixpath.basename(path), ()):
+                tasks = tasks_of_a_machine(command, script.scheduler)
+                if (
+                    tasks is not None
+                    and tasks[0] > 1
+                    and "CUDA_VISIBLE_DEVICES" not in script.text
+                    and self._means(text, script, path)
+                ):
+                    place = script.scheduler.get(tasks[1], command.words[0]).place
+                    yield tasks[0], posixpath.basename(path), place
 
     def _is_alone_below(self, page: str, path: str) -> bool:
         """Whether a Python file lies below the folder of a page, and no other file of the project has its name.

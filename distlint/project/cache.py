@@ -81,7 +81,8 @@ class FileFacts:
     `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model,
     `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `composes` whether it may give
     hydra configurations that are no files, `opens` the settings whose values it opens as files. `old_torch` says whether
-    torch 2 cannot import it, `in_package` whether it imports by its place in a package, and `imports` what a script with a local rank among its options does.
+    torch 2 cannot import it, `in_package` whether it imports by its place in a package, `spawns` whether it starts a process for each
+    GPU, and `imports` what a script with a local rank among its options does.
     """
 
     digest: str
@@ -96,6 +97,7 @@ class FileFacts:
     of_mmcv_1: bool = False
     old_torch: bool = False
     in_package: bool = False
+    spawns: bool = False
     opens: tuple[str, ...] = field(default=(), kw_only=True)
     imports: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -141,7 +143,7 @@ class Cache:
                         row[4],
                         *(
                             bool(row[5] & bit)
-                            for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+                            for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
                         ),
                         opens=tuple(row[6]),
                         imports=tuple(row[7]),
@@ -169,7 +171,8 @@ class Cache:
                 + 128 * fact.composes
                 + 256 * fact.of_mmcv_1
                 + 512 * fact.old_torch
-                + 1024 * fact.in_package,
+                + 1024 * fact.in_package
+                + 2048 * fact.spawns,
                 fact.opens,
                 fact.imports,
             ]

@@ -23,6 +23,7 @@ from distlint.launch.kinds import (
     opened,
     says_clipping,
     says_launch,
+    spawns_for_all,
     takes_a_hyphen,
     takes_any_rank,
 )
@@ -453,6 +454,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         opens=opened(data),
         old_torch=needs_torch_1(data),
         in_package=needs_package(data),
+        spawns=spawns_for_all(data),
         imports=imported_by(data),
     )
 

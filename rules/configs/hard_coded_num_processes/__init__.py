@@ -3,7 +3,7 @@
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
 `CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
-of the launcher, the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
+of the launcher, or of a script that starts a process for each GPU (`mp.spawn`), the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
 and no number of processes, of which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
 has fewer. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
@@ -92,6 +92,12 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             yield from _on_its_line(files, script, launch)
     for script in files.scripts:
         yield from _of_lightning(script)
+    for count, name, place in files.spawned_by_tasks():
+        text = (
+            f"Slurm starts `{name}` {count} times on this machine, and each starts a process for every GPU: {count} share each, "
+            "and ranks are there twice. Ask for one task."
+        )
+        yield _finding(text, place)
 
 
 def _configuration(configuration: Configuration) -> Iterator[Finding]:
