@@ -10,10 +10,12 @@ there from the folder in which the program is, though another has the name; what
 further down, seen from where the program is; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
-page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
+page starts, and that are not beside others with launches, or not in the folder that a container is given; `python` in the
+program's place (`torchrun python train.py`) or in front of the launcher (`python torchrun train.py`); the
 YAML of `llamafactory-cli train`; programs without a folder that no file of the project is called, where most others that the
-script, or else those beside it, start in the same folder lie beside it; what is not there from the folder in which all that start a script do so; modules that Python is to run as
-files (`mpirun -np 8 python package.train`); options of hydra's groups that launches or lists of defaults choose; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
+script (in comments, too), or else those beside it, start in the same folder lie beside it, or a configuration that the launch
+names is there, and those to which the page has a link that leads nowhere; what is not there from the folder in which all that start a script do so; modules that Python is to run as
+files (`mpirun -np 8 python package.train`), and files that import by their place in a package (`from .data import …`); options of hydra's groups that launches or lists of defaults choose; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own, or one that the project's own package lacks; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
 as where a comment between its lines ends the command, or where a program's own options stand in its place; programs behind a variable that only another script sets to the launcher; and configurations of accelerate that name such a JSON of DeepSpeed.
 
@@ -23,6 +25,7 @@ to find out what was meant.
 
 ## Errors you may see
 - `can't open file '...': [Errno 2] No such file or directory`
+- `ImportError: attempted relative import with no known parent package`
 - `FileNotFoundError: [Errno 2] No such file or directory: '...json'`
 - `Expected a string path to an existing deepspeed config`
 - `error: the following arguments are required: training_script, training_script_args`
@@ -43,7 +46,8 @@ Shown only: which file is meant, a person has to say.
 
 ## Known limits
 Names without a folder say nothing: scripts are started in all places; but those that no file of the project has. Of hydra's
-groups, silent where code registers configurations. A module in a package may be installed. Silent where a script may fetch or copy the file, or clones another project to work in,
+groups, silent where code registers configurations. A module in a package may be installed. A folder of somebody's machine counts as a
+copy of the project where a script starts what is there from it. Silent where a script may fetch or copy the file, or clones another project to work in,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
 that the file may be in, and on a page any that has a file of that name below it. Launches that miss the same file are one finding.
 
@@ -289,9 +293,21 @@ def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:
             isinstance(name, str)
             and is_written_out(name)
             and files.is_absent(name, each.path)
-            and files.has_beside(name, each.path)
+            and (files.has_beside(name, each.path) or _is_nobodys(files, name))
         ):
             yield _Missing(name, each.place(keys), True)
+
+
+def _is_nobodys(files: LaunchFiles, name: str) -> bool:
+    """Whether no file of the project has a name without a folder, and no script or page speaks of one.
+
+    multi-gpu-sft 3d927ab configs/default_config.yaml:4: `deepspeed_config_file: ds_config.json`.
+    """
+    return (
+        "/" not in name
+        and not files.has_name(name)
+        and not any(name in s.text for s in files.scripts)
+    )
 
 
 def _elsewhere(files: LaunchFiles, program: str) -> str:

@@ -4,7 +4,7 @@
 Finds, in shell scripts, a launch on several machines that is numbered by the machine it runs on
 (`--node_rank=$SLURM_NODEID`), with a port that the script draws at random: `$RANDOM`, `shuf`, the process's number `$$`;
 a launch by `torchrun --nnodes=2` that is told no address to meet at, this machine's own, or not which of the machines it
-is on; a number of the machine that the batch script puts into the command of `srun` (`srun … --node_rank=$SLURM_NODEID`),
+is on, be it that the script has that number from outside and keeps it (`RANK=${RANK:-0}`); a number of the machine that the batch script puts into the command of `srun` (`srun … --node_rank=$SLURM_NODEID`),
 which is 0 there, for all machines; one by `srun torchrun` in a job of several machines that is told no number of machines, or `--standalone`, be it in a
 script that `srun` starts; a program that counts
 its machines itself (`--num_shards 2`, `--num-machines 2`) and is told to meet at `tcp://localhost`; and an

@@ -62,6 +62,10 @@ def put_in_once(number: str) -> Why:
 _HERE = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1|::1|\[::1\])(?::\d+)?")
 _HANDED_ON = re.compile(r"\$\{?(?:[@*\d]|\w*(?:arg|opt|extra)\w*)", re.IGNORECASE)
 """What may hold options that come behind those which are written out."""
+_NUMBER = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?(?P<name>\w*RANK)=[\"']?\$\{(?P=name):?-0\}", re.MULTILINE
+)
+"""The number of a machine that comes from outside, and is 0 where there is one."""
 _MACHINES = ("nodes", "N")
 """How many machines a script asks Slurm for, in `#SBATCH`."""
 _CONTAINERS = frozenset({"apptainer", "singularity"})
@@ -87,10 +91,12 @@ def has_no_place(files: LaunchFiles, script: Script, launch: Launch) -> Why | No
     if "nnodes" not in options or alone:
         return None
     number = launch.number("nnodes")
-    if number is None or number[0] < 2:
-        return None
     backend = options.get("rdzv_backend")
     dynamic = backend is not None and backend.value != "static"
+    if number is None and not dynamic and "node_rank" not in options:
+        return _kept(script)
+    if number is None or number[0] < 2:
+        return None
     endpoint = options.get("rdzv_endpoint")
     address = endpoint or (None if dynamic else options.get("master_addr"))
     if address is not None and _is_here(address):
@@ -102,6 +108,21 @@ def has_no_place(files: LaunchFiles, script: Script, launch: Launch) -> Why | No
     if address is None:
         return _NOWHERE
     return None if "node_rank" in options else _ALL_FIRST
+
+
+def _kept(script: Script) -> Why | None:
+    """Of a script that takes the number of its machine from outside, and hands it to nobody.
+
+    FSDP-Training b7a4635 run.sh:17: `RANK=${RANK:-0}`, and `torchrun --nnodes=${WORLD_SIZE} --master_addr=${MASTER_ADDR}`.
+    """
+    for found in _NUMBER.finditer(script.text):
+        name = found["name"]
+        if len(re.findall(rf"\$\{{?{name}\b", script.text)) == 1 and len(script.launches) == 1:
+            return Why(
+                f"of several machines each starts as the first one, as `${name}` is handed to nobody, and they wait for one another",
+                f"Add `--node_rank=${name}`",
+            )
+    return None
 
 
 def _is_on_each_of_several(files: LaunchFiles, script: Script, launch: Launch) -> bool:
