@@ -35,7 +35,7 @@ _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
 _SHOW: Final = ("echo", "printf")
 _IN_COMMENT: Final = re.compile(
-    r"^[ \t]*#.*\b(?:python[\d.]*|torchrun|deepspeed|launch)[ \t]+(?:[^#\n]*[ \t])?(?:\./)?([\w.+-]+\.py)\b",
+    r"^[ \t]*#.{0,300}?\b(?:python[\d.]*|torchrun|deepspeed|launch)[ \t]+(?:[^#\n]{0,300}[ \t])?(?:\./)?([\w.+-]+\.py)\b",
     re.MULTILINE,
 )
 """A program without a folder that a script once started: AbdMLLM 1c9e505 run.sh:2, `# deepspeed --num_gpus=4 … ./finetune_dsp.py`."""
