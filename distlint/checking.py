@@ -777,6 +777,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     any_rank |= _of_torch_1(found.entries)
     hyphen = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.hyphen)
     of_mmcv_1 = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.of_mmcv_1)
+    in_package = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.in_package)
+    spawning = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.spawns)
     composes = any(e.facts.composes for e in found.entries if e.facts)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
     opening = {e.file.shown: e.facts.opens for e in found.entries if e.facts and e.facts.opens}
@@ -801,7 +803,19 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         told = (
             texts,
             frozenset(found.names),
-            *(any_rank, clips, several, wrapped, hyphen, of_mmcv_1, pages, opening, composes),
+            *(
+                any_rank,
+                clips,
+                several,
+                wrapped,
+                hyphen,
+                of_mmcv_1,
+                in_package,
+                spawning,
+                pages,
+                opening,
+                composes,
+            ),
         )
         known = run.request.trees.launch if run.request.trees is not None else None
         if known is not None and known[0] == told:
@@ -812,6 +826,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             loads_wrapped=wrapped,
             hyphen=hyphen,
             of_mmcv_1=of_mmcv_1,
+            in_package=in_package,
+            spawning=spawning,
             pages=pages,
             opening_configs=opening,
             composed_in_code=composes,
@@ -828,7 +844,17 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
 
     reported = {entry.file.shown for entry in named if entry.reported}
     opened = [f"{path} {sorted(names)}" for path, names in opening.items()]
-    lists = (found.names, any_rank, clips, hyphen, of_mmcv_1, opened, ["composes"] * composes)
+    lists = (
+        found.names,
+        any_rank,
+        clips,
+        hyphen,
+        of_mmcv_1,
+        in_package,
+        spawning,
+        opened,
+        ["composes"] * composes,
+    )
     known = "\n\n".join("\n".join(sorted(each)) for each in lists)
     names = content_digest(known.encode("utf-8", "surrogateescape"))
     question = _Question(named, f"launch {sorted(reported)} {names}", find)

@@ -12,7 +12,7 @@ from typing import Final
 from distlint.columns import split_lines
 from distlint.findings import Place
 from distlint.launch.commands import OF_PYTHON, Launch, Option, launches, starts_ranks
-from distlint.launch.made import MAKES, entered, enters, makes_files, may_put, seen_from, where
+from distlint.launch.made import MAKES, enters, makes_files, may_put, seen_from, where
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
 
@@ -33,6 +33,12 @@ CONFIGURATIONS: Final = frozenset(
 _READ: Final = (".json", ".yaml", ".yml")
 _COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
+_SHOW: Final = ("echo", "printf")
+_IN_COMMENT: Final = re.compile(
+    r"^[ \t]*#.{0,300}?\b(?:python[\d.]*|torchrun|deepspeed|launch)[ \t]+(?:[^#\n]{0,300}[ \t])?(?:\./)?([\w.+-]+\.py)\b",
+    re.MULTILINE,
+)
+"""A program without a folder that a script once started: AbdMLLM 1c9e505 run.sh:2, `# deepspeed --num_gpus=4 … ./finetune_dsp.py`."""
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+){2,}")
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _PYTHON: Final = re.compile(r"(?:.*/)?python[\d.]*")
@@ -88,7 +94,7 @@ def is_made_above(files: LaunchFiles, script: Script, word: Word) -> bool:
         return False
     above = [each for each in script.commands if each.line < word.place.line]
     cloned = [each for each in above if [w.text for w in each.words[:2]] == ["git", "clone"]]
-    moves = sorted(entered(script), key=lambda each: each.place.line)
+    moves = sorted(script.entered(), key=lambda each: each.place.line)
     return (
         len(cloned) > 1
         or any(may_put(each, word.text or "") for each in above)
@@ -188,7 +194,7 @@ def _is_not_in_the_folder_of_all(files: LaunchFiles, script: Script, word: Word)
 
 def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch) -> bool:
     """Whether a program named without a folder is nowhere in the project, and most that are started in the same folder lie
-    beside the script: those of itself, or of the scripts beside it.
+    beside the script: those of itself, be it in a comment, or of the scripts beside it; or a file that the launch is given is there.
 
     LAVENDER 139860e README.md:117: `main_retmc_mlm_head.py`, among launches of `main_qamc_mlm_gen_ans_idx.py` and others that
     are at the top. A page that has a link to such a file has people fetch it. research-contributions 21ed8e5
@@ -196,9 +202,11 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     `infer_multi-gpu.py`.
     """
     name, folder = bare_program(launch), posixpath.dirname(script.path)
-    if not name or files.has_name(name) or not is_written_out(name):
+    if not name or not is_written_out(name) or not files.is_absent(name, script.path):
         return False
-    moves = sorted(entered(script), key=lambda each: each.place.line)
+    if files.has_name(name) and not _is_linked_beside(script, name):
+        return False
+    moves = sorted(script.entered(), key=lambda each: each.place.line)
     if _is_made_above(script, launch, name) or not _stays_inside(
         files, script, launch.place.line, moves
     ):
@@ -209,8 +217,26 @@ def _is_not_beside_the_others(files: LaunchFiles, script: Script, launch: Launch
     there = {each for each in beside if posixpath.join(folder, each) in files.names}
     return (
         len(there) >= max(1, len(beside - there))
-        and files.is_absent(name, script.path)
-        and re.search(rf"://\S*/{re.escape(name)}\b", script.text) is None
+        or (not moves and _is_given_what_is_there(files, script, launch))
+    ) and re.search(rf"://\S*/{re.escape(name)}\b", script.text) is None
+
+
+def _is_linked_beside(page: Script, name: str) -> bool:
+    """Whether a page says that a file lies beside it, by a link: EqM c585409 README.md:69, `[`sample_gd.py`](sample_gd.py)`,
+    which is in `deprecated`."""
+    return page.told and re.search(rf"\]\((?:\./)?{re.escape(name)}\)", page.text) is not None
+
+
+def _is_given_what_is_there(files: LaunchFiles, script: Script, launch: Launch) -> bool:
+    """Whether a configuration that a launch names by folder is there, from where it is made.
+
+    multi-gpu-sft 3d927ab README.md:71: `--config_file configs/accelerate_config_zero1.yaml train.py`, and no file is called
+    `train.py`.
+    """
+    return any(
+        word.sure and "/" in name and is_written_out(name) and files.called(name, script.path)
+        for word in configurations(launch)
+        if (name := posixpath.normpath(word.text or "")).endswith(_READ)
     )
 
 
@@ -226,7 +252,7 @@ def _is_made_above(script: Script, launch: Launch, name: str) -> bool:
         or any(
             _may_be_made(word, name)
             for each in above
-            for word in each.words
+            for word in (() if each.words and each.words[0].text in _SHOW else each.words)
             if word.place not in started
         )
         or re.search(rf">\|?[ \t]*[\"']?(?:[^\s\"'<>|;&]*/)?{re.escape(name)}(?![\w.-])", text)
@@ -264,7 +290,7 @@ def _started_with(script: Script, launch: Launch, moves: list[Word]) -> set[str]
         name
         for each in script.launches
         if (name := bare_program(each)) and where(moves, each.place.line) == at
-    }
+    } | (set() if script.told or moves else set(_IN_COMMENT.findall(script.text)))
 
 
 def _started_by_those_beside(files: LaunchFiles, folder: str) -> set[str]:
@@ -326,7 +352,7 @@ def _path_of(word: Word, script: Script) -> str | None:
     folder = posixpath.dirname(script.path)
     if word.own:
         return posixpath.normpath(posixpath.join(folder, word.text or ""))
-    folders = list(entered(script))
+    folders = list(script.entered())
     if len(folders) != 1 or not folders[0].own or not is_written_out(word.text or ""):
         return None
     if posixpath.isabs(word.text or "") or word.place.line < folders[0].place.line:
@@ -350,7 +376,9 @@ def _is_in_another_folder(files: LaunchFiles, word: Word, script: Script) -> boo
         and files.is_absent(name, script.path)
         and (
             is_nowhere(files, name, script)
-            or (all(map(posixpath.isabs, enters(script))) and any(_folders_started(files, script)))
+            or (
+                any(enters(script)) and all(each in files.started_behind for each in enters(script))
+            )
         )
     )
 
@@ -419,6 +447,28 @@ def modules_for_files(files: LaunchFiles, script: Script) -> Iterator[tuple[str,
     for word in run:
         if word is not None and _is_module_for_file(files, script, word):
             yield word.text or "", word.place, f"-m {word.text}"
+
+
+def files_for_modules(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place, str]]:
+    """The files of packages that launches start by their paths, though they import by their place in the package.
+
+    NeuralGaussianForceField fe5d37b scripts/train_ddp.sh:16: `torchrun … train_ddp.py`, which is in dynamic_models and has
+    `from .DGSDataset import …`.
+
+    Yields:
+        The file, where it stands, and its module.
+    """
+    moves = sorted(script.entered(), key=lambda each: each.place.line)
+    for launch in script.launches if script.followed else ():
+        word = launch.script
+        if (
+            word is not None
+            and word.sure
+            and (module := files.module_started(script, launch))
+            and not _may_make(files, script, launch, word)
+            and _stays_inside(files, script, launch.place.line, moves)
+        ):
+            yield word.text or "", word.place, module
 
 
 def _run_by_python(command: Command) -> Word | None:
@@ -540,15 +590,6 @@ def is_dead(files: LaunchFiles, script: Script, launch: Launch) -> bool:
     ) or any(not files.called(name, script.path) for name, _ in missing(files, script, launch))
 
 
-def _folders_started(files: LaunchFiles, script: Script) -> Iterator[str]:
-    """The folders of the files that a script starts and the project has, where it lies: it changes to a copy of the project."""
-    for command in script.commands:
-        for word in command.words[1:]:
-            text = posixpath.normpath(word.text) if word.text else ""
-            if "/" in text and text.endswith(".py") and not files.is_absent(text, script.path):
-                yield posixpath.dirname(text)
-
-
 def is_written_out(name: str) -> bool:
     """Whether the name of a file has nothing in it that stands for something else, nor leads up."""
     return _WRITTEN_OUT.fullmatch(name) is not None and ".." not in name.split("/")
@@ -625,7 +666,6 @@ def is_nowhere(files: LaunchFiles, name: str, script: Script) -> bool:
     SLAM-LLM a68e78f examples/aac_audiocaps/scripts/finetune_eat_audiocaps.sh:9 changes to `/root/SLAM-LLM`, its author's.
     """
     folder = posixpath.dirname(posixpath.normpath(name))
-    own = folder in _folders_started(files, script)
-    folders = [each for each in enters(script) if not (own and posixpath.isabs(each))]
+    folders = [e for e in enters(script) if folder not in files.started_behind.get(e, ())]
     meant = [name, *(posixpath.join(each, name) for each in folders)]
     return all(is_written_out(each) and files.is_absent(each, script.path) for each in meant)

@@ -193,13 +193,13 @@ def launches(commands: Iterable[Command], environments: Set[str] = frozenset()) 
                 break
 
 
-_SHELLS = ("bash", "sh")
+SHELLS = ("bash", "sh")
 
 
 def script_started(command: Command) -> tuple[Word, tuple[Word, ...]] | None:
     """The shell script that a command starts, and what it is given."""
     words = command.words
-    at = 1 if words and words[0].text in _SHELLS else 0
+    at = 1 if words and words[0].text in SHELLS else 0
     if at < len(words) and words[at].sure and (words[at].text or "").endswith(".sh"):
         return words[at], words[at + 1 :]
     return None
@@ -245,6 +245,8 @@ def ranks_apart(command: Command) -> bool:
 
 _IN_ALL = ("n", "ntasks")
 """Options of srun and sbatch that say how many tasks there are."""
+_DIVIDES = ("gpus_per_task", "gpu_bind", "tres_per_task", "tres_bind")
+"""Those that give each task GPUs of its own."""
 _EACH = ("ntasks_per_node", "N", "nodes")
 """Those that make several of a number above 1, where that is not said."""
 
@@ -256,19 +258,37 @@ def has_tasks(command: Command, scheduler: Mapping[str, Word]) -> bool:
 
 def counts_several(command: Command, scheduler: Mapping[str, Word]) -> bool:
     """Whether `srun` starts a command as several tasks, by its own options or those of the job."""
+    given = _of_step(command, scheduler)
+    return any(_is_above_one(given.get(name)) for name in _IN_ALL) or (
+        given.keys().isdisjoint(_IN_ALL) and any(_is_above_one(given.get(name)) for name in _EACH)
+    )
+
+
+def tasks_of_a_machine(command: Command, scheduler: Mapping[str, Word]) -> tuple[int, str] | None:
+    """How many tasks `srun` starts on the only machine of a job, and the option that says so; None where that is not known."""
+    given = _of_step(command, scheduler)
+    if any(name in given for name in _DIVIDES):
+        return None
+    machines = given.get("nodes", given.get("N"))
+    for name in (*_IN_ALL, "ntasks_per_node") if machines == "1" else ():
+        number = given.get(name)
+        if name in given:
+            return (int(number), name) if number is not None and number.isdecimal() else None
+    return None
+
+
+def _of_step(command: Command, scheduler: Mapping[str, Word]) -> dict[str, str | None]:
+    """The options of a step that `srun` starts: its own, and those of the job; of another command none."""
     words = command.words
     if not words or words[0].text != "srun":
-        return False
+        return {}
     options = {
         option.name: option.value
         for at, word in enumerate(words[1:], 1)
         if (word.text or word.option).startswith("-")
         for option, _ in (_option(words, at, frozenset()),)
     }
-    given = {name: word.text for name, word in scheduler.items()} | options
-    return any(_is_above_one(given.get(name)) for name in _IN_ALL) or (
-        given.keys().isdisjoint(_IN_ALL) and any(_is_above_one(given.get(name)) for name in _EACH)
-    )
+    return {name: word.text for name, word in scheduler.items()} | options
 
 
 def _is_above_one(number: str | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from distlint.findings import Place
@@ -17,12 +18,15 @@ from distlint.launch.absent import (
     is_nowhere,
     is_written_out,
 )
-from distlint.launch.commands import Launch, script_started
+from distlint.launch.commands import SHELLS, Launch, script_started
 from distlint.launch.made import MAKES, enters, makes_files
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.shell import Word
 
 _CONFIGURED: Final = (".py", ".yaml", ".yml")
+_BINDS: Final = frozenset({"-B", "--bind", "-v", "--volume"})
+_INSIDE: Final = re.compile(r":(/[\w./-]*\w)(?::\w+)?$")
+"""What a folder is called in a container, behind its path outside."""
 _OPENED: Final = frozenset({"config", "cfg", "config_file", "cfg_file", "config_path", "cfg_path"})
 """What programs call the setting that names their configuration."""
 
@@ -34,6 +38,8 @@ def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
     """
     if makes_files(script):
         return
+    if not script.told:
+        yield from _missing_inside(files, script)
     started = [found[0] for c in script.commands if (found := script_started(c)) is not None]
     if script.told:
         yield from _missing_of_page(files, script, started)
@@ -45,6 +51,33 @@ def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
             _is_nowhere_at_all(files, script, name) if bare else is_missing(files, word, script)
         ):
             yield word.text or "", word.place
+
+
+def _missing_inside(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:
+    """The scripts with launches that a container is to start below a folder of the machine's, and that lie further down.
+
+    DDPM-weather 7b1914d slurm/singularity_stuff/start_singularity.sh:18: `--bind $SOURCE_DIR:/ddpm … bash /ddpm/slurm/train.sh`,
+    which is slurm/singularity_stuff/train.sh.
+    """
+    for command in script.commands:
+        bound = [
+            following.text or "".join(following.around[-1:])
+            for word, following in pairwise(command.words)
+            if word.text in _BINDS
+        ]
+        inside = [found[1] for each in bound if (found := _INSIDE.search(each)) is not None]
+        for shell, word in pairwise(command.words) if inside else ():
+            name = word.text or ""
+            for folder in inside if shell.text in SHELLS and word.sure else ():
+                path = name.removeprefix(f"{folder}/")
+                moved = files.moved(path, script.path) if path != name else ""
+                if (
+                    name.endswith(".sh")
+                    and moved
+                    and files.is_absent(path, script.path)
+                    and files.launching(moved, moved)
+                ):
+                    yield name, word.place
 
 
 def missing_copies(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place]]:

@@ -163,6 +163,13 @@ _FROM: Final = re.compile(
 )
 _IMPORT: Final = re.compile(rb"^import[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 _OF_MMCV_1: Final = re.compile(rb"^(?:from|import) mmcv\.(?:runner|parallel)\b", re.MULTILINE)
+_SPAWNS: Final = re.compile(
+    rb"^[ \t]*(?P<name>\w+)[ \t]*=[ \t]*torch\.cuda\.device_count\(\)[ \t]*\r?$(?:[^\n]*\n)+?"
+    rb"[^#\n]*\bspawn\([^#]*?\bnprocs[ \t]*=[ \t]*(?P=name)\b"
+    rb"|^[^#\n]*\bspawn\([^#]*?\bnprocs[ \t]*=[ \t]*torch\.cuda\.device_count\(\)",
+    re.MULTILINE,
+)
+_RELATIVE: Final = re.compile(rb"^from[ \t]+\.[\w.]*[ \t]+import\b", re.MULTILINE)
 _PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
 
 
@@ -292,6 +299,16 @@ def imported_by(data: bytes) -> tuple[str, ...]:
 def needs_mmcv_1(data: bytes) -> bool:
     """Whether a Python file imports, at its top, what mmcv 2.0.0 has no more."""
     return b"mmcv." in data and _OF_MMCV_1.search(data) is not None
+
+
+def spawns_for_all(data: bytes) -> bool:
+    """Whether a Python file starts a process for each GPU that it sees, whatever task of Slurm it is."""
+    return b"spawn(" in data and b"SLURM_" not in data and _SPAWNS.search(data) is not None
+
+
+def needs_package(data: bytes) -> bool:
+    """Whether a Python file imports by its place in a package, at its top: Python cannot run it as a file."""
+    return b"\nfrom ." in data and b"__package__" not in data and _RELATIVE.search(data) is not None
 
 
 def takes_a_hyphen(data: bytes) -> bool:

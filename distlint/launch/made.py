@@ -104,18 +104,9 @@ def where(moves: Iterable[Word], line: int) -> tuple[str, ...]:
 
 def enters(script: Script) -> Iterator[str]:
     """The folders that a script changes to, wherever in a command that is said; `..` for those not known."""
-    return (word.text or ".." for word in entered(script))
+    return (word.text or ".." for word in script.entered())
 
 
 def seen_from(script: Script, name: str) -> Iterator[str]:
     """What a file that a script names is called from where it is started, and in each folder that it changes to."""
     return (posixpath.join(folder, name) for folder in ("", *enters(script)))
-
-
-def entered(script: Script) -> Iterator[Word]:
-    """The words that name the folders which a script changes to."""
-    for command in script.commands:
-        for at, word in enumerate(command.words if not command.aside else ()):
-            if (word.text or "").rpartition("/")[2] in ("cd", "pushd"):
-                named = [w for w in command.words[at + 1 :] if w.text != "--"]
-                yield named[0] if named else Word(None, word.place)

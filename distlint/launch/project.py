@@ -18,6 +18,7 @@ from distlint.knowledge.configuration.deepspeed_keys import TOP_LEVEL
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import full_key, section_of
 from distlint.launch.commands import (
+    SHELLS,
     Launch,
     Plain,
     has_tasks,
@@ -26,6 +27,7 @@ from distlint.launch.commands import (
     ranks_apart,
     script_started,
     starts_ranks,
+    tasks_of_a_machine,
     texts_of,
 )
 from distlint.launch.environments import torch_of
@@ -169,6 +171,14 @@ class Script:
         """Whether it has launches, be they by MPI or Slurm."""
         return bool(self.launches) or any(map(starts_ranks, self.commands))
 
+    def entered(self) -> Iterator[Word]:
+        """The words that name the folders which it changes to, wherever in a command that is said."""
+        for command in self.commands:
+            for at, word in enumerate(command.words if not command.aside else ()):
+                if (word.text or "").rpartition("/")[2] in ("cd", "pushd"):
+                    named = [w for w in command.words[at + 1 :] if w.text != "--"]
+                    yield named[0] if named else Word(None, word.place)
+
     def command_at(self, line: int) -> str:
         """The text of the command that begins in a line, with the lines that go on with it."""
         lines = split_lines(self.text)[line - 1 :]
@@ -209,6 +219,12 @@ class LaunchFiles:
     of_mmcv_1: Set[str] = frozenset()
     """The Python files that import what mmcv 2 has no more. Only `check_launch` may ask."""
 
+    in_package: Set[str] = frozenset()
+    """The Python files that import by their place in a package, and end as files. Only `check_launch` may ask."""
+
+    spawning: Set[str] = frozenset()
+    """The Python files that start a process for each GPU. Only `check_launch` may ask."""
+
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
@@ -243,6 +259,16 @@ class LaunchFiles:
         """Whether the Python file that a launch starts ends at its imports, with the mmcv that the project asks for."""
         meant = self._meant_by(script, launch)
         return meant in self.of_mmcv_1 and self.asks_for("mmcv", (2,), meant)
+
+    def module_started(self, script: Script, launch: Launch) -> str:
+        """The module that a launch starts as a file, where that ends at an import by its place in a package; else empty."""
+        meant = self._meant_by(script, launch) if launch.module is None else ""
+        if meant not in self.in_package:
+            return ""
+        above = posixpath.dirname(posixpath.dirname(meant))
+        while above and posixpath.join(above, "__init__.py") in self.names:
+            above = posixpath.dirname(above)
+        return posixpath.relpath(meant, above or ".").removesuffix(".py").replace("/", ".")
 
     def starts_in(self, folder: str, script: Script, launch: Launch) -> bool:
         """Whether the Python file that a launch starts may be one of the project, seen from a folder of another machine."""
@@ -439,6 +465,47 @@ class LaunchFiles:
         return result
 
     @cached_property
+    def steps(self) -> dict[str, list[tuple[Script, list[str | None]]]]:
+        """The scripts in which `srun` starts a shell script by a shell, with what stands between the two, by the name of that."""
+        found: dict[str, list[tuple[Script, list[str | None]]]] = {}
+        for script in self.scripts:
+            for command in script.commands if not script.told else ():
+                texts = [word.text for word in command.words]
+                shell = next((at for at, text in enumerate(texts) if text in SHELLS), 0)
+                name = (
+                    texts[shell + 1]
+                    if texts[:1] == ["srun"] and 0 < shell < len(texts) - 1
+                    else None
+                )
+                if name is not None and name.endswith(".sh"):
+                    row = script, texts[1:shell]
+                    found.setdefault(posixpath.basename(name), []).append(row)
+        return found
+
+    @cached_property
+    def started_behind(self) -> dict[str, set[str]]:
+        """The folders of somebody's machine that scripts change to, each with the folders of the project from which they start
+        files then: it is a copy of the project.
+
+        BottleneckIterativeNetwork 718e191 sbatch/lrs3_videolatent.sh:12, and sbatch/eval_lrs3wham_rtfs.sh:12 which changes to the
+        same one and starts `scripts/eval_lrs3wham_rtfs.py`: there is no such file in `scripts`.
+        """
+        found: dict[str, set[str]] = {}
+        for script in self.scripts:
+            homes = {text for word in script.entered() if posixpath.isabs(text := word.text or "")}
+            for command in script.commands if homes else ():
+                for word in command.words[1:]:
+                    text = posixpath.normpath(word.text) if word.text else ""
+                    if (
+                        "/" in text
+                        and text.endswith(".py")
+                        and not self.is_absent(text, script.path)
+                    ):
+                        for home in homes:
+                            found.setdefault(home, set()).add(posixpath.dirname(text))
+        return found
+
+    @cached_property
     def _shell_scripts(self) -> dict[str, Script]:
         """The scripts that no page tells, by their paths."""
         return {each.path: each for each in self.scripts if not each.told}
@@ -600,9 +667,9 @@ class LaunchFiles:
         A shell that it runs is given the variables that are exported: Fengshenbang-LM c8fb7b8
         fengshen/examples/wenzhong_qa/finetune_GPT2_medicalQA.sh:123, `bash -c 'python $CMD'`.
         """
-        for script, place, text in self._tasks_by_name.get(posixpath.basename(path), ()):
+        for script, command, text in self._tasks_by_name.get(posixpath.basename(path), ()):
             if self._means(text, script, path):
-                yield place
+                yield command.words[0].place
 
     def _means(self, text: str, script: Script, path: str) -> bool:
         """Whether what a script calls `text` is the Python file `path`: the nearest that is there, or the only one of the name.
@@ -625,17 +692,36 @@ class LaunchFiles:
         )
 
     @cached_property
-    def _tasks_by_name(self) -> dict[str, list[tuple[Script, Place, str]]]:
+    def _tasks_by_name(self) -> dict[str, list[tuple[Script, Command, str]]]:
         """The Python files that `srun` starts as several tasks, with what each is called, by their names."""
-        found: dict[str, list[tuple[Script, Place, str]]] = {}
+        found: dict[str, list[tuple[Script, Command, str]]] = {}
         for script in self.scripts:
             for command in script.commands:
                 if has_tasks(command, script.scheduler):
                     for text in texts_of(command):
                         if text.endswith(".py"):
-                            row = (script, command.words[0].place, text)
+                            row = (script, command, text)
                             found.setdefault(posixpath.basename(text), []).append(row)
         return found
+
+    def spawned_by_tasks(self) -> Iterator[tuple[int, str, Place]]:
+        """The steps of `srun` that start a Python file several times on one machine, which starts a process for each GPU there:
+        how many times, its name, and where that is said.
+
+        medsam_breastmri 7e6c9d4 medsam_ddp_gpu.sh:3: `--ntasks=2`, and `srun python …/main_ddp.py`, which has
+        `mp.spawn(main_worker, nprocs=torch.cuda.device_count())`.
+        """
+        for path in sorted(self.spawning):
+            for script, command, text in self._tasks_by_name.get(posixpath.basename(path), ()):
+                tasks = tasks_of_a_machine(command, script.scheduler)
+                if (
+                    tasks is not None
+                    and tasks[0] > 1
+                    and "CUDA_VISIBLE_DEVICES" not in script.text
+                    and self._means(text, script, path)
+                ):
+                    place = script.scheduler.get(tasks[1], command.words[0]).place
+                    yield tasks[0], posixpath.basename(path), place
 
     def _is_alone_below(self, page: str, path: str) -> bool:
         """Whether a Python file lies below the folder of a page, and no other file of the project has its name.

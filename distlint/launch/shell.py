@@ -93,7 +93,7 @@ class Command:
     background: bool = False
     """Whether the script goes on while it runs: `command &`."""
     repeated: bool = False
-    """Whether it stands in a loop."""
+    """Whether it stands in a loop that may come to it again, and does not wait for it."""
     function: str = ""
     """The function of the script in whose body it stands."""
     tested: frozenset[str] = frozenset()
@@ -146,6 +146,8 @@ class _Around:
     aside: bool = False
     maybe: bool = False
     """Whether it may be passed over: an arm of a test, the body of a loop or function, what follows `&&`."""
+    outside: bool = False
+    """Whether the innermost loop around it stands in another one."""
 
 
 class _Script:
@@ -454,7 +456,7 @@ def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
     joined = node.type in ("redirected_statement", "pipeline")
     around = replace(around, maybe=around.maybe or node.type in _MAYBE)
     if node.type in _LOOPS:
-        around = replace(around, repeated=True)
+        around = replace(around, repeated=True, outside=around.repeated)
     elif node.type == "command_substitution":
         around = replace(around, aside=True)
     elif node.type == "function_definition":
@@ -469,11 +471,33 @@ def _below(node: Node, around: _Around) -> list[tuple[Node, _Around]]:
         )
     children = node.children
     after = [each.type == "&" for each in (*children[1:], *children[-1:])]
+    left = _followed_by(b"break", children) if around.repeated else range(0)
+    waited = _followed_by(b"wait", children) if around.repeated else range(0)
     return [
-        (child, replace(around, background=around.background if joined else ends))
-        for child, ends in zip(children, after, strict=True)
+        (
+            child,
+            replace(
+                around,
+                background=around.background if joined else ends,
+                repeated=around.repeated
+                and number not in waited
+                and (number not in left or around.outside),
+            ),
+        )
+        for number, (child, ends) in enumerate(zip(children, after, strict=True))
         if child.is_named
     ]
+
+
+def _followed_by(word: bytes, children: list[Node]) -> range:
+    """The statements of a loop behind which all rounds come to a command of one word: `break` leaves it, `wait` waits for them.
+
+    SAMRefer 7964155 scripts/autodl.sh:147: a launch into the background where the time is over, and `break`.
+    """
+    ends = [at for at, each in enumerate(children) if each.type == "command" and each.text == word]
+    last = max(ends, default=0)
+    goes_on = (at for at in range(last) if b"continue" in (children[at].text or b""))
+    return range(max(goes_on, default=-1) + 1, last)
 
 
 def _asked_for(node: Node) -> frozenset[str]:

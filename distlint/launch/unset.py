@@ -8,11 +8,12 @@ from typing import Final
 
 from distlint.columns import split_lines
 from distlint.findings import Place
+from distlint.knowledge.configuration.launchers import NUMBERS
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.spelling import nearest
 
 _GIVEN: Final = re.compile(
-    r"""--[\w-]+(?:=|[ \t]+)["']?\$\{?(?P<name>[A-Za-z]\w*)\}?["']?(?=\s|$)"""
+    r"""--(?P<option>[\w-]+)(?:=|[ \t]+)["']?\$\{?(?P<name>[A-Za-z]\w*)\}?["']?(?=\s|$)"""
 )
 """A variable as the whole value of an option."""
 _SET: Final = re.compile(
@@ -33,6 +34,8 @@ _LAUNCHER: Final = (
     r"(?:torchrun|deepspeed|accelerate launch|python3? -m torch\.distributed\.(?:launch|run))"
 )
 _NEAR: Final = 0.8
+_OTHERS: Final = 2
+"""So many scripts that give a number show that there is to be one."""
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
 
 
@@ -46,7 +49,7 @@ def unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, str, Place]
     if script.told or _BROUGHT.search(script.text):
         return
     text = _COMMENT.sub("", script.text)
-    held = {found["name"] or found["other"] for found in _SET.finditer(text)}
+    held = _held(script)
     idle = {each for each in held - set(_USED.findall(text)) if not _OF_A_LIBRARY.match(each)}
     lines = split_lines(script.text)
     for launch in script.launches if idle else ():
@@ -65,6 +68,38 @@ def unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, str, Place]
             if near is not None and not _is_set_elsewhere(files, found["name"]):
                 place = Place(script.path, number, found.start(), number, found.end())
                 yield found["name"], near, place
+
+
+def numbers_unset(files: LaunchFiles) -> Iterator[tuple[str, str, Place]]:
+    """The variables of nobody's that launchers are given for a number, where others give the same program a number; each with the
+    option, and where it stands.
+
+    DetSeg 585fb7c scripts/fqdetv2/r50_fpn_fqdetv2_12e.sh:19: `--nproc_per_node=$nod main.py`, which is
+    `--nproc_per_node=2 main.py` in all other scripts. A name in small letters is of no scheduler, but who starts a script by
+    another one may have set it.
+    """
+    numbered: dict[tuple[str, str], set[str]] = {}
+    for script, launch in files.launches():
+        for name in NUMBERS & launch.options.keys() if launch.file else ():
+            if launch.number(name) is not None:
+                numbered.setdefault((launch.file, name), set()).add(script.path)
+    for script, launch in files.launches():
+        for name in NUMBERS & launch.options.keys():
+            option = launch.options[name]
+            others = numbered.get((launch.file, name), set()) - {script.path}
+            if option.value is not None or len(others) < _OTHERS or _BROUGHT.search(script.text):
+                continue
+            for found in _GIVEN.finditer(script.command_at(launch.place.line)):
+                variable = found["name"]
+                if (
+                    found["option"].replace("-", "_") == name
+                    and variable.islower()
+                    and not any(
+                        _names(each, variable) for each in files.scripts if each is not script
+                    )
+                    and variable not in _held(script)
+                ):
+                    yield variable, option.written, option.place
 
 
 def launchers_unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, str, str, Place]]:
@@ -93,6 +128,17 @@ def launchers_unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, s
         setting.sort(key=lambda each: each.path)
         if setting and all(_keeps(each, found[1], program, script) for each in setting):
             yield found[1], program, setting[0].path, at
+
+
+def _held(script: Script) -> set[str]:
+    """The variables that a script sets."""
+    text = _COMMENT.sub("", script.text)
+    return {found["name"] or found["other"] for found in _SET.finditer(text)}
+
+
+def _names(script: Script, variable: str) -> bool:
+    """Whether a script or page has the name of a variable as a word."""
+    return re.search(rf"\b{variable}\b", script.text) is not None
 
 
 def _sets(script: Script, name: str) -> bool:

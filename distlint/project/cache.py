@@ -81,7 +81,8 @@ class FileFacts:
     `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model,
     `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `composes` whether it may give
     hydra configurations that are no files, `opens` the settings whose values it opens as files. `old_torch` says whether
-    torch 2 cannot import it, and `imports` what a script with a local rank among its options does.
+    torch 2 cannot import it, `in_package` whether it imports by its place in a package, `spawns` whether it starts a process for each
+    GPU, and `imports` what a script with a local rank among its options does.
     """
 
     digest: str
@@ -95,6 +96,8 @@ class FileFacts:
     composes: bool = False
     of_mmcv_1: bool = False
     old_torch: bool = False
+    in_package: bool = False
+    spawns: bool = False
     opens: tuple[str, ...] = field(default=(), kw_only=True)
     imports: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -138,7 +141,10 @@ class Cache:
                     (row[0], row[1], row[2], row[3]),
                     FileFacts(
                         row[4],
-                        *(bool(row[5] & bit) for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),
+                        *(
+                            bool(row[5] & bit)
+                            for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+                        ),
                         opens=tuple(row[6]),
                         imports=tuple(row[7]),
                     ),
@@ -164,7 +170,9 @@ class Cache:
                 + 64 * fact.hyphen
                 + 128 * fact.composes
                 + 256 * fact.of_mmcv_1
-                + 512 * fact.old_torch,
+                + 512 * fact.old_torch
+                + 1024 * fact.in_package
+                + 2048 * fact.spawns,
                 fact.opens,
                 fact.imports,
             ]

@@ -18,10 +18,12 @@ from distlint.launch.kinds import (
     kind_of,
     loads_wrapped,
     needs_mmcv_1,
+    needs_package,
     needs_torch_1,
     opened,
     says_clipping,
     says_launch,
+    spawns_for_all,
     takes_a_hyphen,
     takes_any_rank,
 )
@@ -451,6 +453,8 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         of_mmcv_1=needs_mmcv_1(data),
         opens=opened(data),
         old_torch=needs_torch_1(data),
+        in_package=needs_package(data),
+        spawns=spawns_for_all(data),
         imports=imported_by(data),
     )
 

@@ -3,7 +3,7 @@
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
 `CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
-of the launcher, the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
+of the launcher, or of a script that starts a process for each GPU (`mp.spawn`), the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
 and no number of processes, of which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
 has fewer. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
@@ -75,6 +75,9 @@ _FOR_EACH = re.compile(
 )
 _MACHINES = re.compile(r"^[^#\n]*?--(?:trainer\.)?num_nodes[= \t]+(\d+)\b", re.MULTILINE)
 _RUNS_ONCE = re.compile(r"--(?:ntasks|ntasks-per-node)(?:=|$)|-n\d*$")
+"""What `srun` is told of its tasks, whatever the script asked for: zwd-into-aurora 06e19fd scripts/training/train_zwd.sh:84,
+`--ntasks=$nnodes`."""
+_GPUS_TOLD = re.compile(r"(?:num_|n_|n)gpus?")
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
@@ -89,6 +92,12 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             yield from _on_its_line(files, script, launch)
     for script in files.scripts:
         yield from _of_lightning(script)
+    for count, name, place in files.spawned_by_tasks():
+        text = (
+            f"Slurm starts `{name}` {count} times on this machine, and each starts a process for every GPU: {count} share each, "
+            "and ranks are there twice. Ask for one task."
+        )
+        yield _finding(text, place)
 
 
 def _configuration(configuration: Configuration) -> Iterator[Finding]:
@@ -133,8 +142,22 @@ def _beyond(
         each, where = counted
         for gpus, saw, place in given:
             if gpus < each:
+                if each == gpus + 1 and _is_told(launch, gpus):
+                    break
                 yield _finding(_too_few(each, gpus, saw), where, (place, "the GPUs"))
                 break
+
+
+def _is_told(launch: Launch, gpus: int) -> bool:
+    """Whether the program itself is told how many GPUs there are: the process that is left over goes without.
+
+    tgl 99ee829 scripts/slurm-run-dist-launch.sh:32: `--nproc_per_node=5 train_dist.py --num_gpus 4`, where the last rank serves
+    the others.
+    """
+    return any(
+        _GPUS_TOLD.fullmatch(name) and option.value == str(gpus)
+        for name, option in launch.arguments.items()
+    )
 
 
 def _processes(files: LaunchFiles, script: Script, launch: Launch) -> tuple[int, Place] | None:
@@ -272,7 +295,7 @@ def _machines(script: Script, launch: Launch) -> Iterator[Finding]:
 
 def _launchers(script: Script, launch: Launch) -> Iterator[Finding]:
     """`srun` starts the launcher once for each task, and each of them starts all processes."""
-    names = [word.text or "" for word in launch.before]
+    names = [word.text or word.option for word in launch.before]
     if "srun" not in names or launch.launcher is Launcher.DEEPSPEED:
         return
     own = [name for name in names if _RUNS_ONCE.match(name)]

@@ -10,10 +10,12 @@ there from the folder in which the program is, though another has the name; what
 further down, seen from where the program is; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
-page starts, and that are not beside others with launches; `python` in the program's place (`torchrun python train.py`); the
+page starts, and that are not beside others with launches, or not in the folder that a container is given; `python` in the
+program's place (`torchrun python train.py`) or in front of the launcher (`python torchrun train.py`); the
 YAML of `llamafactory-cli train`; programs without a folder that no file of the project is called, where most others that the
-script, or else those beside it, start in the same folder lie beside it; what is not there from the folder in which all that start a script do so; modules that Python is to run as
-files (`mpirun -np 8 python package.train`); options of hydra's groups that launches or lists of defaults choose; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
+script (in comments, too), or else those beside it, start in the same folder lie beside it, or a configuration that the launch
+names is there, and those to which the page has a link that leads nowhere; what is not there from the folder in which all that start a script do so; modules that Python is to run as
+files (`mpirun -np 8 python package.train`), and files that import by their place in a package (`from .data import …`); options of hydra's groups that launches or lists of defaults choose; a bare `--config_file` of accelerate that is not beside the program, where another one is; a launcher that the project lacks (`python -m launch --nproc_per_node 8`); a module below a package that it lacks, where other
 scripts start the same one below the project's own, or one that the project's own package lacks; programs that a script copies to where it starts them; launches by `torchrun` or `deepspeed` that name no program,
 as where a comment between its lines ends the command, or where a program's own options stand in its place; programs behind a variable that only another script sets to the launcher; and configurations of accelerate that name such a JSON of DeepSpeed.
 
@@ -23,6 +25,7 @@ to find out what was meant.
 
 ## Errors you may see
 - `can't open file '...': [Errno 2] No such file or directory`
+- `ImportError: attempted relative import with no known parent package`
 - `FileNotFoundError: [Errno 2] No such file or directory: '...json'`
 - `Expected a string path to an existing deepspeed config`
 - `error: the following arguments are required: training_script, training_script_args`
@@ -43,7 +46,8 @@ Shown only: which file is meant, a person has to say.
 
 ## Known limits
 Names without a folder say nothing: scripts are started in all places; but those that no file of the project has. Of hydra's
-groups, silent where code registers configurations. A module in a package may be installed. Silent where a script may fetch or copy the file, or clones another project to work in,
+groups, silent where code registers configurations. A module in a package may be installed. A folder of somebody's machine counts as a
+copy of the project where a script starts what is there from it. Silent where a script may fetch or copy the file, or clones another project to work in,
 and for pages other than a README, which may tell of other projects. A folder that the script changes to counts as one
 that the file may be in, and on a page any that has a file of that name below it. Launches that miss the same file are one finding.
 
@@ -61,10 +65,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
 from distlint.launch.absent import (
+    files_for_modules,
     is_written_out,
     missing,
     missing_beside,
@@ -96,11 +102,13 @@ _SHOWN = 5
 
 
 _INTERPRETERS = frozenset({"python", "python3"})
+_BARE = re.compile(r"\w+(?=\s)")
 _PROGRAM = re.compile(r"\.(?:py|sh|pex)\b")
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
 _PACKAGE = "The project has no package of `{}`: Python ends, and no rank starts"
 _IN_PACKAGE = "The package of `{}` has no such module: Python ends, and no rank starts"
+_AS_A_FILE = "`{}` imports by its place in a package, which a file that Python runs has not: every rank ends as it starts"
 _MODULE = "The project has no module `{}`: Python ends, and no rank starts"
 
 
@@ -128,6 +136,8 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         advice = f"Name `{first.meant}`" if first.meant else "Name a file that is there"
         if first.happens is _MODULE:
             advice = "Start with `torchrun`"
+        elif first.happens is _AS_A_FILE:
+            advice = f"Start `-m {first.meant}`"
         text = f"{first.happens.format(first.name)}. {advice}."
         if more:
             text += f" {len(more)} more launch{'es' * (len(more) > 1)} miss{'es' * (len(more) == 1)} it."
@@ -192,27 +202,43 @@ def _goes_on_without(launch: Launch, text: str) -> bool:
 def _python_for_program(files: LaunchFiles) -> Iterator[Finding]:
     """Launches whose program is called `python`: their launchers put Python in front of what they are given.
 
-    modulus 878fd04 examples/weather/graphcast/README.md:73: `torchrun … python train_graphcast.py`.
+    modulus 878fd04 examples/weather/graphcast/README.md:73: `torchrun … python train_graphcast.py`. And those in front of which
+    Python stands: tgl 99ee829 scripts/slurm-run-dist-launch.sh:32, `srun python python -m torch.distributed.launch`.
     """
     for script, launch in files.launches(told=True):
         program = launch.script
+        if not script.followed:
+            continue
         if (
             program is not None
             and program.sure
             and program.text in _INTERPRETERS
-            and script.followed
             and launch.launcher is not Launcher.DEEPSPEED
             and not _is_of_option(script, launch)
             and launch.options.keys().isdisjoint({"no_python", "run_path", "m", "module"})
         ):
-            advice = f"Leave `{program.text}` out"
-            text = (
-                f"The launcher has Python run a file called `{program.text}`, which is not there: every rank ends as it "
-                f"starts. {advice}."
+            yield _run_as_a_file(
+                program.text, program.place, "The launcher has", f"`{program.text}`"
             )
-            yield Finding(
-                CODE, NAME, SEVERITY, text, program.place, (), Fix(Applicability.DISPLAY, advice)
-            )
+        elif (name := _behind_python(files, script, launch)) is not None:
+            yield _run_as_a_file(name, launch.place, "This command has", "the first `python`")
+
+
+def _behind_python(files: LaunchFiles, script: Script, launch: Launch) -> str | None:
+    """The launcher that Python is given for a file, where no file is called so."""
+    *first, last = (word.text for word in launch.before) if launch.before else (None,)
+    of_option = bool(first) and (first[-1] or "-").startswith("-")  # `conda run -n python torchrun`
+    if last not in _INTERPRETERS or of_option or not launch.file:
+        return None
+    line = split_lines(script.text)[launch.place.line - 1].encode()[launch.place.column :]
+    found = _BARE.match(line.decode())
+    return found[0] if found is not None and not files.has_name(found[0]) else None
+
+
+def _run_as_a_file(name: str, place: Place, who: str, what: str) -> Finding:
+    advice = f"Leave {what} out"
+    text = f"{who} Python run a file called `{name}`, which is not there: every rank ends as it starts. {advice}."
+    return Finding(CODE, NAME, SEVERITY, text, place, (), Fix(Applicability.DISPLAY, advice))
 
 
 def _is_of_option(script: Script, launch: Launch) -> bool:
@@ -245,6 +271,8 @@ def _of_launches(files: LaunchFiles) -> Iterator[_Missing]:
                 yield _Missing(name, place, script.reported, _MODULE)
         for name, place in missing_of_packages(files, script):
             yield _Missing(name, place, script.reported and not script.told, _IN_PACKAGE)
+        for name, place, meant in files_for_modules(files, script):
+            yield _Missing(name, place, script.reported and not script.told, _AS_A_FILE, meant)
         for name, place, meant in modules_for_files(files, script):
             yield _Missing(name, place, script.reported and not script.told, meant=meant)
     for chooser, name, place in missing_options(files):
@@ -265,9 +293,21 @@ def _of_accelerate(files: LaunchFiles) -> Iterator[_Missing]:
             isinstance(name, str)
             and is_written_out(name)
             and files.is_absent(name, each.path)
-            and files.has_beside(name, each.path)
+            and (files.has_beside(name, each.path) or _is_nobodys(files, name))
         ):
             yield _Missing(name, each.place(keys), True)
+
+
+def _is_nobodys(files: LaunchFiles, name: str) -> bool:
+    """Whether no file of the project has a name without a folder, and no script or page speaks of one.
+
+    multi-gpu-sft 3d927ab configs/default_config.yaml:4: `deepspeed_config_file: ds_config.json`.
+    """
+    return (
+        "/" not in name
+        and not files.has_name(name)
+        and not any(name in s.text for s in files.scripts)
+    )
 
 
 def _elsewhere(files: LaunchFiles, program: str) -> str:

@@ -4,8 +4,9 @@
 Finds, in shell scripts, a launch on several machines that is numbered by the machine it runs on
 (`--node_rank=$SLURM_NODEID`), with a port that the script draws at random: `$RANDOM`, `shuf`, the process's number `$$`;
 a launch by `torchrun --nnodes=2` that is told no address to meet at, this machine's own, or not which of the machines it
-is on; a number of the machine that the batch script puts into the command of `srun` (`srun … --node_rank=$SLURM_NODEID`),
-which is 0 there, for all machines; one by `srun torchrun` in a job of several machines that is told no number of machines; a program that counts
+is on, be it that the script has that number from outside and keeps it (`RANK=${RANK:-0}`); a number of the machine that the batch script puts into the command of `srun` (`srun … --node_rank=$SLURM_NODEID`),
+which is 0 there, for all machines; one by `srun torchrun` in a job of several machines that is told no number of machines, or `--standalone`, be it in a
+script that `srun` starts; a program that counts
 its machines itself (`--num_shards 2`, `--num-machines 2`) and is told to meet at `tcp://localhost`; and an
 `init_process_group(init_method="tcp://…", rank=…)` at a host of the code's own that `torchrun --rdzv_backend c10d` starts on several.
 
@@ -89,7 +90,7 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         for number, place in expanded_once(script):
             yield _nowhere(put_in_once(number), place)
         for launch in script.launches:
-            if (why := has_no_place(script, launch)) is not None:
+            if (why := has_no_place(files, script, launch)) is not None:
                 yield _nowhere(why, launch.place)
         if not re.search(_DRAWN, script.text):
             continue

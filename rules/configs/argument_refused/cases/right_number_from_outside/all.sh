@@ -1,0 +1,2 @@
+export nod=2
+bash tiny.sh

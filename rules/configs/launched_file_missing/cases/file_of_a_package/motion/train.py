@@ -1,0 +1,4 @@
+"""Training."""
+from .data import batches
+
+print(batches)

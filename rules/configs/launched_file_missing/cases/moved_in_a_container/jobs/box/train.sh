@@ -1,0 +1,3 @@
+#!/bin/bash
+cd /code
+torchrun --nproc_per_node 4 main.py
