@@ -436,7 +436,13 @@ def _wrapping(
         return base
     # `if n_gpu > 1: model = DataParallel(model)`, then `if local_rank != -1: model = DDP(model)`: a launcher sees to it
     # that one of them holds (LoRA c4593f0 examples/NLU/examples/legacy/question-answering/run_squad.py:85).
-    below = tuple(w for w in base.wraps if w.kind != "dp" or not facts.replicates(wrapper.kinds))
+    # Nor does what only some paths have in DDP come into another: CT-Net 83badd6 main_ddp.py:254 wraps for `--tune_from`
+    # what line 205 has wrapped for `--resume`.
+    below = base.wraps
+    if facts.replicates(wrapper.kinds):
+        below = tuple(
+            w for w in below if w.kind != "dp" and (w.always or not facts.replicates([w.kind]))
+        )
     wrapped = base.replace(
         key=("wrapped", id(node)),
         wraps=(*below, *layers),
