@@ -575,13 +575,16 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
     if not taken and _of_another(test, path, site):
         return False
     for node in walk(test):
-        if not too_early and (subject := _asked_for_its_kind(node)) is not None:
-            if any(
+        if (
+            not too_early
+            and (subject := _asked_for_its_kind(node)) is not None
+            and any(
                 f"{each}.".startswith(f"{asked}.")
                 for each in _also_called(path, site.function)
                 for asked in _also_called(ast.unparse(subject), site.function)
-            ):
-                return True
+            )
+        ):
+            return True
         if not too_early and isinstance(node, ast.Call) and _asks_helper(node, path, site.attr):
             return True
         if isinstance(node, ast.Name) and _told_by_class(node.id, path, site):
