@@ -1489,3 +1489,20 @@ def saved_by_rank_0(args, model):
     engine, _, _, _ = deepspeed.initialize(args=args, model=model)
     if dist.get_rank() == 0:
         engine.save_checkpoint(args.out)  # expect: DL101
+
+
+def scores_on_all(model, loader):
+    total = sum(model(batch).sum() for batch in loader)
+    dist.barrier()
+    return total
+
+
+def evaluates_on_rank_0(model, loader, epochs, with_scores):
+    # FGOVD 1562de8 main_ddp.py:257: the barrier of each epoch is there for all, and waits for one that only rank 0 has
+    for epoch in range(epochs):
+        model.train()
+        if dist.get_rank() == 0:
+            print(epoch)
+            if with_scores:
+                print(scores_on_all(model, loader))  # expect: DL101
+        dist.barrier()
