@@ -25,15 +25,19 @@ _SHARDED_MODES: Final = tuple(
     re.compile(words)
     for words in (
         r"zero(?:[-_ ]?3|[-_ ]?stage|_optimization)",
-        r"stage[-_ ]?3",
         r"zero\.(?<!\w.....)(?:init|gatheredparameters)",
         "fsdp",
         "fully_?shard",
     )
 )
 """Of a text in small letters. Each begins with letters, which are found ten times as fast as one of several beginnings."""
+_STAGE: Final = re.compile(r"stage[-_ ]?3")
+_OF_ZERO: Final = re.compile(r"deepspeed|zero[-_ ]?(?:[123]|opt|redundancy|offload|stage)")
+"""ZeRO's stage beside a word of DeepSpeed: a task may have a third stage as well (ITFormer-ICML25 b80142f inference.py:331)."""
 _ENGINES: Final = ("deepspeed", "tensor_parallel", "parallelize_module")
 """Words for what keeps a part of a model on each rank, in code, scripts and configurations."""
+_EMPTY: Final = re.compile(r"(?:deepspeed|fsdp)_config: *\{\}")
+"""Sections in which a configuration of accelerate sets nothing (ITFormer-ICML25 b80142f accelerate_config_2gpu.yaml)."""
 _REPLICATED: Final = frozenset({"ddp", "dp"})
 
 
@@ -48,7 +52,9 @@ def _file_speaks_of_modes(module: Module) -> bool:
 
 
 def _speaks_of_modes(text: str) -> bool:
-    return any(words.search(text) for words in _SHARDED_MODES)
+    return any(words.search(text) for words in _SHARDED_MODES) or (
+        _STAGE.search(text) is not None and _OF_ZERO.search(text) is not None
+    )
 
 
 def _speaks_of_engines(text: str) -> bool:
@@ -65,8 +71,9 @@ def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
     Any program of accelerate or of a Trainer can be launched with FSDP. Of ten findings at first sight whose project
     has no word of it, none was true (denoising-diffusion-pytorch, audiolm-pytorch, naturalspeech2-pytorch, llm.c).
     """
+    texts = (_EMPTY.sub("", text.lower()) for text in beside)
     return live.answer(_speaks) or any(
-        _speaks_of_modes(text) or _speaks_of_engines(text) for text in map(str.lower, beside)
+        _speaks_of_modes(text) or _speaks_of_engines(text) for text in texts
     )
 
 

@@ -194,9 +194,9 @@ def _wraps_alike(live: LiveProgram, wrap: CallSite) -> Iterator[CallSite]:
         if wrapped and [last_name(target) for target in node.targets] == [wrapped]:
             for call in walk(node.value, ast.Call):
                 made = live.call_at(call)
-                if made is not None and made.site.name == wrap.name and call.args:
-                    if last_name(call.args[0]) == wrapped:
-                        yield made.site
+                inside = last_name(call.args[0]) if call.args else ""
+                if made is not None and made.site.name == wrap.name and inside == wrapped:
+                    yield made.site
 
 
 def ends_where_bare(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:
