@@ -107,3 +107,21 @@ def test_a_rank_that_raises_is_in_no_collective_instead() -> None:
     assert found.others is not None
     assert 13 not in {guard.node.lineno for guard in found.guards[-1:]}
     assert not found.explained
+
+
+def test_a_break_of_a_loop_in_the_branch_leaves_nothing() -> None:
+    """FSDP-Training tests/verify_2d_equivalence.py: rank 0 looks for a result, and returns where there is none."""
+    found, _ = rows("""
+        def compare(results, wanted, x):
+            if dist.get_rank() == 0:
+                same = None
+                for each in results:
+                    if each == wanted:
+                        same = each
+                        break
+                if same is None:
+                    return
+                report(same)
+            dist.all_reduce(x)
+        """)
+    assert absence(found).startswith("rank 0 may have returned")

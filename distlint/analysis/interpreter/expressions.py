@@ -16,6 +16,7 @@ from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import InlineBody, Summary, Yield
 from distlint.analysis.interpreter.iteration import (
     MULTIPLE,
+    OF_ELEMENTS,
     REMAINDER,
     UNEVEN,
     element_of,
@@ -347,6 +348,9 @@ def _comprehension(
         tags = tags | {"local-length"}
     if len(iterables) > 1:
         tags = of_another_length(tags)
+    elif element.tags & UNEVEN and not first.tags & UNEVEN:
+        # ALMTokenizer2 53f7891 modules/our_MERT_BESTRQ/mert_fairseq/models/eat/EAT_pretraining.py:641: `[x[mask] for x in xs]`
+        tags = tags | {OF_ELEMENTS}
     if element.wraps:
         tags = tags | {CONTAINER}
     items = None

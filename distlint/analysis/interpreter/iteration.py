@@ -40,6 +40,8 @@ MULTIPLE: Final = "world-multiple"
 """The tag of a multiple of the number of ranks, and of a list that was cut to such a length."""
 EVEN: Final = "even-part"
 """The tag of this rank's part of such a list: it is as long on every rank."""
+OF_ELEMENTS: Final = "length-of-elements"
+"""The tag of a list whose elements are of a rank's own length, and which has as many of them on every rank."""
 
 _MAX_NAMES: Final = 16
 
@@ -47,6 +49,8 @@ _MAX_NAMES: Final = 16
 def with_own_length(iterable: Value) -> Value | None:
     """A value over which ranks iterate a different number of times, or in another order, as a rank's own."""
     if not iterable.tags & UNEVEN or iterable.variance is Variance.UNIFORM:
+        return None
+    if OF_ELEMENTS in iterable.tags:
         return None
     zipped = "zip" in iterable.tags and iterable.receiver is not None and iterable.receiver.items
     if zipped and not any(map(with_own_length, zipped)):
@@ -138,7 +142,14 @@ def element_of(iterable: Value, target: ast.AST) -> Value:
         origin,
         not_none=in_turn,
         tags=of_another_length(iterable.tags)
-        - {"world_size", "bool-mask", "local-length", conventions.DRAWN_BY_RANK, CONTAINER}
+        - {
+            "world_size",
+            "bool-mask",
+            "local-length",
+            conventions.DRAWN_BY_RANK,
+            CONTAINER,
+            OF_ELEMENTS,
+        }
         | (frozenset({IN_TURN}) if in_turn else frozenset()),
         # A list of wrapped models: any other iterable that `prepare()` gave back is a loader.
         # Only as the comprehension gave it: where another path has other models, which of them are wrapped is not known

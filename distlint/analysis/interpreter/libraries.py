@@ -51,6 +51,9 @@ _LAYERS: Final[dict[Effect, Layer]] = {
     Effect.SHARDED_COLLECTIVE: Layer.SHARDED,
     Effect.WRAPPED_COLLECTIVE: Layer.WRAPPED,
 }
+_ON_HOST: Final = ("numpy.", "pandas.")
+"""Libraries whose arrays and tables are made of what all ranks have: groupwise_imbalance_regression 39a35b6 imdb_wiki/train_ddp.py:68,
+`df[df["split"] == "train"]` of one file."""
 
 
 def external(
@@ -123,10 +126,8 @@ def external(
                 result.tags |= {conventions.EVEN_PARTS if even else conventions.PARTS[last]}
                 if name == "itertools.islice" and len(args) == 4:
                     frame.note_cut(node, node.args[1], args[1], args[3])
-            if name.startswith("numpy.") and result.variance is Variance.UNIFORM:
-                result.tags = result.tags | {HOST_ARRAY}
             if last in conventions.MASK_METHODS:
-                result.tags = result.tags | {"bool-mask"}
+                result.tags = result.tags | _mask(receiver)
             elif last in conventions.SAME_MODEL_METHODS and receiver is not None and not args[1:]:
                 # `model.to(device)`, `model.eval()` give the model back.
                 result = receiver
@@ -134,10 +135,18 @@ def external(
     return site.result
 
 
+def _mask(receiver: Value | None) -> frozenset[str]:
+    """The tag of what a comparison gives: which elements, of an array that all ranks have alike or of a rank's own tensor."""
+    alike = receiver is not None and HOST_ARRAY in receiver.tags
+    return NO_TAGS if alike else frozenset({"bool-mask"})
+
+
 def _as_named(
     frame: Frame, node: ast.Call, name: str, receiver: Value | None, result: Value
 ) -> Value:
-    """A result with what the name of the function says of it: its class, and that it is something."""
+    """A result with what the name of the function says of it: its class, where it is, and that it is something."""
+    if name.startswith(_ON_HOST) and result.variance is Variance.UNIFORM:
+        result = result.replace(tags=result.tags | {HOST_ARRAY})
     if result.type is None and (made := _made_by(frame, node, name, receiver)) is not None:
         result = result.replace(type=made)
     if not result.known and not result.not_none and conventions.gives_something(name):
@@ -436,7 +445,13 @@ def _wrapping(
         return base
     # `if n_gpu > 1: model = DataParallel(model)`, then `if local_rank != -1: model = DDP(model)`: a launcher sees to it
     # that one of them holds (LoRA c4593f0 examples/NLU/examples/legacy/question-answering/run_squad.py:85).
-    below = tuple(w for w in base.wraps if w.kind != "dp" or not facts.replicates(wrapper.kinds))
+    # Nor does what only some paths have in DDP come into another: CT-Net 83badd6 main_ddp.py:254 wraps for `--tune_from`
+    # what line 205 has wrapped for `--resume`.
+    below = base.wraps
+    if facts.replicates(wrapper.kinds):
+        below = tuple(
+            w for w in below if w.kind != "dp" and (w.always or not facts.replicates([w.kind]))
+        )
     wrapped = base.replace(
         key=("wrapped", id(node)),
         wraps=(*below, *layers),

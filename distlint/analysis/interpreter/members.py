@@ -9,6 +9,7 @@ from distlint.analysis.interpreter.frame import Frame
 from distlint.analysis.interpreter.ir import FailingRead
 from distlint.analysis.interpreter.iteration import (
     MULTIPLE,
+    OF_ELEMENTS,
     is_comprehension,
     of_another_length,
     rounded_up,
@@ -529,7 +530,7 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
         tags = tags | (index.tags & {MULTIPLE})  # `x[: len(x) - len(x) % ranks]`
     wraps = base.wraps if isinstance(index.const, int) or not index.known else ()
     if not isinstance(node.slice, ast.Slice):
-        tags = tags - {CONTAINER}
+        tags = tags - {CONTAINER, OF_ELEMENTS}
     type_ = (
         conventions.ITEM_TYPES.get(
             f"{base.type}[{index.const}]", conventions.ITEM_TYPES.get(f"{base.type}[]")

@@ -424,8 +424,8 @@ def _either(one: Wrap, other: Wrap) -> Wrap:
     if one.kind == _OF_APEX and other.kind != _OF_APEX:
         one, other = other, one
     if one.instead is None and (one.kind != other.kind or other.instead is not None):
-        return replace(one, instead=other if one.kind != other.kind else other.instead)
-    return one
+        one = replace(one, instead=other if one.kind != other.kind else other.instead)
+    return one if other.always or not one.always else replace(one, always=False)
 
 
 def _of_elements(value: Value) -> tuple[Wrap, ...]:

@@ -141,9 +141,14 @@ class Module:
 @remembered
 def _is_script(module: Module) -> bool:
     return any(
-        isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
+        isinstance(statement, ast.If) and asks_for_start(statement)
         for statement in module.source.tree.body
     )
+
+
+def asks_for_start(statement: ast.If) -> bool:
+    """Whether a branch of a file is for the process that is started with it."""
+    return "__main__" in ast.unparse(statement.test)
 
 
 Definition = Function | Class | Module | str

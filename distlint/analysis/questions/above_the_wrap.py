@@ -1,14 +1,17 @@
-"""Methods that are only called above the wrap of their object's model: what they meet is bare."""
+"""What is only called above the wrap of the model: what it meets is bare."""
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.places import innermost_at
+from distlint.analysis.program.syntax import own_nodes
+from distlint.knowledge import facts
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.interpreter.values import Wrap
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
@@ -28,6 +31,47 @@ def above_the_wrap(live: LiveProgram, function: Function, wrap: Wrap) -> bool:
         wrap: the layer that is put around the model.
     """
     return _is_above(live, function, wrap, live.answer(_by_name), _DEPTH)
+
+
+def wrapped_anew_below(live: LiveProgram, site: AttributeSite) -> bool:
+    """Whether what only some paths have wrapped is put into such a wrapper below all the same: the two are alternatives.
+
+    CT-Net 83badd6 main_ddp.py:250: the optimizer of what `--tune_from` loads, four lines above DDP, below what `--resume`
+    has wrapped. So it is where all that hand the wrapped model to the function wrap it below.
+
+    Args:
+        live: the program.
+        site: a read of a wrapped model.
+    """
+    wrap = site.receiver.wraps[-1]
+    if wrap.always or not facts.replicates([wrap.kind]):
+        return False
+    if _wraps_below(live, site, ast.unparse(site.node.value)):
+        return True
+    handed = [
+        _wraps_below(live, caller, ast.unparse(node))
+        for caller in live.callers.get(site.function, ())
+        for node, value in zip(caller.node.args, caller.args, strict=False)
+        if any(layer.node is wrap.node for layer in value.wraps)
+    ]
+    return bool(handed) and all(handed)
+
+
+def _wraps_below(live: LiveProgram, site: AttributeSite | CallSite, path: str) -> bool:
+    """Whether whoever comes past a place puts what is named there into DDP, whatever the launch."""
+    held = {(id(guard.node), guard.taken) for guard in site.guards}
+    for node in own_nodes(site.function, ast.Assign):
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call(args=[given, *_]) as call) if (
+                node.lineno > site.node.lineno and path == ast.unparse(target) == ast.unparse(given)
+            ):
+                made = live.call_at(call)
+                fact = facts.wrapper(made.site.name) if made is not None else None
+                if made is None or fact is None or not facts.replicates(fact.kinds):
+                    continue
+                if all((id(g.node), g.taken) in held for g in made.site.guards if not g.exits):
+                    return True
+    return False
 
 
 def _by_name(live: LiveProgram) -> Named:

@@ -119,6 +119,18 @@ def entries_to(program: Program, module: Module, line: int) -> frozenset[Module]
     return frozenset(found) or None
 
 
+def scripts_above(program: Program, module: Module, line: int) -> frozenset[Module]:
+    """The entry points that lead to a line; those of which one must, where no names lead there: `getattr(models, name)`.
+
+    None, where others may.
+    """
+    above = importers(program, module)
+    entries = frozenset(each for each in above if _decides(program, each, module))
+    if any(_offers(program, each, module, line) for each in above - entries):
+        return frozenset()
+    return entries_to(program, module, line) or entries
+
+
 def _decides(program: Program, user: Module, module: Module) -> bool:
     """Whether what is started with a file decides who comes to another, which it imports."""
     if user.path.endswith(_NOTEBOOK):

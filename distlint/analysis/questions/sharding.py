@@ -25,7 +25,8 @@ _SHARDED_MODES: Final = tuple(
     re.compile(words)
     for words in (
         r"zero(?:[-_ ]?3|[-_ ]?stage|_optimization)",
-        r"stage[-_ ]?3",
+        # Not a third stage of a task: ITFormer-ICML25 b80142f inference.py:331, `stage3_data`, and README.md, "stage 3: 6,768".
+        r"stage[-_ ]?3(?!_(?!param|gather|prefetch|max_|module|use_all)|: *\d)",
         r"zero\.(?<!\w.....)(?:init|gatheredparameters)",
         "fsdp",
         "fully_?shard",
@@ -34,6 +35,8 @@ _SHARDED_MODES: Final = tuple(
 """Of a text in small letters. Each begins with letters, which are found ten times as fast as one of several beginnings."""
 _ENGINES: Final = ("deepspeed", "tensor_parallel", "parallelize_module")
 """Words for what keeps a part of a model on each rank, in code, scripts and configurations."""
+_EMPTY: Final = re.compile(r"(?:deepspeed|fsdp)_config: *\{\}")
+"""Sections in which a configuration of accelerate sets nothing (ITFormer-ICML25 b80142f accelerate_config_2gpu.yaml)."""
 _REPLICATED: Final = frozenset({"ddp", "dp"})
 
 
@@ -65,8 +68,9 @@ def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
     Any program of accelerate or of a Trainer can be launched with FSDP. Of ten findings at first sight whose project
     has no word of it, none was true (denoising-diffusion-pytorch, audiolm-pytorch, naturalspeech2-pytorch, llm.c).
     """
+    texts = (_EMPTY.sub("", text.lower()) for text in beside)
     return live.answer(_speaks) or any(
-        _speaks_of_modes(text) or _speaks_of_engines(text) for text in map(str.lower, beside)
+        _speaks_of_modes(text) or _speaks_of_engines(text) for text in texts
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.built import classes_of, lacks
 from distlint.analysis.questions.unwrapped import owns_module
+from distlint.analysis.questions.wrapped import asks_for_launch
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.wrappers import WRAPPERS
@@ -136,6 +137,12 @@ def needs_group(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -
     )
 
 
+def asks_for_group_alone(wrap: CallSite | None) -> bool:
+    """Whether a wrap stands under no condition but that there is a process group."""
+    held = [guard for guard in wrap.guards if not guard.exits] if wrap is not None else []
+    return bool(held) and all(g.taken and "initialized" in g.value.tags for g in held)
+
+
 def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
     """Whether a function meets the others on torch's default group at some time, and asks neither for one nor for ranks.
 
@@ -152,6 +159,44 @@ def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
         for call in summary.calls
         if call.function is function
     )
+
+
+def wrapped_in_each_way(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:
+    """Whether an option that says nothing of the launch chooses where the model is wrapped, and both ways wrap it above the read.
+
+    CT-Net 83badd6 main.py:159 wraps the new model `if not args.resume`, and line 182, `if args.resume`, the one that is
+    loaded: the loop behind reads `model.module` of either.
+
+    Args:
+        live: the program.
+        site: the read.
+        wrap: the wrap of which the read is.
+    """
+    if wrap is None:
+        return False
+    ways = [
+        {
+            (ast.unparse(part), holds)
+            for g in each.guards
+            for part, holds in literals(g.node, g.taken)
+        }
+        for each in _wraps_alike(live, wrap)
+        if site.function is not wrap.function or each.order < site.order
+    ]
+    ways = [way for way in ways if not any(asks_for_launch(text) for text, _ in way)]
+    return any((text, not holds) in other for way in ways for other in ways for text, holds in way)
+
+
+def _wraps_alike(live: LiveProgram, wrap: CallSite) -> Iterator[CallSite]:
+    """The calls of a function that put the same variable into the same wrapper, and the wrapper in its place."""
+    wrapped = last_name(wrap.node.args[0]) if wrap.node.args else ""
+    for node in own_nodes(wrap.function, ast.Assign):
+        if wrapped and [last_name(target) for target in node.targets] == [wrapped]:
+            for call in walk(node.value, ast.Call):
+                made = live.call_at(call)
+                inside = last_name(call.args[0]) if call.args else ""
+                if made is not None and made.site.name == wrap.name and inside == wrapped:
+                    yield made.site
 
 
 def ends_where_bare(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.definitions import Function, asks_for_start, dotted_name, last_name
+from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.handed import argument_of, namings
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import remembered
@@ -23,7 +24,13 @@ from distlint.analysis.program.syntax import (
     own_nodes,
 )
 from distlint.analysis.questions.dispatched import is_of_other_command
-from distlint.analysis.questions.entry_points import is_start, lacks_rank, leads_to, led_to
+from distlint.analysis.questions.entry_points import (
+    is_start,
+    lacks_rank,
+    leads_to,
+    led_to,
+    scripts_above,
+)
 from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.nodes import walk
 
@@ -264,6 +271,48 @@ def makers_in(program: Program, module: Module) -> tuple[tuple[Function, ast.Cal
         for function in module.all_functions
         for node in own_nodes(function, ast.Call)
         if is_start(program, module, node.func) and not lacks_rank(module, node)
+    )
+
+
+def always_in_group(program: Program, module: Module, line: int) -> bool:
+    """Whether all entry points that lead to a line make the process group, under no condition.
+
+    dope_selfsup 65e7914 scripts/train_ddp.py:225 is the only script that makes the model which
+    dope_selfsup/models/contrastive/dope.py:69 wraps `if dist.is_initialized()`.
+    """
+    entries = scripts_above(program, module, line)
+    return bool(entries) and all(
+        any(
+            _surely_runs(program, entry, function, node, _MAX_CALLERS)
+            for function, node in makers_of(program, entry)
+        )
+        for entry in entries
+    )
+
+
+def _surely_runs(
+    program: Program, entry: Module, function: Function, node: ast.AST, depth: int
+) -> bool:
+    """Whether a run from an entry point comes to a node, under no condition but that the file is started."""
+    around = next(
+        (
+            above
+            for statement, above in own_statements(function.body)
+            if any(part is node for part in evaluated_here(statement))
+        ),
+        None,
+    )
+    if around is None or any(
+        not isinstance(each, ast.With)
+        and not (function.is_module_body and isinstance(each, ast.If) and asks_for_start(each))
+        for each in around
+    ):
+        return False
+    if function.is_module_body:
+        return function.module is entry
+    return depth > 0 and any(
+        _surely_runs(program, entry, user, call, depth - 1)
+        for user, call in _callers(program, entry, function)
     )
 
 

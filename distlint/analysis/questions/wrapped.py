@@ -382,10 +382,15 @@ def _one_gpu_will_do(test: ast.expr, call: CallSite) -> bool:
 def for_several(call: CallSite) -> bool:
     """Whether the conditions around a wrap ask for a launch of several processes, or for several GPUs."""
     return all(
-        _SEVERAL.search(ast.unparse(g.node).lower()) or _names_mode(g.node)
+        asks_for_launch(ast.unparse(g.node)) or _names_mode(g.node)
         for g in call.guards
         if not g.exits and g.value.truthiness() is None
     )
+
+
+def asks_for_launch(test: str) -> bool:
+    """Whether the text of a condition has words for several GPUs, or for a launch."""
+    return _SEVERAL.search(test.lower()) is not None
 
 
 def _asks_for_container(test: ast.expr) -> bool:
@@ -570,20 +575,36 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
     if not taken and _of_another(test, path, site):
         return False
     for node in walk(test):
-        if isinstance(node, ast.Call) and node.args and not too_early:
-            name = node.func.id if isinstance(node.func, ast.Name) else ""
-            subject = ast.unparse(node.args[0])
-            if name in _QUESTIONS and any(
+        if (
+            not too_early
+            and (subject := _asked_for_its_kind(node)) is not None
+            and any(
                 f"{each}.".startswith(f"{asked}.")
                 for each in _also_called(path, site.function)
-                for asked in _also_called(subject, site.function)
-            ):
-                return True
-            if _asks_helper(node, path, site.attr):
-                return True
+                for asked in _also_called(ast.unparse(subject), site.function)
+            )
+        ):
+            return True
+        if not too_early and isinstance(node, ast.Call) and _asks_helper(node, path, site.attr):
+            return True
         if isinstance(node, ast.Name) and _told_by_class(node.id, path, site):
             return True
     return _names_mode(test)
+
+
+def _asked_for_its_kind(node: ast.AST) -> ast.expr | None:
+    """What is asked for an attribute or its class: the name of the class is the wrapper's own, too.
+
+    STMOTR f1d2f13 trainer.py:344: `if self.model._get_name() == "DeformableSTMOTR"` around hooks on parts of the model.
+    """
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[subject, *_]) if name in _QUESTIONS:
+            return subject
+        case ast.Call(func=ast.Attribute(attr="_get_name", value=subject)):
+            return subject
+        case ast.Attribute(attr="__class__", value=subject):
+            return subject
+    return None
 
 
 def _asks_helper(call: ast.Call, path: str, attr: str) -> bool:

@@ -400,11 +400,14 @@ def _compare_without(
     Returns False where their order differs: what follows is shifted against each other.
     """
     left, right = graphs.root(main), graphs.root(other)
+    shifted: list[tuple[Divergence, set[int]]] = []
     while True:  # each difference adds an event to `skip`
         comparison = Comparison(graphs, layer, frozenset(skip))
         difference = comparison.difference(left, right)
         limits |= comparison.limits
         if difference is None:
+            found += [d for d, own in shifted if own.isdisjoint(reported)]
+            reported |= {id(d.event.node) for d, own in shifted if own.isdisjoint(reported)}
             return True
         mine, theirs = comparison.contents(left), comparison.contents(right)
         divergence = _classify(
@@ -428,6 +431,16 @@ def _compare_without(
                 # Nothing keeps the others from it, and nothing that this class does is its own alone: a
                 # condition that both ask was not seen to be the same (axolotl 0.21.0 fsdp2.py:405, where
                 # the main process alone has asked for `nvfp4_cls` before).
+                continue
+            own = {
+                node
+                for node, op in waits.events.items()
+                if op == divergence.event.op and node not in misses.events
+            }
+            if own and id(divergence.event.node) in misses.events:
+                # Both come to it, and what this class has alone met the others' turn before: that says it, where it is
+                # found (FGOVD 1562de8 main_ddp.py:257: rank 0's evaluation ends with a barrier, each epoch with another).
+                shifted.append((divergence, own))
                 continue
         if not divergence.guards or any(act.event.op == "join" for act in difference.path):
             # No condition on the rank divides them: nothing that a person could look at. And inside

@@ -221,7 +221,7 @@ def _leaves_by(
             yield branch
         return
     arm = branch.body if guard.taken else branch.orelse
-    inner = _leaving_less(arm)
+    inner = leaving_less(arm)
     for statement in arm:
         for node in walk(statement, ast.Raise, ast.Return, ast.Break, ast.Continue, ast.Expr):
             match node:
@@ -236,7 +236,7 @@ def _leaves_by(
                     yield node
 
 
-def _leaving_less(arm: list[ast.stmt]) -> set[ast.stmt]:
+def leaving_less(arm: list[ast.stmt]) -> set[ast.stmt]:
     """The exits in an arm that lead no further than it: of a loop, or a function, that stands in it.
 
     Oscar 266075f oscar/run_vqa.py:674: `break` ends the attempts to save, not the epochs.
@@ -261,4 +261,4 @@ def _is_tried(branch: ast.stmt, function: Function) -> bool:
     )
 
 
-__all__ = ["Parting", "Reason", "arm_of", "inside_calls", "reason_of", "ways_out"]
+__all__ = ["Parting", "Reason", "arm_of", "inside_calls", "leaving_less", "reason_of", "ways_out"]

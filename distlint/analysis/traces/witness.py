@@ -15,7 +15,7 @@ from distlint.analysis.program.places import place_of, related
 from distlint.analysis.program.syntax import decided, ends_process
 from distlint.analysis.traces.divergence import Divergence
 from distlint.analysis.traces.nodes import EventNode
-from distlint.analysis.traces.parting import Parting
+from distlint.analysis.traces.parting import Parting, leaving_less
 from distlint.findings import Place, Related, Witness, WitnessStep
 from distlint.nodes import walk
 
@@ -109,17 +109,27 @@ def exit_of(divergence: Divergence, guard: Guard) -> Exit | None:
         if block and _leaves(divergence, block[-1]):
             return Exit(*_WORDS[type(block[-1])], block[-1].lineno, True, block[-1], arm)
     for block, arm in arms:
-        for node in (n for statement in block for n in walk(statement)):
-            if isinstance(node, ast.stmt) and _leaves(divergence, node):
-                return Exit(*_WORDS[type(node)], node.lineno, False, node, arm)
+        # The launcher ends the job where a rank raises: who returns keeps the others waiting.
+        for node in sorted(_exits(divergence, block), key=lambda n: isinstance(n, ast.Raise)):
+            return Exit(*_WORDS[type(node)], node.lineno, False, node, arm)
     return None
+
+
+def _exits(divergence: Divergence, block: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a block by which ranks leave it."""
+    inner = leaving_less(block)
+    nodes = (node for statement in block for node in walk(statement))
+    return [
+        n for n in nodes if isinstance(n, ast.stmt) and n not in inner and _leaves(divergence, n)
+    ]
 
 
 def _is_only_exit(divergence: Divergence, guard: Guard) -> bool:
     """Whether ranks leave from the branch of a guard at one statement alone."""
     branch = _branch(guard)
-    nodes = walk(branch) if branch is not None else ()
-    return sum(isinstance(n, ast.stmt) and _leaves(divergence, n) for n in nodes) == 1
+    if not isinstance(branch, ast.If):
+        return False
+    return len(_exits(divergence, branch.body)) + len(_exits(divergence, branch.orelse)) == 1
 
 
 def _branch(guard: Guard) -> ast.If | ast.IfExp | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from distlint.knowledge.schema import CallRow, Effect
 
 COLLECTIVE = Effect.COLLECTIVE
+SHARDED = Effect.SHARDED_COLLECTIVE
 GUARDED = Effect.GUARDED_WRITE
 
 ROWS: tuple[CallRow, ...] = (
@@ -345,7 +346,7 @@ ROWS: tuple[CallRow, ...] = (
     ),
     CallRow(
         "deepspeed.DeepSpeedEngine.load_checkpoint",
-        COLLECTIVE,
+        SHARDED,
         "load_checkpoint",
         group_keyword="",
         result="uniform",
@@ -353,6 +354,7 @@ ROWS: tuple[CallRow, ...] = (
         path_keyword="load_dir",
         also=(Effect.READ,),
         source="deepspeed 0.19.8 deepspeed/runtime/engine.py:4395",
+        # each rank reads its files; ZeRO-3 gathers the parameters that each rank keeps whole (zero/stage3.py:3847)
     ),
     CallRow(
         "deepspeed.DeepSpeedEngine.save_16bit_model",

@@ -7,14 +7,16 @@ Reports arguments of collectives: an output list that holds one and the same ten
 gathers or reduces it and makes the group for the devices that it finds, and a tensor that is gathered twice, the second time into a list
 of tensors like another. Also `args=(cfg)` of a call that starts
 the ranks (`mp.spawn`, `Process`, `notebook_launcher`), where `args=(cfg,)` is meant; and a root that is the rank of
-another group (`broadcast(x, get_global_rank(tasks, 0), group=shared)`).
+another group (`broadcast(x, get_global_rank(tasks, 0), group=shared)`), and `new_group` of ranks that follow from
+the rank that calls it.
 
 ## Why it is bad
 With an aliased list every received tensor overwrites the one before, without an error: all entries are
 the last rank's. A number raises TypeError, with accelerate only where there are several processes, so
 that the script passes on one. Brackets around one value make no tuple: the ranks are called with `*cfg`, which
 raises TypeError before any of them starts, or, of a dict, hands on its keys. NCCL has no way to send from CPU memory: "No backend type associated with
-device type cpu". With accelerate a script that works on one GPU, and on several CPUs, stops there.
+device type cpu". `new_group` numbers its groups by the calls: ranks that make other groups in the same call give them one
+name, and mix up what they tell each other under it. With accelerate a script that works on one GPU, and on several CPUs, stops there.
 
 ## Errors you may see
 - `No backend type associated with device type cpu`
@@ -47,6 +49,8 @@ is not judged in brackets.
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py: `all_gather(tensor_list, ...)`, "correctly-sized
   tensors to be used for output"; `_check_single_tensor` raises TypeError
+- torch 2.13.0 torch/distributed/distributed_c10d.py: `new_group` "requires that all processes in the main group enter this
+  function, even if they are not going to be members of the group"
 - accelerate 1.15.0 accelerate/utils/operations.py: `recursively_apply(error_on_other_type=True)`;
   `_gpu_gather`: what it receives is made on `state.device`, what it sends stays where it is
 - accelerate 1.15.0 accelerate/state.py:790: several GPUs talk over "nccl"
@@ -69,10 +73,12 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .own_groups import own_groups
 from .roots import foreign_roots
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
+    from distlint.analysis.interpreter.values import Value
     from distlint.analysis.model import Model
 
 CODE = "DL108"
@@ -145,6 +151,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield from _on_cpu(site, _ON_DEVICE[site.name])
     for site, root, of, own in foreign_roots(model):
         yield _foreign(site, root, of, own)
+    for site, ranks, value in own_groups(model):
+        yield _own(site, ranks, value)
     for module in model.modules:
         if _IN_BRACKETS.search(module.source.text):
             for function in module.all_functions:
@@ -163,6 +171,27 @@ def _foreign(site: CallSite, root: ast.expr, of: str, own: str) -> Finding:
         place_of(site.module, root),
         (),
         Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _own(site: CallSite, ranks: ast.expr, value: Value) -> Finding:
+    """`new_group(block_of(rank))`: ranks of another block make another group under the same number."""
+    fix = Fix(
+        Applicability.DISPLAY, "Let every rank make all groups, in one order, and keep its own"
+    )
+    origin = value.origin
+    places = (
+        (related(origin.module, origin.node, f"{origin.text} differs from rank to rank"),)
+        if origin is not None and hasattr(origin.node, "lineno")
+        else ()
+    )
+    text = source_of(site.module, ranks)
+    message = (
+        f"each rank makes the group of its own `{text}` alone: groups that ranks make in one call have one name, and where "
+        f"there are several they mix up what they agree on, and hang. {fix.message}."
+    )
+    return Finding(
+        CODE, NAME, Severity.WARNING, message, place_of(site.module, site.node), places, fix
     )
 
 

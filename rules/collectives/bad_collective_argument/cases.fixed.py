@@ -240,3 +240,30 @@ def one_buffer_for_both(sent, labels):
     sent.copy_(labels)
     dist.all_gather(every_label, sent)
     return torch.cat(every_input), torch.cat(every_label)
+
+
+def group_of_its_block(size):
+    # FSDP-Training b7a4635 train_sp_tp_fsdp_real.py:125
+    first = dist.get_rank() // size * size
+    ranks = list(range(first, first + size))
+    return dist.new_group(ranks=ranks)  # expect: DL108
+
+
+def groups_of_all_blocks(size):
+    own = None
+    for first in range(0, dist.get_world_size(), size):
+        ranks = list(range(first, first + size))
+        group = dist.new_group(ranks)
+        if dist.get_rank() in ranks:
+            own = group
+    return own
+
+
+def group_that_its_members_make(size):
+    first = dist.get_rank() // size * size
+    ranks = list(range(first, first + size))
+    return dist.new_group(ranks, use_local_synchronization=True)
+
+
+def group_of_itself():
+    return dist.new_group([dist.get_rank()])

@@ -119,14 +119,17 @@ def _meets_nobody(model: Model, divergence: Divergence) -> bool:
     """Whether what waits is a forward without gradients of a model that accelerate wraps, where nothing asks for FSDP or ZeRO.
 
     In DDP the first alone waits, as above: rectified-flow-pytorch 26fbed9 train_value_flow_ppo.py:251, the steps of an episode.
+    What generates runs the model inside: ITFormer-ICML25 b80142f inference.py:228.
     """
     event, site = divergence.event, divergence.event.site
     return (
-        event.op == "forward"
-        and divergence.layer is Layer.SHARDED
+        divergence.layer is Layer.SHARDED
         and not model.may_shard
         and site is not None
-        and without_gradients(site.function, site.node)
+        and (
+            event.op == "generate"
+            or (event.op == "forward" and without_gradients(site.function, site.node))
+        )
     )
 
 

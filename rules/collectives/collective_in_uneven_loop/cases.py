@@ -4,6 +4,7 @@ import math
 from itertools import islice
 
 import numpy as np
+import pandas as pd
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator, PartialState
@@ -573,3 +574,25 @@ def kept_and_made_of_it(values, counts):
     doubled = [value * 2 for value in kept]
     for value in doubled:
         dist.all_reduce(value)  # expect: DL104
+
+
+def lines_of_one_table(path):
+    # groupwise_imbalance_regression 39a35b6 imdb_wiki/train_ddp.py:68, tgl 99ee829 train_dist.py:366: all ranks read the same
+    table = pd.read_csv(path)
+    for part in table[table["split"] == "train"]["value"]:
+        dist.all_reduce(torch.tensor(part))
+    for part in table[: table[table["step"].gt(0)].index[0]].groupby("step"):
+        dist.all_reduce(torch.tensor(part))
+
+
+def parts_of_each(outputs, mask):
+    # ALMTokenizer2 53f7891 modules/our_MERT_BESTRQ/mert_fairseq/models/eat/EAT_pretraining.py:641: as many as there were
+    kept = [each[mask > 0] for each in outputs]
+    for each in kept:
+        dist.all_reduce(each.sum())
+
+
+def lines_of_each(outputs, mask):
+    kept = [each[mask > 0] for each in outputs]
+    for line in kept[0]:
+        dist.all_reduce(line)  # expect: DL104

@@ -77,6 +77,7 @@ from distlint.analysis.model import place_of, related
 from distlint.analysis.program.syntax import attempts_around, exits
 from distlint.analysis.questions.caught import catches_only
 from distlint.analysis.questions.ending import handlers_end_the_job
+from distlint.analysis.questions.entered import is_never_named
 from distlint.analysis.questions.launched import root_paths
 from distlint.analysis.questions.lightning import is_on_one_device
 from distlint.analysis.questions.machines import on_one_machine
@@ -113,6 +114,11 @@ LITERALS = ()
 
 _LOADS: Final = frozenset({"load_state", "load_checkpoint"})
 """What gives a rank the weights that it goes on with."""
+_MACHINES: Final = {
+    Launcher.TORCHRUN: ("nnodes",),
+    Launcher.DEEPSPEED: ("num_nodes", "hostfile", "H"),
+}
+"""Launchers that end all ranks of their machine where one fails, with the options that give them others."""
 _OF_PATHS: Final = frozenset(
     {"FileNotFoundError", "IsADirectoryError", "NotADirectoryError", "PermissionError"}
 )
@@ -236,10 +242,11 @@ def _fix(model: Model, divergence: Divergence) -> Fix:
     return Fix(Applicability.UNSAFE, text, edits)
 
 
-def _is_ended_by_torchrun(model: Model, module: Module) -> bool:
-    """Whether all that starts a file is `torchrun` on one machine, which ends the other ranks as soon as one has raised.
+def _is_ended_by_launcher(model: Model, module: Module) -> bool:
+    """Whether all that starts a file is a launcher on one machine that ends the other ranks as soon as one has raised.
 
-    cosmos-rl 89f2e5b tests/benchmark/launch_rollout_bench.sh:75.
+    cosmos-rl 89f2e5b tests/benchmark/launch_rollout_bench.sh:75, `torchrun`; UniAfford 0b457f7 scripts/run_train.sh:60, `deepspeed`,
+    which does as well (deepspeed 0.19.8 launcher/launch.py:280).
     """
     starts = [
         [launch for _, launch in model.launch.starting(path)] for path in root_paths(model, module)
@@ -250,8 +257,9 @@ def _is_ended_by_torchrun(model: Model, module: Module) -> bool:
 
 
 def _is_of_one_machine(launch: Launch) -> bool:
-    return launch.launcher is Launcher.TORCHRUN and (
-        "nnodes" not in launch.options or (launch.number("nnodes") or (0,))[0] == 1
+    several = _MACHINES.get(launch.launcher, ())
+    return launch.launcher in _MACHINES and all(
+        name not in launch.options or (launch.number(name) or (0,))[0] == 1 for name in several
     )
 
 
@@ -266,7 +274,9 @@ def _raised_alone(model: Model, divergence: Divergence, node: ast.AST) -> Findin
     return Finding(
         CODE,
         NAME,
-        Severity.INFO if _is_ended_by_torchrun(model, divergence.module) else SEVERITY,
+        Severity.INFO
+        if _is_ended_by_launcher(model, home) or is_never_named(model.program, divergence.function)
+        else SEVERITY,
         f"where `{text_of(node)}` fails, {absent.name} {absent.verb('raises', 'raise')}, and "
         f"{waiters.name} {waiters.verb('waits', 'wait')} in `{event_text(event)}` "
         f"({where(event.module, event.node, home)}) until the launcher or the timeout ends the job. "

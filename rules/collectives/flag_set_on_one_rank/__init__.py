@@ -6,7 +6,8 @@ goes on that performs collectives, or whether a collective is performed, alone o
 other ranks. Also an option that rank 0 alone fills in (`cfg.load_path = latest`), and a branch on it that leads to a
 collective. Also the flags by which every process of a Trainer leaves its loop, set on one rank:
 `trainer.should_stop` of Lightning, `control.should_training_stop` of transformers. And a counter that rank 0 alone
-advances (`bar.update(1)` behind `if not main: continue`), by which the loop that trains ends on all ranks.
+advances (`bar.update(1)` behind `if not main: continue`), by which the loop that trains ends on all ranks. And an
+attribute (`self.stop = …`) that a method sets so, and by which another function leaves its loop.
 
 ## Why it is bad
 Rank 0 sees that the training has to stop and leaves. On the others the flag still has its first value: they go
@@ -42,7 +43,8 @@ Unsafe: `any_rank` is a collective; all ranks have to come to the condition, as 
 the loop alike.
 
 ## Known limits
-For the flags of a Trainer no repair is made: it goes by what hands the flag on. Elsewhere flag, condition and collective have to stand in one function. Silent where anything between the two is called
+For the flags of a Trainer no repair is made: it goes by what hands the flag on. Elsewhere flag, condition and collective have to stand in one function, or the flag is an attribute
+that is a constant but where rank 0 sets it, and that nothing but conditions reads. Silent where anything between the two is called
 with the flag, or puts it into a list or tensor.
 
 ## References
@@ -62,6 +64,7 @@ from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import CallGroup, Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import mentions_rank, own_nodes, target_names
 from distlint.analysis.questions.ordering import Traces
+from distlint.analysis.traces.witness import where
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
@@ -70,6 +73,7 @@ from distlint.rule import Status
 
 from .counted import Counted, counted
 from .filled import Filled, filled
+from .kept import Kept, kept
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
@@ -112,6 +116,7 @@ def check(model: Model) -> Iterator[Finding]:
                     yield _finding(function, guard, flag, asked, waiting)
     yield from _filled(model, told)
     yield from map(_by_counter, counted(model))
+    yield from (_by_attribute(found) for found in kept(model) if found.asked.test not in told)
     for module in model.modules:
         if any(word in module.source.text for word in _OF_TRAINERS):
             yield from _of_trainers(module)
@@ -142,6 +147,22 @@ def _by_counter(found: Counted) -> Finding:
         f"in their next step. {advice}.",
         place_of(found.module, found.asked),
         (related(found.module, found.advanced, "rank 0 alone counts"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _by_attribute(found: Kept) -> Finding:
+    home = found.function.module
+    text = source_of(home, found.asked.test)
+    advice = f"Hand `{found.attr}` to all ranks first, by a broadcast that all of them reach"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"rank 0 alone sets `{found.attr}`: by `{text}` it leaves this loop, and the other ranks, where it stays as it was, "
+        f"wait in `{found.collective.method}` ({where(found.collective.module, found.collective.node, home)}). {advice}.",
+        place_of(home, found.asked.test),
+        (related(found.module, found.set_at, "rank 0 alone sets it"),),
         Fix(Applicability.DISPLAY, advice),
     )
 

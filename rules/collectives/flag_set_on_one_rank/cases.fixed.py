@@ -388,3 +388,66 @@ class SaveOfRankZero(TrainerCallback):
         if state.is_world_process_zero:
             control.should_log = True
         return control
+
+
+class StopsEarly:
+    # De-limiter solver_ddp.py:543: the function that runs the epochs asks
+    def __init__(self):
+        self.over = False
+
+    def validate(self, loss, patience):
+        dist.all_reduce(loss)
+        if dist.get_rank() == 0:
+            print(loss)
+            self.over = patience.step(loss)
+
+
+def runs_epochs(loss, patience):
+    solver = StopsEarly()
+    for _ in range(9):
+        solver.validate(loss, patience)
+        if solver.over == True:  # expect: DL111
+            break
+
+
+class StopsTogether:
+    def __init__(self):
+        self.ended = False
+
+    def validate(self, loss, patience):
+        dist.all_reduce(loss)
+        if dist.get_rank() == 0:
+            print(loss)
+            self.ended = patience.step(loss)
+        told = [self.ended]
+        dist.broadcast_object_list(told)
+        self.ended = told[0]
+
+
+def runs_epochs_together(loss, patience):
+    solver = StopsTogether()
+    for _ in range(9):
+        solver.validate(loss, patience)
+        if solver.ended:
+            break
+
+
+class StopsLogging:
+    def __init__(self):
+        self.quiet = False
+
+    def validate(self, loss, patience):
+        dist.all_reduce(loss)
+        if dist.get_rank() == 0:
+            print(loss)
+            self.quiet = patience.step(loss)
+
+
+def logs_epochs(loss, patience, lines):
+    solver = StopsLogging()
+    for _ in range(9):
+        solver.validate(loss, patience)
+        for line in lines:
+            if solver.quiet:
+                break
+            print(line)

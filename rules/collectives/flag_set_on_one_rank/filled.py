@@ -47,7 +47,7 @@ def filled(
                 continue
             if _handed_on(model, function, guard, asked, option):
                 break
-            if _is_inside_rank_test(tests, asked):
+            if is_inside_rank_test(tests, asked):
                 continue
             found = _parted(model, traces, function, asked)
             if found is not None:
@@ -69,7 +69,8 @@ def _asks(test: ast.expr, option: str) -> bool:
     return False
 
 
-def _is_inside_rank_test(tests: list[ast.If], asked: ast.If) -> bool:
+def is_inside_rank_test(tests: list[ast.If], asked: ast.If) -> bool:
+    """Whether a condition, or one around it, asks for the rank."""
     return mentions_rank(asked.test) or any(
         mentions_rank(test.test)
         for test in tests
@@ -112,14 +113,15 @@ def _parted(
     arms = [
         found
         for body in (asked.body, asked.orelse)
-        if (found := _leads_to_collective(model, traces, function, body)) is not None
+        if (found := leads_to_collective(model, traces, function, body)) is not None
     ]
     return arms[0] if len(arms) == 1 else None
 
 
-def _leads_to_collective(
+def leads_to_collective(
     model: Model, traces: Traces, function: Function, body: list[ast.stmt]
 ) -> tuple[CallSite, CallSite] | None:
+    """A call of a block that leads to a collective which no rank is kept from, and that collective."""
     inside = {id(node) for statement in body for node in walk(statement)}
     summaries = model.summaries_of(function)
     for _, summary in summaries.summaries() if summaries is not None else ():

@@ -5,7 +5,8 @@ Follows what `loss.backward()` differentiates back to calls of the model inside 
 `model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model or a method of it. Reports
 them where the wrapper itself is not called for the same loss. Also a model that an Accelerator wraps, whose
 parameters the optimizer gets, and which nothing calls, or whose DDP nothing reads: the loss goes through the net that holds its layers, or
-through one of the program's own that was built around the model before it was wrapped. And
+through one of the program's own that was built around the model before it was wrapped, or an object that was given the model
+above the wrap trains it below. And
 `accelerator.prepare(model)` or `DistributedDataParallel(model)` as a statement by itself, whose result, the wrapper,
 nobody keeps.
 
@@ -72,6 +73,8 @@ from distlint.knowledge import wrappers
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
+from .kept_bare import Kept, kept_bare
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.interpreter.values import Wrap
@@ -114,6 +117,7 @@ def check(model: Model) -> Iterator[Finding]:
         # EasyAnimate c2a70d1 scripts/train_reward_lora.sh: DeepSpeed reduces by hooks of the parameters.
         if not model.starts_in_engine(idle.module):
             yield _idle(idle)
+    yield from map(_kept, kept_bare(model))
     for site, bare in thrown_away(model):
         yield _thrown_away(site, bare)
 
@@ -130,6 +134,30 @@ def _thrown_away(site: CallSite, bare: ast.expr) -> Finding:
         f"{fix.message}.",
         place_of(site.module, site.node),
         (),
+        fix,
+    )
+
+
+def _kept(kept: Kept) -> Finding:
+    module = kept.module
+    text, called = (
+        source_of(module, kept.made.func),
+        source_of(kept.method.module, kept.forward.func),
+    )
+    fix = Fix(
+        Applicability.DISPLAY, f"Wrap the model above `{text}(...)`, and hand over the wrapper"
+    )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"`{text}(...)` has kept the model as it was before this wrap, and trains it through `{called}(...)`: every rank "
+        f"steps with the gradients of its own batch and the copies drift apart. {fix.message}.",
+        place_of(module, kept.wrap),
+        (
+            related(module, kept.made, "kept here"),
+            related(kept.method.module, kept.forward, "trained here"),
+        ),
         fix,
     )
 

@@ -760,3 +760,48 @@ def scales_past_the_wrapper(cfg, weight, optimizer, loader):
     for batch in loader:
         model.module.scaled(batch).mean().backward()  # expect: DL206
         optimizer.step()
+
+
+class KeepsTheBareNet:
+    # UrbanNav train.py:174: the wrapper is made when the object has the model already
+    def __init__(self, net, optimizer):
+        self.net = net
+        self.optimizer = optimizer
+
+    def epoch(self, batches):
+        for batch in batches:
+            self.net(batch).sum().backward()
+            self.optimizer.step()
+
+    def score(self, batches):
+        return sum(self.net(batch).sum() for batch in batches)
+
+
+def wraps_too_late(net, optimizer, batches):
+    keeper = KeepsTheBareNet(net=net, optimizer=optimizer)
+    net = DDP(net)  # expect: DL206
+    for _ in range(9):
+        keeper.epoch(batches)
+    return net.module.state_dict()
+
+
+def wraps_in_time(net, optimizer, batches):
+    net = DDP(net)
+    keeper = KeepsTheBareNet(net=net, optimizer=optimizer)
+    keeper.epoch(batches)
+
+
+def hands_over_later(net, optimizer, batches):
+    keeper = KeepsTheBareNet(net, optimizer)
+    net = DDP(net)
+    keeper.net = net
+    keeper.epoch(batches)
+
+
+def scores_the_bare_net(net, optimizer, batches):
+    keeper = KeepsTheBareNet(net, optimizer)
+    net = DDP(net)
+    for batch in batches:
+        net(batch).sum().backward()
+        optimizer.step()
+    return keeper.score(batches)

@@ -54,13 +54,16 @@ from distlint.analysis.program.rank_settings import set_for_one_rank
 from distlint.analysis.questions.no_model import may_be_no_model
 from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import (
+    asks_for_group_alone,
     ends_where_bare,
     meets_in_some_step,
     module_on_every_path,
     needs_gpu,
     needs_group,
     wrapped_above,
+    wrapped_in_each_way,
 )
+from distlint.analysis.questions.without_group import always_in_group
 from distlint.analysis.questions.wrapped import (
     BY_LAUNCH,
     asked_by_callers,
@@ -123,6 +126,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not wrapped_by_nobody(call_of_wrap(model, site), site)
             and not asked_by_callers(model, site, of_model=False)
             and not module_on_every_path(model, call_of_wrap(model, site))
+            and not wrapped_in_each_way(model, site, call_of_wrap(model, site))
             and not needs_gpu(model, site, call_of_wrap(model, site))
             and not _needs_group(model, site, wrap)
         ):
@@ -139,7 +143,14 @@ def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
     if wrap.kind in BY_LAUNCH:
         return model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
     call = call_of_wrap(model, site)
-    return needs_group(model, site, call) or ends_where_bare(model, site, call)
+    return (
+        needs_group(model, site, call)
+        or ends_where_bare(model, site, call)
+        or (
+            asks_for_group_alone(call)
+            and always_in_group(model.program, site.module, site.node.lineno)
+        )
+    )
 
 
 def _is_inside(wraps: tuple[Wrap, ...]) -> bool:

@@ -1,6 +1,7 @@
 """`.module` where there may be no wrapper, and where there is one."""
 
 import copy
+import os
 
 import deepspeed
 import torch
@@ -546,3 +547,34 @@ class AsksAHelper:
         if has_group():
             return self.net.module.words
         return None
+
+
+def wrapped_new_or_loaded(args, net, loader):
+    # CT-Net 83badd6 main.py:159: both ways wrap
+    if not args.resume:
+        net = nn.DataParallel(net)
+    if args.resume:
+        if os.path.isfile(args.resume):
+            net.load_state_dict(torch.load(args.resume))
+            net = nn.DataParallel(net)
+    for batch in loader:
+        net(batch)
+        net.module.freeze(batch)
+
+
+def wrapped_new_alone(args, net, loader):
+    if not args.resume:
+        net = nn.DataParallel(net)
+    if args.resume:
+        unwrap(net).load_state_dict(torch.load(args.resume))  # expect: DL204
+        net = nn.DataParallel(net)
+    return net
+
+
+def wrapped_for_two_launches(args, net, loader):
+    if not args.quick and args.n_gpu > 1:
+        net = nn.DataParallel(net)
+    if args.quick and args.n_gpu > 1:
+        net = nn.DataParallel(net)
+    for batch in loader:
+        unwrap(net).freeze(batch)  # expect: DL204

@@ -48,7 +48,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.handed import argument_of
@@ -78,18 +78,18 @@ def check(model: Model) -> Iterator[Finding]:
         site = call.site
         changed = _changed(site)
         guard = next((g for g in site.guards if mentions_rank(g.node)), None) if changed else None
-        if changed is None or guard is None or call.by_all or _ends_there(site):
+        if guard is None or call.by_all or _ends_there(site):
             continue
         loop = _training_loop(site)
         if loop is None or _goes_back(model, loop):
             continue
-        trained = _trained(site, changed)
-        if trained is not None:
-            yield _finding(call, changed, guard.node, trained)
+        trained = {ast.unparse(each): at for each in changed if (at := _trained(site, each))}
+        if trained:
+            yield _finding(call, list(trained), guard.node, next(iter(trained.values())))
 
 
-def _changed(site: CallSite) -> ast.expr | None:
-    """The model that a call puts into evaluation mode, itself or in a function of the program that has it.
+def _changed(site: CallSite) -> list[ast.expr]:
+    """The models that a call puts into evaluation mode, itself or in a function of the program that has them.
 
     CodeBERT c0de43d CodeReviewer/code/run_finetune_msg.py:260: `eval_bleu_epoch(args, valid_dataloader, model, tokenizer)`.
     """
@@ -101,11 +101,11 @@ def _changed(site: CallSite) -> ast.expr | None:
             if isinstance(owner, ast.Name) and owner.id in site.callee.parameters
         ]
         shared = [owner for owner in owners if _is_shared(site, site.callee, owner)]
-        return next((each for each in (*given, *shared) if each is not None), None)
+        return [each for each in (*given, *shared) if each is not None]
     match site.node:
         case ast.Call(func=ast.Attribute(attr="eval", value=owner), args=[]):
-            return owner
-    return None
+            return [owner]
+    return []
 
 
 @remembered
@@ -187,12 +187,12 @@ def _trained(site: CallSite, changed: ast.expr) -> ast.Call | None:
     return None
 
 
-def _finding(call: CallGroup, changed: ast.expr, guard: ast.expr, trained: ast.Call) -> Finding:
+def _finding(call: CallGroup, changed: list[str], guard: ast.expr, trained: ast.Call) -> Finding:
     site = call.site
-    text = source_of(site.module, changed)
-    advice = f"Call `{text}.train()` when it is done"
+    back = [f"{text}.train()" for text in changed]
+    advice = f"Call {' and '.join(f'`{each}`' for each in back)} when it is done"
     last = _last_beside(site)
-    edits = (Insert(span_of(last), f"{text}.train()", after=True),) if last is not None else ()
+    edits = (Insert(span_of(last), "\n".join(back), after=True),) if last is not None else ()
     fix = Fix(Applicability.UNSAFE if edits else Applicability.DISPLAY, advice, edits)
     return Finding(
         CODE,

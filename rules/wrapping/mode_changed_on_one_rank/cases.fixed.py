@@ -239,3 +239,23 @@ def when_the_training_is_done(model, loader, optimizer, sample):
     if dist.get_rank() == 0:
         model.eval()
         sample(model.module)
+
+
+def judged_by_both(net, decoder, teacher, batches):
+    net.eval()
+    decoder.eval()
+    teacher.eval()
+    return sum(decoder(net(batch)).sum() for batch in batches)
+
+
+def trains_two(net, decoder, teacher, batches, optimizer):
+    # HEIST cf96c6c main_ddp.py:211: both come back
+    for batch in batches:
+        hidden = net(batch)
+        loss = decoder(hidden).sum() - teacher.hidden(batch)
+        loss.backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            print(judged_by_both(net, decoder, teacher, batches))  # expect: DL209
+            net.train()
+            decoder.train()

@@ -3,7 +3,7 @@
 ## What it does
 Finds a variable that a function sets to an object on some ranks and to None on the others, and a read,
 assignment or call of an attribute of it that the others reach as well. Also one that a function assigns on some
-ranks alone, and that the others read, an attribute that a constructor makes on some ranks alone, and whose methods
+ranks alone, and that the others read, a global that a function sets so and another one calls, an attribute that a constructor makes on some ranks alone, and whose methods
 the others call, and a data set that some ranks alone process further (`data = data.map(tokenize)` under a test of
 the rank) before all hand it to a loader or a Trainer. Also what a function returns on some ranks alone, where the others get None
 or an empty dict, and a key of it is read, or it is unpacked, on all of them. Also the run of one of accelerate's
@@ -67,6 +67,7 @@ from distlint.rule import Status
 
 from .answers import Answer, answered_on_main
 from .attributes import Use, absent_attributes
+from .global_names import globals_of_main
 from .processed import Processed, processed_by_rank
 from .trackers import runs_of_main
 from .unbound import unbound_by_rank
@@ -87,6 +88,8 @@ def check(model: Model) -> Iterator[Finding]:
     """The first use of each such variable."""
     for module in model.modules:
         yield from (_processed(module, each) for each in processed_by_rank(model, module))
+        for function, read, assigned in globals_of_main(model, module):
+            yield _unbound(function, read, assigned, "NameError")
     for summaries in model.functions():
         done: set[str] = set()
         for read, assigned in unbound_by_rank(model.program, summaries):
@@ -162,7 +165,9 @@ def _lacking(use: Use) -> Finding:
     )
 
 
-def _unbound(function: Function, read: ast.Name, assigned: ast.stmt) -> Finding:
+def _unbound(
+    function: Function, read: ast.Name, assigned: ast.stmt, error: str = "UnboundLocalError"
+) -> Finding:
     fix = Fix(
         Applicability.DISPLAY,
         f"Move the use under the same condition, or assign `{read.id}` on every rank",
@@ -171,7 +176,7 @@ def _unbound(function: Function, read: ast.Name, assigned: ast.stmt) -> Finding:
         CODE,
         NAME,
         SEVERITY,
-        f"`{read.id}` is assigned on some ranks only, and reading it raises UnboundLocalError on the others. "
+        f"`{read.id}` is assigned on some ranks only, and reading it raises {error} on the others. "
         f"{fix.message}.",
         place_of(function.module, read),
         (related(function.module, assigned, "assigned on some ranks only"),),

@@ -726,3 +726,34 @@ def scored_by_the_one_that_asks(data, outputs):
         scores_of_main = data.evaluate(outputs)
     if get_dist_info()[0] == 0:
         print(scores_of_main["mean"])
+
+
+def sets_what_is_global(rank):
+    # NExpR train_ddp.py:80: another function calls it, and the others have nothing of that name
+    global told, shown
+    shown = print
+    dist.init_process_group("gloo", rank=rank)
+    if rank == 0:
+        told = open("log.txt", "w")  # noqa: SIM115
+        print(told)
+    reads_what_is_global({})
+    dist.barrier()
+
+
+def reads_what_is_global(config):
+    dist.barrier()
+    if config.get("checkpoint") is not None:
+        told.write("loaded")  # expect: DL208
+    if dist.get_rank() == 0:
+        told.write("rank 0")
+    shown("all")
+
+
+def reads_where_it_is_there(rank):
+    dist.barrier()
+    if rank == 0:
+        told.write("rank 0")
+    try:
+        told.write("loaded")
+    except NameError:
+        print("loaded")

@@ -36,7 +36,7 @@ def unbound_by_rank(
         for rank, run in summaries.summaries()
         if rank is not MAIN
         for site in run.unbound
-        if site.node not in on_main and not any(map(_catches, site.tries))
+        if site.node not in on_main and not any(map(catches_name_error, site.tries))
     }
     for node, site in sorted(reads.items(), key=lambda r: (r[0].lineno, r[0].col_offset)):
         assigned = _assigned(function, node.id)
@@ -47,7 +47,8 @@ def unbound_by_rank(
             yield node, assigned[0]
 
 
-def _catches(attempt: ast.Try) -> bool:
+def catches_name_error(attempt: ast.Try) -> bool:
+    """Whether a handler of a `try` takes what a name without a value raises."""
     return any(h.type is None or last_name(h.type) in _ERRORS for h in attempt.handlers)
 
 

@@ -1,8 +1,9 @@
 """One rank alone restores the optimizer, and all ranks go on training.
 
 ## What it does
-Finds `load_state_dict()` of an optimizer, or a call that leads to it, which rank 0 alone makes, or each node's
-first rank, in a program in which the other ranks step an optimizer of that name too.
+Finds `load_state_dict()` of an optimizer, `load_checkpoint()` of a DeepSpeed engine, or a call that leads to it, which
+rank 0 alone makes, or each node's first rank, in a program in which the other ranks step an optimizer, or engine, of that
+name too.
 
 ## Why it is bad
 DDP sends the weights of rank 0 to all ranks when it wraps the model, and nothing of an optimizer. After a resume
@@ -32,10 +33,13 @@ Shown only: whether every rank can read the file is for a person to say. Where r
 with `broadcast_object_list`.
 
 ## Known limits
-By the name of the optimizer, in the files that one script leads to. Silent in files that send states on (`broadcast…`, `scatter…`) or shard them.
+By the name of the optimizer, in the files that one script leads to. Silent in files that send states on (`broadcast…`, `scatter…`) or shard them,
+of an engine in those that send parameters or states on. DeepSpeed sends the weights of rank 0 when it makes the engine, so the ranks
+keep other weights as well where one loads afterwards.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: DDP synchronises parameters and buffers of the module
+- deepspeed 0.19.8, deepspeed/runtime/engine.py:4395: `load_checkpoint` reads this rank's files, and sends nothing
 - imagen-pytorch c166739, imagen_pytorch/trainer.py:396: the constructor loads the newest checkpoint on one rank
 """
 
@@ -52,6 +56,7 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import default_of
 from distlint.analysis.questions.launched import roots
+from distlint.analysis.questions.sharding import is_engine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name
 from distlint.rule import Status
@@ -74,6 +79,9 @@ _FEW: Final = frozenset({MAIN, NODE_MAIN})
 _SENT_ON: Final = re.compile(
     r"broadcast|scatter_|FullyShardedDataParallel|fully_shard|ZeroRedundancyOptimizer|deepspeed"
 )
+_WEIGHTS_SENT_ON: Final = re.compile(
+    r"(?:broadcast|scatter)\w*\([^)\n]*(?:param|state|weight|model|module|\.data\b)"
+)
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -91,7 +99,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         for load in _loads(model, call.site):
             name = _loaded(load)
-            sent_on = _SENT_ON.search(load.module.source.text)
+            words = _WEIGHTS_SENT_ON if is_engine(load) else _SENT_ON
+            sent_on = words.search(load.module.source.text)
             step = _step_beside(model, call.site, stepped.get(name, []))
             if step is not None and (function, name) not in on_others and not sent_on:
                 done.add(function)
@@ -156,18 +165,24 @@ def _is_none(given: ast.expr | None, missing: frozenset[str]) -> bool:
 
 
 def _loaded(site: CallSite) -> str:
-    """The name of the optimizer that a call restores; empty for other calls."""
-    return _optimizer(site) if site.method == "load_state_dict" else ""
+    """The name of the optimizer that a call restores, or of the engine that has it; empty for other calls."""
+    method = "load_checkpoint" if is_engine(site) else "load_state_dict"
+    return _optimizer(site) if site.method == method else ""
 
 
 def _optimizer(site: CallSite) -> str:
-    """The name of the optimizer whose method is called; empty for anything else."""
+    """The name of the optimizer whose method is called, or of the engine; empty for anything else."""
     func = site.node.func
     name = last_name(func.value) if isinstance(func, ast.Attribute) else ""
-    return name if _OPTIMIZER.match(name) else ""
+    return name if _OPTIMIZER.match(name) or is_engine(site) else ""
 
 
 def _finding(call: CallGroup, name: str, load: CallSite, step: CallSite) -> Finding:
+    what = (
+        "go on with the weights and the states that they began with"
+        if is_engine(load)
+        else "begin with an empty state, make other steps"
+    )
     who = "rank 0" if call.classes == {MAIN} else "the first rank of each node"
     advice = "Load it on every rank"
     loaded = () if load is call.site else (related(load.module, load.node, "restored here"),)
@@ -180,8 +195,7 @@ def _finding(call: CallGroup, name: str, load: CallSite, step: CallSite) -> Find
         CODE,
         NAME,
         SEVERITY,
-        f"only {who} restores `{name}`: the other ranks begin with an empty state, make other steps, and train "
-        f"models that drift apart. {advice}.",
+        f"only {who} restores `{name}`: the other ranks {what}, and train models that drift apart. {advice}.",
         place_of(call.site.module, call.site.node),
         (*guards, *loaded, related(step.module, step.node, "every rank steps here")),
         Fix(Applicability.DISPLAY, advice),

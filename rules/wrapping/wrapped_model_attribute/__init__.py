@@ -74,7 +74,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.syntax import own_nodes
-from distlint.analysis.questions.above_the_wrap import above_the_wrap
+from distlint.analysis.questions.above_the_wrap import above_the_wrap, wrapped_anew_below
 from distlint.analysis.questions.bare_objects import read_of_bare_objects
 from distlint.analysis.questions.inside import fails_unwrapped, of_a_layer, shown_inside
 from distlint.analysis.questions.put_on import as_put_on
@@ -150,6 +150,7 @@ def check(model: Model) -> Iterator[Finding]:
                 or read_of_bare_objects(model, wrap, site)
                 or wrapped_by_nobody(wrap, site)
                 or fails_unwrapped(model, wrap, site)
+                or wrapped_anew_below(model, site)
             ):
                 severity = _severity(model, wrap, site) if site is there else Severity.WARNING
                 done.add(id(read.node))

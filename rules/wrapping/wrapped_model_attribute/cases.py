@@ -2539,3 +2539,71 @@ def paints_alone(batch):
     painter = PaintsAlone()
     painter.paint_some(batch)
     return painter.paint_all(batch)
+
+
+class Painted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.brush = nn.Linear(2, 2)
+        self.colours = 3
+
+    def groups(self):
+        return [{"params": self.brush.parameters()}]
+
+
+class AsksForTheNameOfTheClass:
+    # STMOTR f1d2f13 trainer.py:344: the wrapper's class has another name
+    def __init__(self, several):
+        self.net = Painted()
+        if several:
+            self.net = DDP(self.net)
+
+    def train(self, batch):
+        self.net(batch).sum().backward()
+
+    def show(self):
+        if self.net._get_name() == "Painted":
+            return self.net.brush
+        return None
+
+    def show_by_class(self):
+        if self.net.__class__.__name__ == "Painted":
+            return self.net.brush
+        return None
+
+
+def groups_of(net, fast):
+    if fast:
+        return net.groups()
+    return list(net.parameters())
+
+
+def loaded_in_one_of_two_ways(args):
+    # CT-Net 83badd6 main_ddp.py:250: nobody resumes and tunes, and what is tuned is wrapped below
+    net = Painted()
+    if args.resume:
+        optimizer = torch.optim.SGD(groups_of(net, args.fast))
+        net.load_state_dict(torch.load(args.resume))
+        net = DDP(net)
+    if args.tune_from:
+        net.load_state_dict(torch.load(args.tune_from))
+        optimizer = torch.optim.SGD(groups_of(net, args.fast))
+        print(net.colours)
+        net = DDP(net)
+    return net.module.groups(), optimizer
+
+
+def colours_of(net, fast):
+    if fast:
+        return net.colours  # expect: DL201
+    return 0
+
+
+def loaded_and_asked(args):
+    net = Painted()
+    if args.resume:
+        net = DDP(net)
+    if args.tune_from:
+        net.load_state_dict(torch.load(args.tune_from))
+        colours = colours_of(net, args.fast)
+    return net, colours

@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
+from distlint.analysis.program.environment import blocks
 from distlint.analysis.questions.idle import inner_of
 from distlint.analysis.questions.training import Backward
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -67,14 +68,26 @@ def check(model: Model) -> Iterator[Finding]:
     """Each rebinding to the model inside, before a training forward."""
     for function, value, source, wrap in _unwrapped(model):
         path = ast.unparse(source)
-        statement = rebinding(function.body, value, path)
+        statement = rebinding(function.body, value, path) or _beside_wrap(
+            function, value, path, wrap
+        )
         if statement is not None:
-            trained, when = _trained_after(function, path, statement), "here"
+            trained, when = _trained_after(model, function, path, statement), "here"
         else:
             statement, trained = carried_back(function, value, path)
             when = "the next turn of the loop"
         if statement is not None and trained is not None:
             yield _finding(function, statement, path, wrap, trained, when)
+
+
+def _beside_wrap(function: Function, value: ast.expr, path: str, wrap: Wrap) -> ast.Assign | None:
+    """The assignment of the value behind the wrap in one block: whoever wraps unwraps again, and goes on."""
+    for block in blocks(function.body):
+        at = next((n for n, line in enumerate(block) if wrap.node in set(walk(line, ast.Call))), -1)
+        statement = rebinding(block[at + 1 :], value, path) if at >= 0 else None
+        if statement is not None and not isinstance(block[-1], ast.Return | ast.Raise):
+            return statement
+    return None
 
 
 def _unwrapped(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wrap]]:
@@ -96,13 +109,19 @@ def _unwrapped(model: Model) -> Iterator[tuple[Function, ast.expr, ast.expr, Wra
 
 
 def _trained_after(
-    function: Function, path: str, statement: ast.Assign
+    model: Model, function: Function, path: str, statement: ast.Assign
 ) -> tuple[Function, ast.Call] | None:
-    """A call of the path that a backward reaches: later in the function, or in the class's methods."""
+    """A call of the path that a backward reaches: later in the function, or in the methods of the class, or of one made of it.
+
+    DDPM-weather 7b1914d ddpm/ddpm_base.py:70 rebinds what the Trainer in ddpm/trainer.py:90 calls.
+    """
     places = [(function, statement.lineno)]
     if path.startswith("self.") and function.cls is not None and function.name == "__init__":
         places += [
-            (method, 0) for method in function.cls.methods.values() if method is not function
+            (method, 0)
+            for cls in (function.cls, *model.program.subclasses(function.cls))
+            for method in cls.methods.values()
+            if method is not function
         ]
     for place, line in places:
         backward = Backward(place)

@@ -1,0 +1,3 @@
+from models.learner import Learner
+
+__all__ = ["Learner"]
