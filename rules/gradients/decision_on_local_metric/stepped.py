@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.training import sent_backward
@@ -24,9 +25,27 @@ def stepped_on_main(model: Model) -> Iterator[tuple[Module, ast.Call]]:
         if "sched" not in module.source.text.lower():
             continue
         steps = [node for f in module.all_functions for node in _steps(f)]
-        steps = [node for node in steps if on_main_alone(model, node)]
+        steps = [n for n in steps if on_main_alone(model, n) and not _left_by_callers(model, n)]
         if steps and any(_trains_on_others(model, f) for f in module.all_functions):
             yield from ((module, node) for node in steps)
+
+
+def _left_by_callers(model: Model, step: ast.Call) -> bool:
+    """Whether the others come to the function too, and nothing there asks who they are: it is called from elsewhere for them.
+
+    ICML25_10807_BiSSL 3bdeed4 utils/training_fn.py:175: `if lr_scheduler is not None:`, which fine-tuning.py gives on its one
+    rank, and bissl.py on none.
+    """
+    group = model.call_at(step)
+    return (
+        group is not None
+        and group.entered_by != group.classes
+        and all(
+            guard.value.known and guard.value.variance is Variance.UNIFORM
+            for _, site in group.sites
+            for guard in site.guards
+        )
+    )
 
 
 def _steps(function: Function) -> Iterator[ast.Call]:
