@@ -68,7 +68,7 @@ from .of_training import is_checkpoint, is_curve, is_of_training_batch
 from .unshared import Unshared, gone_through_by_main
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.questions.shares.values import Held
 
 CODE = "DL611"
