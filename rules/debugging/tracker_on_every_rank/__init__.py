@@ -82,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
     for tracker in TRACKERS:
         for call in model.calls(tracker.name):
             told.add(id(call.site.node))
-            if len(call.classes) < 2 or ranked(call.site):
+            if len(call.classes) < 2 or ranked(call.site) or _asks_in_other_runs(call):
                 continue
             # composer 0.32.1 loggers/wandb_logger.py: the mapping holds a group where every rank logs.
             joint_entry = model.joint_entry_at(call)
@@ -115,6 +115,22 @@ def check(model: Model) -> Iterator[Finding]:
             severity = Severity.INFO if quiet else SEVERITY
             yield Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
     yield from _may_open(model, told)
+
+
+def _asks_in_other_runs(call: CallGroup) -> bool:
+    """Whether a condition around a call parts the ranks where they are told who they are: the others are of one process.
+
+    gnr 5f67085 apps/run_genebody.py:158: `train(opt, rank, local_rank)`, and `else: train(opt)`, whose `rank=0` is the default.
+    """
+    asked = {
+        id(guard.node)
+        for _, site in call.sites
+        for guard in site.guards
+        if guard.value.variance is Variance.RANK_DEPENDENT
+    }
+    return bool(asked) and all(
+        any(id(guard.node) in asked for guard in site.guards) for _, site in call.sites
+    )
 
 
 def _may_open(model: Model, told: set[int]) -> Iterator[Finding]:
