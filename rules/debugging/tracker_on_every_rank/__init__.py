@@ -52,6 +52,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.alone import is_flag_of_main, is_given_to_main, is_imported_by_main
+from distlint.analysis.questions.entered import is_named_nowhere
 from distlint.analysis.questions.possible import is_used, possible
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import OPEN_MODES, TRACKERS, Tracker
@@ -94,6 +95,9 @@ def check(model: Model) -> Iterator[Finding]:
             ) or is_given_to_main(model, call.site.function, call.site.node):
                 continue
             if is_imported_by_main(call.site.function, call.site.node):
+                continue
+            if call.site.module.is_script and is_named_nowhere(model.program, call.site.function):
+                # dot-tokens-communication ac31a23 train_fsdp.py:446: `main_non_fsdp()`, and the script calls `main()`
                 continue
             if joint_entry is None:
                 told.discard(id(call.site.node))

@@ -203,7 +203,8 @@ def _element(a: Held, b: Held) -> Held | None:
     CLIP-Lite a6825d0 utils/distributed.py:157: `for k in t: dist.all_reduce(t[k])`, of a dict that a comprehension has made.
     """
     if a.element is not None and b.element is not None:
-        return b.element
+        alike = a.element.part is b.element.part
+        return b.element if alike else join(a.element, b.element)
     known, other = (a, b) if a.element is not None else (b, a)
     if known.element is None or other.part in (known.part, Part.ALIKE):
         return known.element
