@@ -122,7 +122,10 @@ def _is_made_by_nobody(model: Model, cls: Class) -> bool:
         for function, node in reads(module).get(cls.name, ())
         if function.cls is not cls and model.resolve(module, node) is cls
     ]
-    return bool(named) and all(is_named_nowhere(model.program, function) for function in named)
+    return bool(named) and all(
+        function.module.is_script and is_named_nowhere(model.program, function)
+        for function in named
+    )
 
 
 def _has_samplers(model: Model, module: Module) -> bool:
