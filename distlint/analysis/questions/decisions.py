@@ -13,7 +13,8 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.training import training_loops
-from distlint.knowledge import settings
+from distlint.knowledge import facts, settings
+from distlint.knowledge.shares import LOCAL_LIBRARIES
 from distlint.nodes import children, last_name, walk
 
 if TYPE_CHECKING:
@@ -86,7 +87,12 @@ def _best(function: Function, node: ast.If) -> Iterator[Decision]:
     for compare in walk(node.test, ast.Compare):
         for value, other in _sides(compare):
             names = kept.intersection(target_names(other))
-            if names and _is_told_on(node, names) and not _is_forgotten(function, node, names):
+            if (
+                names
+                and _is_told_on(node, names)
+                and not _is_forgotten(function, node, names)
+                and not _is_sought_anew(function, node, names)
+            ):
                 yield Decision(compare, value, Aim.BEST)
 
 
@@ -129,6 +135,37 @@ def _is_forgotten(function: Function, node: ast.If, names: set[str]) -> bool:
         last_name(read) in last and isinstance(read.ctx, ast.Load) and id(read) not in here
         for read in walk(function.module.source.tree, ast.Name, ast.Attribute)
     )
+
+
+def _is_sought_anew(function: Function, node: ast.If, names: set[str]) -> bool:
+    """Whether an extreme begins anew in each turn of a loop, and is sought with functions of libraries alone: the nearest of
+    some points, for each of others.
+
+    Raster2Seq 031f565 evaluations/s3d_floorplan_eval/Evaluator/Evaluator.py:478: the door that lies next to one of a plan.
+    """
+    return any(
+        isinstance(begun, ast.Assign)
+        and isinstance(begun.value, ast.Constant)
+        and not names.isdisjoint(map(dotted_name, begun.targets))
+        and any(
+            isinstance(search, ast.For | ast.While)
+            and any(part is node for part in walk(search, ast.If))
+            and all(_only_computes(function, call) for call in walk(search, ast.Call))
+            for search in loop.body
+        )
+        for loop in own_nodes(function, ast.For, ast.While)
+        for begun in loop.body
+    )
+
+
+def _only_computes(function: Function, call: ast.Call) -> bool:
+    """Whether a call is one of Python's own functions, or of a library that knows of one process and keeps nothing."""
+    name = dotted_name(call.func)
+    root, _, rest = name.partition(".")
+    if not rest and facts.is_builtin(root) and root not in function.module.imports:
+        return True
+    meant = f"{function.module.imports.get(root, '')}.{rest}"
+    return meant.startswith(LOCAL_LIBRARIES) and not _KEEPS.search(name)
 
 
 def _own_breaks(body: list[ast.stmt]) -> Iterator[ast.Break]:

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
-from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
+from distlint.analysis.program.handed import namings
 from distlint.analysis.program.linked import imported
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import options_of
@@ -168,6 +169,33 @@ def is_named_nowhere(program: Program, function: Function) -> bool:
     if function.cls is not None or function.parent is not None or function.is_module_body:
         return False
     return not function.decorators and not _is_named(program, function)
+
+
+@remembered
+def is_made_nowhere(program: Program, cls: Class) -> bool:
+    """Whether scripts import a class and no other file does, and none of the program makes, derives from, or says its name.
+
+    FollowYourPose 5dee0d7 inference.py:32: `HDVilaDataset`, beside the data set that it trains on.
+    """
+    imported_by = [
+        (module, local)
+        for module in program.modules.values()
+        for local, meant in module.imports.items()
+        if meant.rpartition(".")[2] == cls.name
+    ]
+    return (
+        bool(imported_by)
+        and not cls.node.decorator_list
+        and all(module.is_script and local == cls.name for module, local in imported_by)
+        and not any(namings(program, each.name) != ((), False) for each in program.subclasses(cls))
+        and namings(program, cls.name) == ((), False)
+        and not any(
+            f"{cls.name}{quote}" in module.source.text
+            or any(name.rpartition(".")[2] == cls.name for _, name in module.source.chosen)
+            for module in program.modules.values()
+            for quote in ("'", '"')
+        )
+    )
 
 
 @remembered

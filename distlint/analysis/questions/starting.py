@@ -1,4 +1,4 @@
-"""What runs in the process that starts the ranks, before there are any: `mp.spawn(work, …)`, and what stands above."""
+"""What runs in the process that starts the ranks: `mp.spawn(work, …)`, and what stands above or beside it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ def is_before_ranks(program: Program, module: Module, line: int) -> bool:
     The option says whether there will be ranks; it does not tell them apart.
     """
     return _is_above(program, innermost_at(module, line), line, _MAX_CALLERS)
+
+
+def starts_ranks(function: Function) -> bool:
+    """Whether a function starts the ranks itself, in a file that asks no launcher for its number: the parent alone runs it.
+
+    mrl-clip-training-daquar 522105d main_ddp.py:320: what stands behind `mp.spawn(…, join=True)`; under the `torchrun` of its
+    README each process would start ranks of its own, and find the port taken.
+    """
+    return (
+        not spawned_index(function)
+        and any(last_name(node.func) in SPAWNERS for node in own_nodes(function, ast.Call))
+        and not is_numbered(function.module.source.text)
+    )
 
 
 def _is_above(program: Program, function: Function, line: int, depth: int) -> bool:

@@ -52,6 +52,7 @@ from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.alone import is_flag_of_main, is_given_to_main, is_imported_by_main
+from distlint.analysis.questions.entered import is_named_nowhere
 from distlint.analysis.questions.possible import is_used, possible
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import OPEN_MODES, TRACKERS, Tracker
@@ -82,7 +83,7 @@ def check(model: Model) -> Iterator[Finding]:
     for tracker in TRACKERS:
         for call in model.calls(tracker.name):
             told.add(id(call.site.node))
-            if len(call.classes) < 2 or ranked(call.site):
+            if len(call.classes) < 2 or ranked(call.site) or _asks_in_other_runs(call):
                 continue
             # composer 0.32.1 loggers/wandb_logger.py: the mapping holds a group where every rank logs.
             joint_entry = model.joint_entry_at(call)
@@ -94,6 +95,9 @@ def check(model: Model) -> Iterator[Finding]:
             ) or is_given_to_main(model, call.site.function, call.site.node):
                 continue
             if is_imported_by_main(call.site.function, call.site.node):
+                continue
+            if call.site.module.is_script and is_named_nowhere(model.program, call.site.function):
+                # dot-tokens-communication ac31a23 train_fsdp.py:446: `main_non_fsdp()`, and the script calls `main()`
                 continue
             if joint_entry is None:
                 told.discard(id(call.site.node))
@@ -115,6 +119,22 @@ def check(model: Model) -> Iterator[Finding]:
             severity = Severity.INFO if quiet else SEVERITY
             yield Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
     yield from _may_open(model, told)
+
+
+def _asks_in_other_runs(call: CallGroup) -> bool:
+    """Whether a condition around a call parts the ranks where they are told who they are: the others are of one process.
+
+    gnr 5f67085 apps/run_genebody.py:158: `train(opt, rank, local_rank)`, and `else: train(opt)`, whose `rank=0` is the default.
+    """
+    asked = {
+        id(guard.node)
+        for _, site in call.sites
+        for guard in site.guards
+        if guard.value.variance is Variance.RANK_DEPENDENT
+    }
+    return bool(asked) and all(
+        any(id(guard.node) in asked for guard in site.guards) for _, site in call.sites
+    )
 
 
 def _may_open(model: Model, told: set[int]) -> Iterator[Finding]:

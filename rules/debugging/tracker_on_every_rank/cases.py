@@ -335,3 +335,20 @@ def of_what_is_imported_where_it_is_there(model, path, installed):
         from tensorboardX import SummaryWriter as Writer
     board = Writer(path)  # expect: DL704
     return DDP(model), board
+
+
+def fits(options, model, rank=0):
+    # gnr 5f67085 apps/run_genebody.py:158
+    is_first = not options.ddp or (options.ddp and rank == 0)
+    model = DDP(model) if options.ddp else model
+    if is_first:
+        board = SummaryWriter(options.folder)
+        board.add_scalar("loss", model(1), 0)
+
+
+def fits_alone_or_with_others(options, model):
+    if options.ddp:
+        dist.init_process_group("nccl")
+        fits(options, model, dist.get_rank())
+    else:
+        fits(options, model)

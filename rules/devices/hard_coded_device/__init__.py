@@ -61,6 +61,7 @@ from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.analysis.questions.current_device import is_current
 from distlint.analysis.questions.launched import one_gpu_each, one_on_each_machine
+from distlint.analysis.questions.starting import starts_ranks
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import SPREAD_MODELS
@@ -112,7 +113,7 @@ def check(model: Model) -> Iterator[Finding]:
             reason = reasons.get(site.function)
             if reason is None or call.guarded_by_rank or ranked(site) or len(call.classes) < 2:
                 continue
-            if _has_all_gpus(site) or _is_for_one_rank(site):
+            if _has_all_gpus(site) or _is_for_one_rank(site) or starts_ranks(site.function):
                 continue
             node, device = _device(site.function, site.node, site.name)
             if device is None or (device != "cuda:0" and site.function not in groups):

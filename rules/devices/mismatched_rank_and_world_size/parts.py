@@ -13,7 +13,7 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
-from distlint.analysis.questions.entered import is_named_nowhere
+from distlint.analysis.questions.entered import is_made_nowhere, is_named_nowhere
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.knowledge.ranks import DEALT_TO
 from distlint.nodes import walk
@@ -79,6 +79,8 @@ def mixed_parts(model: Model, module: Module) -> Iterator[Mixed]:
     for function in module.all_functions:
         runs = model.summaries_of(function)
         if runs is None or refuses_machines(function):
+            continue
+        if function.cls is not None and is_made_nowhere(model.program, function.cls):
             continue
         for rank, run in runs.summaries():
             pairs = [

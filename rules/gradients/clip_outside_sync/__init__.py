@@ -148,6 +148,10 @@ def _of_shards(model: Model) -> Iterator[Finding]:
                 and not _chosen(call)
             ):
                 owner = source_of(site.module, attribute.node.value)
+                cleared = clears(site)
+                if cleared is not None:
+                    yield _nothing_left(call, cleared, f"`{owner}.clip_grad_norm_`")
+                    break
                 advice = f"Call `{owner}.clip_grad_norm_`, on all ranks"
                 yield Finding(
                     CODE,
@@ -237,9 +241,9 @@ def _between_steps(call: CallGroup, accelerator: str, right: str) -> Fix:
     return Fix(Applicability.UNSAFE, advice, (edit,))
 
 
-def _nothing_left(call: CallGroup, cleared: ast.Call) -> Finding:
+def _nothing_left(call: CallGroup, cleared: ast.Call, by: str = "the Accelerator") -> Finding:
     site = call.site
-    advice = "Clip between `backward()` and `step()`, by the Accelerator"
+    advice = f"Clip between `backward()` and `step()`, by {by}"
     return Finding(
         CODE,
         NAME,

@@ -284,3 +284,23 @@ def without_an_accelerator(model, optimizer, loader, limit):
         model(batch).sum().backward()
         clip_grad_norm_(model.parameters(), limit)
         optimizer.step()
+
+
+def of_shards_before_their_gradients(model, optimizer, loader, limit):
+    # sngp-segmentation 83be6ea sngp_segmentation/utils.py:520: cleared, whatever the shards are
+    model = FSDP(model)
+    for batch in loader:
+        loss = model(batch).sum()
+        optimizer.zero_grad()
+        clip_grad_norm_(model.parameters(), limit)  # expect: DL604
+        loss.backward()
+        optimizer.step()
+
+
+def of_shards_behind_their_gradients(model, optimizer, loader, limit):
+    model = FSDP(model)
+    for batch in loader:
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        model.clip_grad_norm_(limit)
+        optimizer.step()

@@ -30,6 +30,8 @@ def clears(site: CallSite) -> ast.Call | None:
         key=lambda node: (node.lineno, node.col_offset),
     )
     before = [node for node in calls if node.lineno < site.node.lineno]
+    if (cleared_ahead := _begins_anew(site, before, calls[len(before) :])) is not None:
+        return cleared_ahead
     last = max((i for i, node in enumerate(before) if _method(node) == "backward"), default=None)
     if last is None:
         return None
@@ -48,6 +50,22 @@ def clears(site: CallSite) -> ast.Call | None:
     ):
         return None
     return cleared[-1]
+
+
+def _begins_anew(site: CallSite, before: list[ast.Call], behind: list[ast.Call]) -> ast.Call | None:
+    """The `zero_grad()` in front of a clipping behind which the optimizer's gradients are made and taken.
+
+    sngp-segmentation 83be6ea sngp_segmentation/utils.py:520: `zero_grad()`, the clipping, `backward()`, `step()`.
+    """
+    if (
+        before
+        and _method(before[-1]) == "zero_grad"
+        and [_method(node) for node in behind[:2]] == ["backward", "step"]
+        and _owner(behind[1]) == _owner(before[-1])
+        and not _may_be_skipped(site, before[-1])
+    ):
+        return before[-1]
+    return None
 
 
 def _method(call: ast.Call) -> str:

@@ -1,5 +1,6 @@
 """Decisions and reports that rest on a rank's share of the data."""
 
+import collections
 import glob
 import itertools
 import json
@@ -2284,3 +2285,172 @@ def counted_under_a_name(model, data):
         counter.update(model(batch).argmax(1), labels)
     score = counter.told()
     print(f"Validation score {score}")
+
+
+def averages_in_place(values):
+    # CLIP-Lite a6825d0 utils/distributed.py:157
+    if isinstance(values, torch.Tensor):
+        dist.all_reduce(values)
+        values /= dist.get_world_size()
+    elif isinstance(values, dict):
+        for name in values:
+            dist.all_reduce(values[name])
+            values[name] /= dist.get_world_size()
+
+
+def a_dict_that_a_helper_averages(model, data, tracker):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    totals = collections.Counter()
+    for number, batch in enumerate(loader, start=1):
+        totals.update(model(batch)["losses"])
+    means = {name: total / number for name, total in totals.items()}
+    averages_in_place(means)
+    tracker.log({"val_loss": means["loss"]})
+
+
+def gathers_answers(answers, count):
+    parts = [answers.clone() for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, answers)
+    return torch.cat(parts)[:count]
+
+
+class AsksItsDataSet:
+    # MS-G3D ff121c1 main_ddp.py:661: what was gathered, asked of the data set of a loader in a dict
+    def load(self, data):
+        self.sampler = DistributedSampler(data)
+        self.loaders = {}
+        self.loaders["test"] = DataLoader(data, sampler=self.sampler)
+
+    def evaluate(self, model, names):
+        for name in names:
+            answers = []
+            for batch in self.loaders[name]:
+                answers.append(model(batch))
+            answers = gathers_answers(torch.cat(answers), len(self.sampler.dataset))
+            accuracy = self.loaders[name].dataset.hits(answers)
+            if accuracy > self.best:
+                self.best = accuracy
+            print(f"test accuracy {accuracy}")
+
+
+class MetricBook:
+    """regen_pgc_ssl b5ec285 src/metrics.py:39"""
+
+    def __init__(self, device):
+        self.means = {
+            "f1": torchmetrics.F1Score(task="multiclass", num_classes=4).to(device),
+            "hits": torchmetrics.Accuracy(task="multiclass", num_classes=4).to(device),
+        }
+        self.latest = {}
+
+    def update(self, answers, labels):
+        for name, metric in self.means.items():
+            self.latest[name] = metric(answers, labels)
+
+    def compute(self):
+        return {name: metric.compute() for name, metric in self.means.items()}
+
+
+def computed_by_a_book_of_metrics(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    book = MetricBook("cuda")
+    for batch, labels in loader:
+        book.update(model(batch), labels)
+    print(f"val metrics {book.compute()}")
+
+
+def latest_of_a_book_of_metrics(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    book = MetricBook("cuda")
+    for batch, labels in loader:
+        book.update(model(batch), labels)
+    print(f"val metrics {book.latest}")  # expect: DL601
+
+
+def next_to_each_point(model, data):
+    # Raster2Seq 031f565 evaluations/s3d_floorplan_eval/Evaluator/Evaluator.py:478
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        answers = model(batch)
+        for point in batch["points"]:
+            best_distance = 1e9
+            chosen = -1
+            for number, answer in enumerate(answers):
+                distance = np.linalg.norm(point - answer)
+                if distance < best_distance:
+                    best_distance = distance
+                    chosen = number
+            keep(chosen)
+
+
+def best_of_each_fold(model, folds):
+    for data in folds:
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        best_loss = 1e9
+        for _ in range(10):
+            loss = 0.0
+            for batch in loader:
+                loss += model(batch).item()
+            if loss < best_loss:  # expect: DL601
+                best_loss = loss
+
+
+class Captions:
+    """MIGE 9808b79 lavis/tasks/captioning.py:126: the parts are merged through files"""
+
+    def after(self, found, folder):
+        return self.score(merges_files(found, folder))
+
+
+class Dialogues:
+    def after(self, found, folder):
+        return {"score": np.mean(found)}
+
+
+def merges_files(found, folder):
+    json.dump(found, open(f"{folder}/{dist.get_rank()}.json", "w"))
+    dist.barrier()
+    every = []
+    for rank in range(dist.get_world_size()):
+        every += json.load(open(f"{folder}/{rank}.json"))
+    return every
+
+
+def decided_by_a_task_of_a_registry(model, data, registry, name, folder):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = 0
+    for _ in range(10):
+        found = []
+        for batch in loader:
+            found.extend(model(batch))
+        score = registry[name].after(found, folder)["score"]
+        if score > best:
+            best = score
+            torch.save(model.state_dict(), "best.pt")
+
+
+def steps_if_given(model, loader, optimizer, schedule=None):
+    for batch in loader:
+        model(batch).backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            print("a step")
+        if schedule is not None:
+            schedule.step()
+
+
+def warms_up(model, loader, optimizer):
+    dist.init_process_group("nccl")
+    steps_if_given(model, loader, optimizer)
+
+
+def searches(model, loader, optimizer):
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    steps_if_given(model, loader, optimizer, schedule)
+
+
+def searches_on_the_first_rank(model, loader, optimizer):
+    # ICML25_10807_BiSSL 3bdeed4 fine-tuning.py:182: a search of its own, which rank 0 starts
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        searches(model, loader, optimizer)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN
+from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.training import sent_backward
 
@@ -27,7 +28,11 @@ def stepped_on_main(model: Model) -> Iterator[tuple[Module, list[ast.Call]]]:
             continue
         found = [
             sorted(
-                (node for node in _steps(function) if _on_first_ones(model, node)),
+                (
+                    node
+                    for node in _steps(function)
+                    if _on_first_ones(model, node) and not _left_by_callers(model, node)
+                ),
                 key=lambda node: node.lineno,
             )
             for function in module.all_functions
@@ -39,6 +44,24 @@ def stepped_on_main(model: Model) -> Iterator[tuple[Module, list[ast.Call]]]:
 def _on_first_ones(model: Model, node: ast.AST) -> bool:
     group = model.call_at(node)
     return group is not None and group.classes - {NODE_MAIN} == {MAIN}
+
+
+def _left_by_callers(model: Model, step: ast.Call) -> bool:
+    """Whether the others come to the function too, and nothing there asks who they are: it is called from elsewhere for them.
+
+    ICML25_10807_BiSSL 3bdeed4 utils/training_fn.py:175: `if lr_scheduler is not None:`, which fine-tuning.py gives on its one
+    rank, and bissl.py on none.
+    """
+    group = model.call_at(step)
+    return (
+        group is not None
+        and group.entered_by != group.classes
+        and all(
+            guard.value.known and guard.value.variance is Variance.UNIFORM
+            for _, site in group.sites
+            for guard in site.guards
+        )
+    )
 
 
 def _steps(function: Function) -> Iterator[ast.Call]:

@@ -34,7 +34,8 @@ Shown only: gathered parts come in the order of the ranks, and with the samples 
 
 ## Known limits
 A list that is returned to code outside the program is not reported, nor a file whose name holds the rank:
-there each rank keeps its part. Nor is a loss of the training, in a record of what an evaluation has found.
+there each rank keeps its part. Nor is a loss of the training, in a record of what an evaluation has found or in a curve
+of its progress, nor what a training writes of its present batch.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py, `all_gather_object`
@@ -49,7 +50,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import Model, place_of, related
-from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
@@ -60,14 +60,15 @@ from distlint.analysis.questions.reported import (
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
-from distlint.nodes import last_name, walk
+from distlint.nodes import last_name
 from distlint.rule import Status
 
 from .gathered import Gathered, gathered_of_main
+from .of_training import is_checkpoint, is_curve, is_of_training_batch
 from .unshared import Unshared, gone_through_by_main
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
     from distlint.analysis.questions.shares.values import Held
 
 CODE = "DL611"
@@ -96,7 +97,9 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if isinstance(written, ast.Call) and last_name(written) == "state_dict":
                 continue  # of a scheduler that counts its share's batches: EleutherAI/sparsify 9d3b136 trainer.py:663
-            if _is_checkpoint(function, written) or goes_to_own_file(model, function, call):
+            if is_checkpoint(model, function, written) or goes_to_own_file(model, function, call):
+                continue
+            if is_of_training_batch(known, function, call, held) or is_curve(model, held):
                 continue
             text = ast.unparse(written)
             yield Finding(
@@ -134,21 +137,6 @@ def _unshared(module: Module, found: Unshared) -> Finding:
         "all of the data, or let every rank do its part and put the results together.",
         place_of(module, found.loop.iter),
         found.held.began,
-    )
-
-
-def _is_checkpoint(function: Function, written: ast.expr) -> bool:
-    """Whether what is written holds states, beside which one number is of the share.
-
-    SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:241: `best_dev_mel_loss` in the checkpoint.
-    """
-    made = [written]
-    if isinstance(written, ast.Name):
-        made += assignments(function).get(written.id, ())
-    return any(
-        isinstance(node, ast.Call) and last_name(node).endswith("state_dict")
-        for each in made
-        for node in walk(each)
     )
 
 

@@ -432,3 +432,74 @@ def rounded_under_each_key(model, data, path, accelerator):
     if accelerator.is_main_process:
         with open(path, "w") as file:
             json.dump(sums, file)  # expect: DL611
+
+
+def saves_what_it_is_handed(state, path):
+    # litehandnet 0a799ee train/topdown_trainer.py:17; ButterflyNet 19d78dc train.py:153
+    torch.save(state, path)
+
+
+def hands_a_checkpoint_over(model, data, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    least = 0.0
+    for batch in loader:
+        least += model(batch).item()
+    if dist.get_rank() == 0:
+        saves_what_it_is_handed({"model": model.state_dict(), "least": least / len(loader)}, path)
+
+
+def saves_all_that_it_is_handed(state, path):
+    torch.save(state, path)  # expect: DL611
+
+
+def hands_results_over(model, data, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    found = []
+    for batch in loader:
+        found.append(model(batch))
+    if dist.get_rank() == 0:
+        saves_all_that_it_is_handed({"found": found}, path)
+
+
+def shows_its_present_batch(model, data, optimizer, invert):
+    # FollowYourPose 5dee0d7 train_followyourpose.py:338
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for step, batch in enumerate(loader):
+        model(batch).mean().backward()
+        optimizer.step()
+        if step % 100 == 0 and dist.get_rank() == 0:
+            begun = invert(model, batch)
+            torch.save(begun, f"begun-{step}.pt")
+
+
+def writes_each_batch_of_an_evaluation(model, data):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for step, batch in enumerate(loader):
+        answers = model(batch)
+        if dist.get_rank() == 0:
+            torch.save(answers, f"answers-{step}.pt")  # expect: DL611
+
+
+def draws_a_curve(model, data, optimizer, path):
+    # AttReplace 8c6762a modeling/train.py:323
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    curve = np.zeros((len(loader), 2))
+    for step, batch in enumerate(loader):
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+        curve[step, 1] = loss.item()
+    if dist.get_rank() == 0:
+        np.savetxt(path, curve)
+
+
+def keeps_features_of_a_training(model, data, optimizer, path):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    features = []
+    for batch in loader:
+        found = model(batch)
+        found.mean().backward()
+        optimizer.step()
+        features.append(found.detach())
+    if dist.get_rank() == 0:
+        torch.save(features, path)  # expect: DL611

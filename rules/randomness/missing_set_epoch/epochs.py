@@ -719,6 +719,10 @@ def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function
         case Class() as cls:
             made = (program.find_method(cls, name) for name in ("__init__", *_ITERATES))
             return tuple(method for method in made if method is not None)
+    if (made_of := _class_of(model, function, func)) is not None:
+        # ICML25_10807_BiSSL 3bdeed4 bissl.py:420: `bissl_trainer(samplers=…, epoch=epoch)`, an object
+        called = program.find_method(made_of, "__call__")
+        return (called,) if called is not None else None
     if not isinstance(func, ast.Attribute):
         return None
     owner = _class_of(model, function, func.value)
@@ -896,13 +900,22 @@ def epoch_loops(function: Function, loaders: Set[str] = frozenset()) -> Iterator
 
 
 def _draws_without_sampler(function: Function, loop: EpochLoop) -> bool:
-    """Whether all that each turn goes through are loaders that the function itself makes, and hands no sampler.
+    """Whether all that each turn goes through, or else hands on, are loaders that the function itself makes, and hands no
+    sampler.
 
     OpenRLHF f5c137f openrlhf/trainer/ppo_trainer.py:277: `DataLoader(self.replay_buffer, …, shuffle=True)`, whose sampler
-    shuffles anew in each epoch.
+    shuffles anew in each epoch. sngp-segmentation 83be6ea sngp_segmentation/train.py:538: handed to `train_ddp(…)`.
     """
     through = [each.iter for part in loop.body for each in walk(part, ast.For)]
     flows = assignments(function)
+    if not through:
+        through = [
+            given
+            for part in loop.body
+            for call in walk(part, ast.Call)
+            for given in _given(call)
+            if "loader" in last_name(given).lower()
+        ]
     made = [flows.get(dotted_name(gone_through(function, each)), []) for each in through]
     return bool(made) and all(
         len(values) == 1

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, last_name
-from distlint.analysis.program.handed import calls_of, namings
+from distlint.analysis.program.handed import calls_of, namings, reads
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
+from distlint.analysis.questions.entered import is_named_nowhere
 from distlint.analysis.questions.lightning import divided, fits
 from distlint.analysis.questions.seeded_above import (
     names_seeding,
@@ -69,6 +70,7 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, as
         (cls.module, node)
         for cls in dict.fromkeys([*module.all_classes, *(c for c in made if isinstance(c, Class))])
         if _DATA_SET in facts.with_bases(model.program.mro(cls)[1])
+        and not _is_made_by_nobody(model, cls)
         for node in _shuffles(model, cls.methods.get("__init__"))
     ]
     if shuffles and not any(map(_seeds, linked(model.program, module))):
@@ -105,6 +107,25 @@ def _is_made(model: Model, cls: Class) -> bool:
     """
     named = namings(model.program, cls.name)
     return named.others or not named.calls or any(f is not cls.module.body for f, _ in named.calls)
+
+
+@remembered
+def _is_made_by_nobody(model: Model, cls: Class) -> bool:
+    """Whether a class is named in functions alone that nothing names, beside its own methods.
+
+    KVTP b634abb llava/train/train_siglip.py:1396: `LazySupervisedDataset(…)` of another script, to which `train()` here does
+    not come.
+    """
+    named = [
+        function
+        for module in model.program.modules.values()
+        for function, node in reads(module).get(cls.name, ())
+        if function.cls is not cls and model.resolve(module, node) is cls
+    ]
+    return bool(named) and all(
+        function.module.is_script and is_named_nowhere(model.program, function)
+        for function in named
+    )
 
 
 def _has_samplers(model: Model, module: Module) -> bool:

@@ -1423,3 +1423,30 @@ def seeded_again_where_asked(args, model, optimizer, loader):
     for batch in loader:
         model(batch + torch.randn_like(batch)).mean().backward()
         optimizer.step()
+
+
+class ShowsWhatItHasLearned:
+    """Building-and-Training-a-Llama-2-Model-from-Scratch 98087e3 trainer.py:158"""
+
+    def __init__(self, model, loader, optimizer, is_main):
+        self.model, self.loader, self.optimizer = model, loader, optimizer
+        self.is_main = is_main
+
+    def answer(self):
+        chances = self.model(self.loader.dataset[0]).softmax(-1)
+        return torch.multinomial(chances, 1)
+
+    def run(self):
+        for batch in self.loader:
+            self.model(batch).mean().backward()
+            self.optimizer.step()
+            if self.is_main:
+                print(self.answer())
+
+
+def text_of_the_main_process(net, loader, optimizer):
+    dist.init_process_group("nccl")
+    rank = int(os.environ["RANK"])
+    torch.manual_seed(7)
+    net = DDP(net)
+    ShowsWhatItHasLearned(net, loader, optimizer, rank == 0).run()

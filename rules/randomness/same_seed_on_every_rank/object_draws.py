@@ -14,6 +14,7 @@ from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, literals, makes_own_class
+from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -337,6 +338,7 @@ def _drawn(
             (of_samples or (draw.stream == "torch" and (seed is None or draws_from(draw, seed))))
             and should_differ(model, function, node, draw)
             and not _in_an_arm_apart(function, node)
+            and not on_main_alone(model, node)
             and not is_unset_in_program(model, function.module, node.lineno)
         ):
             # A batch that is not filled up has one shape on all ranks: its noise is that of the step.

@@ -14,6 +14,7 @@ from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import SPAWNERS, assignments, makes_own_class, own_nodes
+from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
     Seed,
@@ -319,6 +320,7 @@ def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[a
     """What all ranks draw in a function; of the one with the training loop, what is drawn in loops that train.
 
     benchmark 0e83c44 torchbenchmark/models/moco/main_moco.py:371 draws batches of no data in a loop above the training.
+    Building-and-Training-a-Llama-2-Model-from-Scratch 98087e3 trainer.py:158: the master process alone draws a text, to print it.
     """
     if model.summaries_of(function) is None:
         yield from draws_by_syntax(model, function)
@@ -330,6 +332,7 @@ def _draws(model: Model, function: Function, in_loops: bool) -> Iterator[tuple[a
             draw is not None
             and (not in_loops or not steps.isdisjoint(site.loops))
             and not _of_some_ranks(site)
+            and not on_main_alone(model, site.node)
         ):
             yield site.node, draw
 

@@ -11,6 +11,7 @@ from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import names_bound, storage_of
 from distlint.analysis.questions.alone import under_main_alone
+from distlint.analysis.questions.shares.files import merging
 from distlint.analysis.questions.shares.reading import element_of, path_of, views
 from distlint.analysis.questions.shares.values import (
     ALIKE,
@@ -18,6 +19,7 @@ from distlint.analysis.questions.shares.values import (
     LEARNED,
     PLAIN,
     UNKNOWN,
+    WHOLE_METRIC,
     WORLD,
     Held,
     Kind,
@@ -30,6 +32,7 @@ from distlint.analysis.questions.shares.values import (
 )
 from distlint.knowledge import facts, randomness
 from distlint.knowledge import shares as tables
+from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.knowledge.schema import Effect
 
 if TYPE_CHECKING:
@@ -172,7 +175,7 @@ def _of_library(
     if name in tables.PARAMETERS:
         return LEARNED
     if name.startswith(tables.WHOLE_METRICS):
-        return Held(kind=Kind.OTHER, made="torchmetrics")
+        return Held(kind=Kind.OTHER, made=WHOLE_METRIC)
     return None
 
 
@@ -333,7 +336,9 @@ def _of_method(
         # ibot da316d8 evaluation/eval_logistic_regression.py:173: `feats.new_zeros(len(dataset), …)`, filled by rank 0
         # from what was gathered.
         return PLAIN
-    if receiver.made == "torchmetrics":
+    if receiver.made == WHOLE_METRIC:
+        if method in SAME_MODEL_METHODS:
+            return receiver
         return Held(Part.WHOLE) if method in ("compute", "__call__") else ALIKE
     if receiver.made == EMPTY_METRIC.made and method == "compute":
         if path := path_of(owner):
@@ -349,7 +354,11 @@ def _of_method(
             _fill(flow, owner, UNKNOWN)
         return UNKNOWN if any(v.part is not Part.ALIKE for v in (receiver, *given)) else ALIKE
     if method in tables.KEEPS:
-        kept = flow.shares.summed(combined(given), flow.module, node)
+        kept = combined(given)
+        if all(
+            each.kind is not Kind.LOADER for each in given
+        ):  # `loaders.append(loader)` adds nothing up
+            kept = flow.shares.summed(kept, flow.module, node)
         if receiver.kind is Kind.PLAIN:
             flow.keep(owner, kept)
         elif method in tables.APPENDS and (around := _container_of(flow, owner, receiver)):
@@ -439,8 +448,11 @@ def _of_unknown(
         return UNKNOWN
     if tables.SYNCHRONISES.search(name) or name in tables.ASKS:
         return UNKNOWN if held.part in _NOT_OF_ALL else held
-    if isinstance(node.func, ast.Attribute) and meaning is None and name in flow.shares.empty:
-        return ALIKE
+    if isinstance(node.func, ast.Attribute) and meaning is None:
+        if name in flow.shares.empty:
+            return ALIKE
+        if held.part in _NOT_OF_ALL and name in flow.shares.live.answer(merging):
+            return UNKNOWN
     # `model(batch)`, `criterion(output, target)`, `scheduler.add_noise(…)`: objects that the program
     # was given. What puts shares together says so in its name.
     return held

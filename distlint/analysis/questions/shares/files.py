@@ -13,6 +13,7 @@ from distlint.knowledge import shares as tables
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
 _READS: Final = re.compile(r"^(?:open|read\w*|load\w*|fromfile|genfromtxt)$")
@@ -34,6 +35,30 @@ def reads_all_parts(function: Function) -> bool:
         _of_each_rank(function, iterable)
         and any(_names(call, names, body) for part in body for call in walk(part))
         for iterable, names, body in _loops(function)
+    )
+
+
+def merging(live: LiveProgram) -> frozenset[str]:
+    """The names of methods of which one class or another hands what it is given to a function that reads all parts.
+
+    MIGE 9808b79 lavis/tasks/captioning.py:126: `self.save_result(result=val_result, …)` in the `after_evaluation()` of a task
+    that a registry has made.
+    """
+    reading = {f.name for f in live.program.functions() if reads_all_parts(f)}
+    if not reading:
+        return frozenset()
+    return frozenset(
+        function.name
+        for function in live.program.functions()
+        if function.cls is not None
+        and any(
+            last_name(call) in reading
+            and any(
+                _mentions(given, set(function.parameters) - {"self"})
+                for given in (*call.args, *(k.value for k in call.keywords))
+            )
+            for call in own_nodes(function, ast.Call)
+        )
     )
 
 

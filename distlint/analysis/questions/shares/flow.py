@@ -564,7 +564,7 @@ class Flow:
         loader = self.shares.loader_named(attr) if base.part is Part.ALIKE else None
         if loader is not None:
             return loader
-        if attr in tables.NOT_DATA:
+        if attr in tables.NOT_DATA or attr in tables.OF_THE_WHOLE_SET:
             return ALIKE
         if base.kind is Kind.LOADER:
             return base if "sampler" in attr or "loader" in attr else ALIKE

@@ -43,6 +43,7 @@ from distlint.analysis.questions.shares.values import (
     Part,
     Source,
     combined,
+    holds_whole_metrics,
     join,
     joined,
 )
@@ -263,7 +264,7 @@ class Shares:
         interesting = any(h.part is not Part.ALIKE for h in given.values())
         if not interesting and around is None and function not in self._sources:
             return LEARNED
-        if self.is_local(function):
+        if self.is_local(function) and not self._computes_whole(function):
             made = combined(given.values())
             if made.is_share:
                 # What the method keeps of it is not looked at, nor what a function keeps in a meter beside it.
@@ -297,6 +298,18 @@ class Shares:
     def is_local(self, function: Function) -> bool:
         """Whether nothing in a function, nor in what it calls, has to do with ranks."""
         return self.live.summaries.is_plain(function, ()) and function not in self._sources
+
+    def _computes_whole(self, method: Function) -> bool:
+        """Whether a method computes metrics of its object that put the shares together themselves."""
+        cls = method.cls
+        return (
+            cls is not None
+            and any(last_name(call) == "compute" for call in own_nodes(method, ast.Call))
+            and any(
+                held is not None and holds_whole_metrics(held)
+                for held in (self.attribute_of(Held(made=cls), a) for a in cls.self_assigned)
+            )
+        )
 
     def construct(
         self,
@@ -398,7 +411,7 @@ class Shares:
         found = self._attributes[key]
         if owner.part is Part.ALIKE or found is None:
             return found
-        if _is_text(self.live.program, owner.made, attr):
+        if _is_text(self.live.program, owner.made, attr) or holds_whole_metrics(found):
             return found
         method = self.method(owner.made, attr)
         if method is not None and (found.part in _ENDED or _synchronises(method)):

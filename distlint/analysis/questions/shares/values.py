@@ -133,6 +133,8 @@ PLAIN: Final = Held(kind=Kind.PLAIN)
 EMPTY_METRIC: Final = Held(kind=Kind.PLAIN, made="evaluate")
 """A metric that keeps what one process gives it until it is computed."""
 WORLD: Final = Held(kind=Kind.WORLD)
+WHOLE_METRIC: Final = "torchmetrics"
+"""What a metric is made of that puts the shares together where it computes."""
 
 _OF_ALL: Final = frozenset({Part.PADDED, Part.SUM, Part.WHOLE})
 
@@ -178,7 +180,7 @@ def join(a: Held, b: Held) -> Held:
         _kind(a, b),
         items,
         fields,
-        a.element if a.element is not None and b.element is None else b.element,
+        _element(a, b),
         ways[:_WAYS],
         a.made if a.made is b.made or b.made is None else b.made if a.made is None else None,
         known.ended or a.ended or b.ended,
@@ -193,6 +195,20 @@ _WAYS: Final = 4
 def joined(values: Iterable[Held]) -> Held:
     """The value where several ways meet; at least one."""
     return reduce(join, values)
+
+
+def _element(a: Held, b: Held) -> Held | None:
+    """What iterating gives where two ways meet: on one of them each element may have been reduced in its place.
+
+    CLIP-Lite a6825d0 utils/distributed.py:157: `for k in t: dist.all_reduce(t[k])`, of a dict that a comprehension has made.
+    """
+    if a.element is not None and b.element is not None:
+        alike = a.element.part is b.element.part
+        return b.element if alike else join(a.element, b.element)
+    known, other = (a, b) if a.element is not None else (b, a)
+    if known.element is None or other.part in (known.part, Part.ALIKE):
+        return known.element
+    return known.element.but(part=_met(known.element.part, other.part))
 
 
 def _either(a: Held | None, b: Held | None) -> Held:
@@ -289,6 +305,15 @@ def computed(left: Held, operator: ast.operator, right: Held) -> Held:
         # fastvideo/train/methods/rl/diffusion_nft.py:591).
         return made.but(ended=None)
     return made
+
+
+def holds_whole_metrics(value: Held) -> bool:
+    """Whether a value is a metric that puts the shares together itself, or a dict, list or tuple of such metrics alone.
+
+    regen_pgc_ssl b5ec285 src/metrics.py:9: `{"f1_score": F1Score(…).to(device), …}`.
+    """
+    inside = (*(value.fields or {}).values(), *(value.items or ())) or (value,)
+    return all(each.made == WHOLE_METRIC for each in inside)
 
 
 def met(ways: list[dict[str, Held]]) -> dict[str, Held]:

@@ -1,0 +1,90 @@
+"""What a training shows of itself, which is no result of the data: the checkpoint, the present batch, a curve."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from distlint.analysis.program.handed import argument_of, calls_of
+from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.reported import is_metric
+from distlint.analysis.questions.shares.values import Kind
+from distlint.analysis.questions.training import goes_backward
+from distlint.nodes import last_name, walk
+
+if TYPE_CHECKING:
+    from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Held
+
+
+def is_checkpoint(model: Model, function: Function, written: ast.expr, depth: int = 3) -> bool:
+    """Whether what is written holds states, beside which one number is of the share, here or where all callers make it.
+
+    SpeechTokenizer 30c96fb speechtokenizer/trainer/trainer.py:241: `best_dev_mel_loss` in the checkpoint. litehandnet 0a799ee
+    train/topdown_trainer.py:17: `torch.save(save_dict, …)`, which is handed over.
+    """
+    made = [written]
+    if isinstance(written, ast.Name):
+        made += assignments(function).get(written.id, ())
+    if any(
+        isinstance(node, ast.Call) and last_name(node).endswith("state_dict")
+        for each in made
+        for node in walk(each)
+    ):
+        return True
+    if not depth or not isinstance(written, ast.Name) or written.id not in function.parameters:
+        return False
+    given = [
+        (user, argument_of(call, function, written.id))
+        for user, call in calls_of(model.program, function)
+    ]
+    return bool(given) and all(
+        value is not None and is_checkpoint(model, user, value, depth - 1) for user, value in given
+    )
+
+
+def is_of_training_batch(known: Shares, function: Function, call: ast.Call, held: Held) -> bool:
+    """Whether a loop that trains writes something of its present batch, to which nothing was added.
+
+    FollowYourPose 5dee0d7 train_followyourpose.py:338: what a preview of the batch begins with.
+    """
+    if held.source is None or held.source.summed is not None:
+        return False
+    around = [
+        loop
+        for loop in own_nodes(function, ast.For, ast.AsyncFor)
+        if any(part is call for part in walk(loop, ast.Call))
+        and any(
+            known.of(part).kind is Kind.LOADER
+            for part in walk(loop.iter)
+            if isinstance(part, ast.expr)
+        )
+    ]
+    return bool(around) and goes_backward(max(around, key=lambda each: each.lineno))
+
+
+def is_curve(model: Model, held: Held) -> bool:
+    """Whether numbers of a training were put together in the loop that trains: a curve of its progress.
+
+    AttReplace 8c6762a modeling/train.py:323: `curves[step, 1] = metric_logger.meters["loss"].avg`, for a plot.
+    """
+    summed = held.source.summed if held.source is not None else None
+    if summed is None:
+        return False
+    for module in model.program.modules.values():
+        if module.path == summed.place.path:
+            lines = module.source.text.splitlines()
+            around = [
+                loop
+                for function in module.all_functions
+                for loop in own_nodes(function, ast.For, ast.AsyncFor, ast.While)
+                if loop.lineno <= summed.place.line <= (loop.end_lineno or 0)
+            ]
+            return (
+                bool(around)
+                and is_metric(lines[summed.place.line - 1])
+                and goes_backward(max(around, key=lambda each: each.lineno))
+            )
+    return False
