@@ -156,8 +156,11 @@ def _is_result(held: Held) -> bool:
     """Whether a value is something that was collected, rather than a loader, its settings or how far a training is.
 
     GaLore 2cc66f8 torchrun_main.py:465: `global_step`, and `tokens_seen` as this rank's count times the world size. Nor is a
-    loss of the training one, in a record of an evaluation: offsite-tuning 4a67ffa offsite_tuning/run_clm.py:484.
+    loss of the training one, in a record of an evaluation: offsite-tuning 4a67ffa offsite_tuning/run_clm.py:484. What a loop
+    comes to that trains on the share is how the training goes: miread 466022e finetune_scibert.py:166.
     """
+    if held.source is not None and held.source.trained:
+        return False
     fields = held.fields or {}
     own = [name for name, value in fields.items() if value.is_share]
     beside = any(is_metric(n) and not is_of_training(n) for n in fields.keys() - {*own})

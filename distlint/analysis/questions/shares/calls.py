@@ -450,7 +450,15 @@ _NOT_OF_ALL: Final = frozenset({Part.SHARE, Part.SUM, Part.PADDED})
 
 
 def _pairs(name: str, args: list[Held]) -> Held:
-    items = (ALIKE, element_of(args[0])) if name == "enumerate" else tuple(map(element_of, args))
-    made = combined(items)
-    pair = made.but(items=items)
-    return Held(made.part, made.source, element=pair)
+    found = map(element_of, args)
+    each = pair(next(found)) if name == "enumerate" else _together(tuple(found))
+    return Held(each.part, each.source, element=each)
+
+
+def pair(element: Held) -> Held:
+    """What `enumerate` gives in each turn: a number that says nothing of the data, and the element."""
+    return _together((ALIKE, element))
+
+
+def _together(items: tuple[Held, ...]) -> Held:
+    return combined(items).but(items=items)
