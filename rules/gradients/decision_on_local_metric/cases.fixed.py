@@ -2245,3 +2245,52 @@ def counted_under_a_name(model, data):
         counter.update(model(batch).argmax(1), labels)
     score = counter.told()
     print(f"Validation score {score}")
+
+
+def histograms(predictions, labels, classes):
+    hits = predictions[predictions == labels]
+    return torch.histc(hits, bins=classes), torch.histc(labels, bins=classes)
+
+
+class CountEvaluator:
+    """UniAfford 0b457f7 model/pointcept/engines/hooks/evaluator.py:82"""
+
+    trainer = None
+
+    def __init__(self, data):
+        self.loader = DataLoader(data, sampler=DistributedSampler(data))
+
+    def evaluate(self):
+        for batch, labels in self.loader:
+            hits, seen = histograms(self.trainer.net(batch), labels, self.trainer.settings.classes)
+            if dist.get_world_size() > 1:
+                dist.all_reduce(hits), dist.all_reduce(seen)
+            self.trainer.kept.put("hits", hits)
+            self.trainer.kept.put("seen", seen)
+        accuracy = self.trainer.kept.sum("hits") / self.trainer.kept.sum("seen")
+        for number in range(self.trainer.settings.classes):
+            print(f"accuracy of {number}: {accuracy[number]}")
+
+
+class Survives:
+    """KG_LM f838f97 KG_LM/trainer.py:432"""
+
+    def __init__(self, net, settings):
+        self.accelerator = Accelerator()
+        self.net, self.settings = net, settings
+        self.loader = None
+
+    def prepare(self, data):
+        self.loader = DataLoader(data)
+        self.loader = self.accelerator.prepare(self.loader)
+
+    def evaluate(self):
+        self.go_over(self.loader)
+
+    def go_over(self, loader):
+        for number, batch in enumerate(tqdm(loader, disable=not self.accelerator.is_main_process)):
+            try:
+                self.net(batch)
+            except RuntimeError as error:
+                print(f"Error in evaluation batch {number}: {error}")
+                continue

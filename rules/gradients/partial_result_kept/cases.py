@@ -432,3 +432,18 @@ def rounded_under_each_key(model, data, path, accelerator):
     if accelerator.is_main_process:
         with open(path, "w") as file:
             json.dump(sums, file)  # expect: DL611
+
+
+def progress_of(net, optimizer, accelerator, data, path):
+    net, optimizer, loader = accelerator.prepare(net, optimizer, DataLoader(data))
+    # miread 466022e finetune_scibert.py:166
+    losses = 0
+    for number, batch in enumerate(loader):
+        loss = net(batch).mean()
+        losses += loss.item()
+        accelerator.backward(loss)
+        optimizer.step()
+        if number % 1000 == 999 and accelerator.is_main_process:
+            with open(path, "a") as file:
+                json.dump(losses / 1000, file)
+            losses = 0
