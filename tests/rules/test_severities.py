@@ -1534,9 +1534,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(
-    ("who", "expected"), [("", ["warning"]), (" if rank == 0 else None", [])]
-)
+@pytest.mark.parametrize(("who", "expected"), [("", ["warning"]), (" if rank == 0 else None", [])])
 def test_a_writer_that_a_constructor_opens_through_a_method_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], who: str, expected: list[str]
 ) -> None:

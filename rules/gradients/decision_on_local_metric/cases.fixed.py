@@ -881,6 +881,39 @@ def by_a_loader_of_ranks(model, data, writer):
         writer.add_scalar("loss", total / len(loader), 0)  # expect: DL601
 
 
+class PrecisionCalculator:
+    """LCASAFormer 4e5b3cb train_dist.py:461"""
+
+    def __init__(self, threshold):
+        self.threshold = threshold
+        self.boxes = {}
+
+    def step(self, boxes):
+        for each in boxes:
+            self.boxes[len(self.boxes)] = each
+
+    def computed(self):
+        return {"mAP": sum(self.boxes.values())}
+
+
+def precision_of_one_rank(net, data, thresholds, kinds):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    calculators = [PrecisionCalculator(each) for each in thresholds]
+    kept = {kind: [] for kind in kinds}
+    for batch in loader:
+        scores = net(batch)
+        for kind in kinds:
+            kept[kind].append(torch.gather(scores[kind], 1, scores["best"]))
+    for kind in kinds:
+        for boxes in kept[kind]:
+            for calculator in calculators:
+                calculator.step(boxes)
+        for number, calculator in enumerate(calculators):
+            metrics = calculator.computed()
+            for key in metrics:
+                print(f"{key} {metrics[key]}")  # expect: DL601
+
+
 # Correct
 
 
@@ -2294,3 +2327,35 @@ class Survives:
             except RuntimeError as error:
                 print(f"Error in evaluation batch {number}: {error}")
                 continue
+
+
+def precision_of_all(net, data, thresholds, kinds):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    calculators = [PrecisionCalculator(each) for each in thresholds]
+    kept = {kind: [] for kind in kinds}
+    for batch in loader:
+        scores = net(batch)
+        for kind in kinds:
+            kept[kind].append(torch.gather(scores[kind], 1, scores["best"]))
+    for kind in kinds:
+        every = [None] * dist.get_world_size()
+        dist.all_gather_object(every, kept[kind])
+        for boxes in itertools.chain(*every):
+            for calculator in calculators:
+                calculator.step(boxes)
+        for number, calculator in enumerate(calculators):
+            metrics = calculator.computed()
+            for key in metrics:
+                print(f"{key} {metrics[key]}")
+
+
+def reduced_elements(net, data, thresholds):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    meters = [ReducedMeter() for _ in thresholds]
+    for batch in loader:
+        for meter in meters:
+            meter.update(net(batch).mean().item())
+    for meter in meters:
+        meter.synchronize_between_processes()
+    for meter in meters:
+        print(f"val loss {meter.average}")

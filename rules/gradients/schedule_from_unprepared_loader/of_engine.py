@@ -41,7 +41,9 @@ def of_engines(model: Model) -> Iterator[OfEngine]:
         if data is None or schedule is None or not dotted_name(data):
             continue
         parts = list(_made_of(function, schedule, _DEPTH))
-        if any(counts_processes(last_name(p)) for p in parts if isinstance(p, ast.Name | ast.Attribute)):
+        if any(
+            counts_processes(last_name(p)) for p in parts if isinstance(p, ast.Name | ast.Attribute)
+        ):
             continue
         divided = [p for p in parts if isinstance(p, ast.BinOp) and _divides(p, ast.unparse(data))]
         if divided:

@@ -269,6 +269,7 @@ class Flow:
             self.block(node.body)  # type: ignore[attr-defined]
             if target is not None:
                 self.targets.pop()
+                self._keep_changed(node.iter, target, each)  # type: ignore[attr-defined]
             self.variables = _forgotten(before, [before, self.variables])
             if each is element and all(
                 held.part is before[name].part
@@ -279,6 +280,24 @@ class Flow:
         if isinstance(node, ast.For) and target is not None and self._has_filled(target):
             self._forget_elements(node.iter)
         self.block(node.orelse)  # type: ignore[attr-defined]
+
+    def _keep_changed(self, iterable: ast.expr, target: ast.expr, element: Held) -> None:
+        """Let a list of objects hold what a loop over it has put into each: `for meter in meters: meter.update(loss)`.
+
+        LCASAFormer 4e5b3cb train_dist.py:449, and the loop below it reads what each has come to.
+        """
+        match iterable, target:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]), ast.Tuple(elts=[_, each]):
+                iterable, target = inner, each
+                element = element.items[1] if element.items else element
+        after = self.variables.get(path_of(target))
+        around = path_of(iterable)
+        if around and after is not None and after.is_share and isinstance(after.made, Class):
+            before = self.variables.get(around, ALIKE)
+            if element.part is Part.ALIKE and element.made is after.made:
+                self.variables[around] = before.but(
+                    part=Part.SHARE, source=after.source, element=after
+                )
 
     def _has_filled(self, target: ast.expr) -> bool:
         """Whether a collective has put its outcome into what a loop binds."""

@@ -180,7 +180,7 @@ def join(a: Held, b: Held) -> Held:
         _kind(a, b),
         items,
         fields,
-        a.element if a.element is not None and b.element is None else b.element,
+        _elements(a, b),
         ways[:_WAYS],
         a.made if a.made is b.made or b.made is None else b.made if a.made is None else None,
         known.ended or a.ended or b.ended,
@@ -190,6 +190,13 @@ def join(a: Held, b: Held) -> Held:
 
 
 _WAYS: Final = 4
+
+
+def _elements(a: Held, b: Held) -> Held | None:
+    """What iterating gives where two ways meet; of a list into which one of them has put a share, that too."""
+    if a.element is not None and b.element is None:
+        return a.element if b.part is Part.ALIKE else join(a.element, Held(b.part, b.source))
+    return b.element
 
 
 def joined(values: Iterable[Held]) -> Held:
