@@ -20,7 +20,7 @@ from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
 from distlint.knowledge.conventions import BACKWARD
-from distlint.knowledge.shares import RANK_NAMES, SYNCHRONISES
+from distlint.knowledge.shares import METER_CLASSES, RANK_NAMES, SYNCHRONISES
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -132,11 +132,13 @@ def is_of_evaluation(number: Number, held: Held, function: Function, call: ast.C
     """Whether a number of a share is a metric of an evaluation, by its name or by the loop that it comes out of.
 
     UniAfford 0b457f7 model/pointcept/engines/test.py:1039: what comes out of it is written line by line, a score of each mask.
+    A meter that tells what it holds does not know whether that was put together (KB-Chat ed39d0c utils/statistics.py:116).
     """
     return is_evaluation(number.name, function) or (
         held.source is not None
         and held.source.trained is False
         and last_name(call) != "write"
+        and not (function.cls is not None and METER_CLASSES.search(function.cls.name))
         and is_metric(number.name)
         and not is_of_training(number.name)
     )
