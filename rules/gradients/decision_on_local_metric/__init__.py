@@ -4,10 +4,10 @@
 Follows values that come from a rank's share of the data (a loader that was prepared or has a distributed
 sampler, a slice by rank, a data set that asks for the rank and takes its part) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
-Where it is only logged, that is a warning for a metric of an evaluation, and for one that joins a dict of numbers after
+Where it is only logged, that is a warning for a metric of an evaluation, by its name or since a loop that trains nothing gave it, and for one that joins a dict of numbers after
 these were reduced, and information for the loss of
 a training step, for what a loop shows of its progress (a bar, a line
-every so many batches, or what is reduced below it), and for what a LightningModule
+every so many batches, or what is reduced below it), for a printed line that says of which rank it is, and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
 stopper watches (`self.log(f"{stage}_loss", …)`), by the code or by a configuration for the training that names the module, which no other module, no test and no Trainer of one device has, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
 scheduler that rank 0 alone steps, in a file in which the other ranks train too. And metrics of a single controller's workers (verl), of which it keeps those of the first: information for those of a training step.

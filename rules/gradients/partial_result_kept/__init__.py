@@ -34,7 +34,8 @@ Shown only: gathered parts come in the order of the ranks, and with the samples 
 
 ## Known limits
 A list that is returned to code outside the program is not reported, nor a file whose name holds the rank:
-there each rank keeps its part. Nor is a loss of the training, in a record of what an evaluation has found.
+there each rank keeps its part. Nor is what a loop comes to that trains on the share, and a loss of the
+training in a record of what an evaluation has found.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py, `all_gather_object`
