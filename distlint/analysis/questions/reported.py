@@ -70,6 +70,8 @@ _BOARD: Final = re.compile(
 )
 """The board of curves on which an evaluation stands, too: `Train/valid_loss` (SwissArmyTransformer 63dc23a
 sat/training/deepspeed_training.py:677)."""
+_OF_CURVE: Final = "metric "
+"""What the name of a number begins with of which a curve is drawn (GLIGEN f9dccb9 trainer.py:409: `add_scalar(k, v)`)."""
 _PRESENT: Final = re.compile(r"\.val\b")
 
 
@@ -108,7 +110,8 @@ def shares_in(known: Shares, numbers: Iterable[Number]) -> Iterator[tuple[Number
             and held.kind is not Kind.LOADER
             and (number.curve or held.kind is Kind.MIXED or is_metric(number.name))
         ):
-            yield replace(number, name=f"metric {number.name}") if number.curve else number, held
+            prefix = _OF_CURVE if number.curve else ""
+            yield replace(number, name=f"{prefix}{number.name}"), held
 
 
 def is_metric(text: str) -> bool:
@@ -139,7 +142,7 @@ def is_of_evaluation(number: Number, held: Held, function: Function, call: ast.C
         and held.source.trained is False
         and last_name(call) != "write"
         and not (function.cls is not None and METER_CLASSES.search(function.cls.name))
-        and is_metric(number.name)
+        and is_metric(number.name.removeprefix(_OF_CURVE))
         and not is_of_training(number.name)
     )
 

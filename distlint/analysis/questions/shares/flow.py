@@ -345,8 +345,9 @@ class Flow:
                 self.put(path, UNKNOWN)
 
     def _gone_over(self, loop: ast.For | ast.AsyncFor, element: Held) -> Held:
-        """What a loop gets, with what it does with it: whether it trains, or evaluates."""
-        if not element.is_share:
+        """What a loop over batches gets, with what it does with them: whether it trains, or evaluates."""
+        parts = (part for part in walk(loop.iter) if isinstance(part, ast.expr))
+        if not (element.is_share and any(self.shares.of(p).kind is Kind.LOADER for p in parts)):
             return element
         if loop in training_loops(self.function):
             return self.shares.gone_over(element, trained=True)
