@@ -159,7 +159,7 @@ WHOLE_METRICS: Final = ("torchmetrics.",)
 `_wrap_compute`)."""
 
 METER_CLASSES: Final = re.compile(
-    r"Meter|Metric|Recorder|Average|Smoothed|Statistic|Stats|Evaluator|Accumulator|Counter"
+    r"Meter|Metric|Recorder|Average|Smoothed|Statistic|Stats|Evaluator|Accumulator|Calculator|Counter"
     r"|Confusion|Scor(?:ers?|es)(?!\w)|[rR]unning_?[sS]core|(?:I[oO]U|Accuracy)(?!\w*Loss)"
 )
 """Names of classes whose objects are what they were given: what is read from them is of the same ranks."""

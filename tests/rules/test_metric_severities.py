@@ -79,3 +79,86 @@ def test_the_value_of_a_loss_is_none_of_a_validation(
     value: str, severity: str, tmp_path: Path
 ) -> None:
     assert set(severities(tmp_path, "DL601", SHOWN.format(value=value))) <= {severity}
+
+
+PROBED = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def run(net, probe, optimizer, training, testing, rank):
+    dist.init_process_group("nccl")
+    probe = DistributedDataParallel(probe)
+    loader = DataLoader(training, sampler=DistributedSampler(training))
+    tests = DataLoader(testing, sampler=DistributedSampler(testing))
+    for batch, labels in loader:
+        loss = probe(net(batch)).sub(labels).mean()
+        loss.backward()
+        optimizer.step()
+    {mode}
+    right, total = 0, 0
+    for batch, labels in tests:
+        right += (probe(net(batch)).argmax(1) == labels).sum().item()
+        total += len(labels)
+        {then}
+    print({said})
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "then", "said", "severity"),
+    [
+        ("probe.eval()", "", 'f"Accuracy {right / total:.2f}"', "warning"),
+        ("probe.train()", "", 'f"Accuracy {right / total:.2f}"', "info"),
+        ("probe.eval()", "optimizer.step()", 'f"Accuracy {right / total:.2f}"', "info"),
+        ("probe.eval()", "", 'f"Rank {rank}: accuracy {right / total:.2f}"', "info"),
+        ("probe.eval()", "", 'f"loss {loss.item()}, accuracy {right / total}"', "warning"),
+        ("probe.eval()", "", 'f"loss {loss.item()}"', "info"),
+    ],
+)
+def test_what_comes_out_of_a_loop_that_trains_nothing_is_of_an_evaluation(
+    mode: str, then: str, said: str, severity: str, tmp_path: Path
+) -> None:
+    """FeatureDecorrelationSSL 408bd9e linear_eval.py:163; a line that says of which rank it is tells nobody of all data."""
+    text = PROBED.format(mode=mode, then=then, said=said)
+    assert severities(tmp_path, "DL601", text) == [severity]
+
+
+DRAWN = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def run(net, optimizer, training, testing, judge):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net)
+    drawn = iter(DataLoader(training, sampler=DistributedSampler(training)))
+    tests = DataLoader(testing, sampler=DistributedSampler(testing))
+    for _ in range(100):
+        batch = next(drawn)
+        net(batch).mean().backward()
+        optimizer.step()
+    kept = {{"outputs": None}}
+    for batch in {over}:
+        outputs = net(batch)
+        {keeps}
+    val_score = judge({given})
+    print(f"val_score {{val_score}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("over", "keeps", "given", "severity"),
+    [
+        ("tests", 'kept["outputs"] = torch.cat([outputs])', "kept", "warning"),
+        ("[next(drawn)]", "pass", "outputs", "info"),
+    ],
+)
+def test_what_is_put_together_is_of_more_than_one_batch(
+    over: str, keeps: str, given: str, severity: str, tmp_path: Path
+) -> None:
+    """OpenChemFold dc0df86 train_ddp.py:240: the batches of the training are drawn one by one under the same name."""
+    text = DRAWN.format(over=over, keeps=keeps, given=given)
+    assert severities(tmp_path, "DL601", text) == [severity]

@@ -1499,6 +1499,50 @@ def test_a_writer_that_is_silenced_on_other_ranks(
     assert severities_in("DL704", tmp_path, files, capsys) == [expected]
 
 
+OPENED_BY_A_METHOD = """\
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from tensorboardX import SummaryWriter
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Meter:
+    def reset(self):
+        self.total = 0
+
+class Curves:
+    def __init__(self, folder):
+        self.reset(folder)
+
+    def reset(self, folder):
+        self.board = SummaryWriter(folder)
+
+    def draw(self, loss):
+        self.board.add_scalar("loss", loss)
+
+def worker(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.ranks)
+    net = DDP(args.net)
+    curves = Curves(args.folder){who}
+    for batch in args.batches:
+        loss = net(batch).mean()
+        loss.backward()
+        if curves:
+            curves.draw(loss)
+
+if __name__ == "__main__":
+    mp.spawn(worker, args=(args,), nprocs=args.ranks)
+"""
+
+
+@pytest.mark.parametrize(("who", "expected"), [("", ["warning"]), (" if rank == 0 else None", [])])
+def test_a_writer_that_a_constructor_opens_through_a_method_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], who: str, expected: list[str]
+) -> None:
+    # FeatureDecorrelationSSL 408bd9e tools/logger.py:21
+    text = OPENED_BY_A_METHOD.format(who=who)
+    assert severities_in("DL704", tmp_path, {"train.py": text}, capsys) == expected
+
+
 @pytest.mark.parametrize(
     ("rest", "severity"),
     [

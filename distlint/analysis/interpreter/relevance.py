@@ -18,6 +18,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.rank_globals import rank_globals
 from distlint.knowledge import conventions, facts
+from distlint.knowledge.debugging import TRACKERS
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.libraries import canonical_name
 from distlint.words import words_in
@@ -132,7 +133,9 @@ def _calling_writers(
     work = found | {f for f in held if f not in strong and _may_write(texts[f], held[f])}
     for _ in range(_CALLS_TO_WRITERS):
         calls = {f"{name}(" for name in _called_as(program, work) if defined[name] <= 1}
-        work = {f for f in held if f not in found and not held[f].isdisjoint(calls)} - strong
+        beside = _calling_beside(work, held)
+        work = {f for f in held if f not in found and not held[f].isdisjoint(calls)} | beside
+        work -= strong
         found |= work
     return found
 
@@ -160,11 +163,25 @@ def _making_data_sets(
     return found
 
 
+def _calling_beside(
+    functions: Iterable[Function], held: dict[Function, frozenset[str]]
+) -> set[Function]:
+    """The methods that may call one of their own class, be its name that of methods of others, too: `self.reset()`."""
+    return {
+        method
+        for function in functions
+        if function.cls is not None
+        for method in function.cls.methods.values()
+        if method is not function and method in held and f"{function.name}(" in held[method]
+    }
+
+
 def _may_write(text: str, words: frozenset[str]) -> bool:
     return (
         not words.isdisjoint(_WRITES)
         or ("open(" in words and _OPENED_TO_WRITE.search(text) is not None)
         or (not words.isdisjoint(_SAVING) and _SAVES.search(text) is not None)
+        or (not words.isdisjoint(_OPENING) and _OPENS.search(text) is not None)
     )
 
 
@@ -175,6 +192,14 @@ _SAVES: Final = re.compile(
 """Calls whose last names, `save` and `dump`, are also those of other methods; what makes folders."""
 _SAVING: Final = frozenset({"save(", "dump(", "mkdir(", "makedirs("})
 """Their last names: few functions have one, and the others need no search."""
+_OPENING: Final = frozenset(f"{tracker.name.rpartition('.')[2]}(" for tracker in TRACKERS)
+_OPENS: Final = re.compile(
+    r"\b(?:SummaryWriter|"
+    + "|".join(sorted(re.escape(".".join(each.name.split(".")[-2:])) for each in TRACKERS))
+    + r")\("
+)
+"""Runs of trackers, which some functions open for another: FeatureDecorrelationSSL 408bd9e tools/logger.py:21, `reset()`,
+which the constructor calls."""
 _WRITES: Final = facts.WRITING_WORDS | {f"{word}(" for word in facts.WRITING_WORDS}
 _OPENED_TO_WRITE: Final = re.compile(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
 

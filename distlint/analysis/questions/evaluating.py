@@ -6,14 +6,16 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import last_name
+from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.training import goes_backward
+from distlint.analysis.questions.wrapped import without_gradients
 from distlint.knowledge.schema import Effect
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
 
 EVALUATION: Final = re.compile(
     r"(?<![a-z])(?:val|eval|valid|validation|evaluation|test|dev)(?:id)?(?:s|set|data|dataset|sampler|loader|dl|ds)?(?![a-z])"
@@ -52,6 +54,56 @@ def _is_eval(call: ast.Call) -> bool:
         case ast.Call(func=ast.Attribute(attr="eval"), args=[]):
             return True
     return False
+
+
+@remembered
+def evaluating_loops(live: LiveProgram, function: Function) -> frozenset[ast.For | ast.AsyncFor]:
+    """The loops of a function that train nothing: without gradients, or below `eval()` and with no backward in reach.
+
+    FeatureDecorrelationSSL 408bd9e linear_eval.py:154: below `classifier.eval()`, in the function that trains it.
+    """
+    modes = sorted(
+        (node.lineno, mode)
+        for node in own_nodes(function, ast.Call)
+        if (mode := _mode(node)) is not None
+    )
+    return frozenset(
+        loop
+        for loop in own_nodes(function, ast.For, ast.AsyncFor)
+        if without_gradients(function, loop)
+        or (
+            next((mode for line, mode in reversed(modes) if line < loop.lineno), True) is False
+            and not _trains(live, function, loop)
+        )
+    )
+
+
+def _mode(call: ast.Call) -> bool | None:
+    """Whether a call lets what follows train, or keeps it from that: `model.eval()`; None for others."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr="eval"), args=[], keywords=[]):
+            return False
+        case ast.Call(func=ast.Attribute(attr="train"), args=[], keywords=[]):
+            return True
+        case ast.Call(
+            func=ast.Attribute(attr="train" | "set_grad_enabled"), args=[ast.Constant(value=value)]
+        ):
+            return bool(value)
+    return None
+
+
+def _trains(live: LiveProgram, function: Function, loop: ast.AST) -> bool:
+    """Whether a loop, or a function of the program that it calls, computes gradients or steps an optimizer."""
+    for call in walk(loop, ast.Call):
+        if last_name(call) in _STEPS:
+            return True
+        callee = live.resolve(function.module, call.func)
+        if isinstance(callee, Function) and goes_backward(callee.node):
+            return True
+    return goes_backward(loop)
+
+
+_STEPS: Final = frozenset({"step", "zero_grad"})
 
 
 def reduction(live: LiveProgram, function: Function) -> ast.expr | None:

@@ -20,7 +20,7 @@ from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
 from distlint.knowledge.conventions import BACKWARD
-from distlint.knowledge.shares import SYNCHRONISES
+from distlint.knowledge.shares import METER_CLASSES, RANK_NAMES, SYNCHRONISES
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ _BOARD: Final = re.compile(
 )
 """The board of curves on which an evaluation stands, too: `Train/valid_loss` (SwissArmyTransformer 63dc23a
 sat/training/deepspeed_training.py:677)."""
+_OF_CURVE: Final = "metric "
+"""What the name of a number begins with of which a curve is drawn (GLIGEN f9dccb9 trainer.py:409: `add_scalar(k, v)`)."""
 _PRESENT: Final = re.compile(r"\.val\b")
 
 
@@ -108,7 +110,8 @@ def shares_in(known: Shares, numbers: Iterable[Number]) -> Iterator[tuple[Number
             and held.kind is not Kind.LOADER
             and (number.curve or held.kind is Kind.MIXED or is_metric(number.name))
         ):
-            yield replace(number, name=f"metric {number.name}") if number.curve else number, held
+            prefix = _OF_CURVE if number.curve else ""
+            yield replace(number, name=f"{prefix}{number.name}"), held
 
 
 def is_metric(text: str) -> bool:
@@ -126,6 +129,31 @@ def is_evaluation(text: str, function: Function) -> bool:
     if _PHASE.search(text) is not None:
         return True
     return _PHASE.search(function.name) is not None and not goes_backward(function.node)
+
+
+def is_of_evaluation(number: Number, held: Held, function: Function, call: ast.Call) -> bool:
+    """Whether a number of a share is a metric of an evaluation, by its name or by the loop that it comes out of.
+
+    UniAfford 0b457f7 model/pointcept/engines/test.py:1039: what comes out of it is written line by line, a score of each mask.
+    A meter that tells what it holds does not know whether that was put together (KB-Chat ed39d0c utils/statistics.py:116).
+    """
+    return is_evaluation(number.name, function) or (
+        held.source is not None
+        and held.source.trained is False
+        and last_name(call) != "write"
+        and not (function.cls is not None and METER_CLASSES.search(function.cls.name))
+        and is_metric(number.name.removeprefix(_OF_CURVE))
+        and not is_of_training(number.name)
+    )
+
+
+def says_whose(call: ast.Call) -> bool:
+    """Whether a line that is shown says of which rank it is: `print(f"Rank {rank} accuracy {accuracy}")`."""
+    return last_name(call) in _SHOWS and any(
+        last_name(part) in RANK_NAMES
+        for argument in call.args
+        for part in walk(argument, ast.Name, ast.Attribute, ast.Call)
+    )
 
 
 def is_of_training(text: str) -> bool:
@@ -249,7 +277,7 @@ def is_of_one_batch(function: Function, number: ast.expr) -> bool:
     PaLM-rlhf-pytorch bd0d0f3 train.py:105: `loss = model(next(val_loader))`, printed every so often.
     """
     assigned = assignments(function)
-    added = {last_name(node.target) for node in own_nodes(function, ast.AugAssign)}
+    added = _gathers_in(function.node)
     seen: set[str] = set()
     waiting = [number]
     drawn = False
@@ -296,18 +324,26 @@ def is_one_of_many(known: Shares, function: Function, call: ast.Call, number: as
 def _is_of_the_batch(loop: ast.AST, number: ast.expr) -> bool:
     """Whether a number is made anew in each turn of a loop: no running total, and no meter."""
     names = {n.id for n in walk(number, ast.Name)}
-    made: set[str] = set()
-    for part in walk(loop, ast.AugAssign, ast.Assign, ast.Call):
+    if not names.isdisjoint(_gathers_in(loop)):
+        return False
+    assigned = (target for part in walk(loop, ast.Assign) for target in part.targets)
+    return any(name in names for target in assigned for name in target_names(target))
+
+
+def _gathers_in(node: ast.AST) -> set[str]:
+    """The variables that below a node something is added to: totals, lists, tables, meters."""
+    found = set()
+    for part in walk(node, ast.AugAssign, ast.Assign, ast.Call):
         match part:
             case (
                 ast.AugAssign(target=ast.Name(id=name))
                 | ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))])
                 | ast.Call(func=ast.Attribute(attr="append" | "update", value=ast.Name(id=name)))
-            ) if name in names:
-                return False
-            case ast.Assign(targets=targets):
-                made.update(name for target in targets for name in target_names(target))
-    return not made.isdisjoint(names)
+            ):
+                found.add(name)
+            case ast.AugAssign(target=ast.expr() as target):
+                found.add(last_name(target))
+    return found
 
 
 def _round_of_batches(

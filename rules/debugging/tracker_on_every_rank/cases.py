@@ -352,3 +352,35 @@ def fits_alone_or_with_others(options, model):
         fits(options, model, dist.get_rank())
     else:
         fits(options, model)
+
+
+class ResetCurves:
+    """FeatureDecorrelationSSL 408bd9e tools/logger.py:21"""
+
+    def __init__(self, folder):
+        self.reset(folder)
+
+    def reset(self, folder):
+        self.board = SummaryWriter(folder)  # expect: DL704
+
+
+def opened_by_a_method(model, folder):
+    dist.init_process_group("nccl")
+    curves = ResetCurves(folder)
+    curves.board.add_scalar("ranks", 1)
+    return DDP(model)
+
+
+class CurvesOfOne:
+    def __init__(self, folder):
+        self.reset(folder)
+
+    def reset(self, folder):
+        self.board = SummaryWriter(folder)
+
+
+def opened_on_rank_0(model, folder):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        CurvesOfOne(folder).board.add_scalar("ranks", 1)
+    return DDP(model)

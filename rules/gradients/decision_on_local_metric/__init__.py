@@ -4,10 +4,10 @@
 Follows values that come from a rank's share of the data (a loader that was prepared or has a distributed
 sampler, a slice by rank, a data set that asks for the rank and takes its part) through arithmetic, lists, meters and functions. Reports where such a value, neither
 gathered nor reduced, decides which checkpoint is the best, when to stop, or what the learning rate becomes.
-Where it is only logged, that is a warning for a metric of an evaluation, and for one that joins a dict of numbers after
+Where it is only logged, that is a warning for a metric of an evaluation, by its name or since a loop that trains nothing gave it, and for one that joins a dict of numbers after
 these were reduced, and information for the loss of
 a training step, for what a loop shows of its progress (a bar, a line
-every so many batches, or what is reduced below it), and for what a LightningModule
+every so many batches, or what is reduced below it), for a printed line that says of which rank it is, and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
 stopper watches (`self.log(f"{stage}_loss", …)`), by the code or by a configuration for the training that names the module, which no other module, no test and no Trainer of one device has, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
 scheduler that rank 0 alone steps, in a file in which the other ranks train too. And metrics of a single controller's workers (verl), of which it keeps those of the first: information for those of a training step.
@@ -79,12 +79,13 @@ from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.launched import made_without_launcher, stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
-    is_evaluation,
+    is_of_evaluation,
     is_of_one_batch,
     is_one_of_many,
     is_reduced_below,
     reduces_argument,
     reports,
+    says_whose,
     shares_in,
     shows_progress,
 )
@@ -105,7 +106,9 @@ from .training_log import local_decisions, local_losses
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.questions.reported import Number
     from distlint.analysis.questions.shares.program import Shares
+    from distlint.analysis.questions.shares.values import Held
     from distlint.findings import Related
 
 CODE = "DL601"
@@ -314,34 +317,45 @@ def _decided(
 
 
 def _reported(model: Model, known: Shares, function: Function) -> Iterator[Finding]:
-    """The numbers of this rank's share that a function logs; one finding for each call."""
+    """The numbers of this rank's share that a function logs; one finding for each call, of the gravest."""
     for call, numbers in reports(function):
-        for number, held in shares_in(known, numbers):
-            mixed = held.kind is Kind.MIXED
-            if _never_meet(model, function, call, held.began):
-                continue
-            if goes_to_own_file(model, function, call) or stands_without_launcher(function, call):
-                break
-            loud = mixed or is_evaluation(number.name, function)
-            # One number of a line that is put together below makes the line one of progress.
-            loud = (
-                loud
-                and not is_of_one_batch(function, number.node)
-                and not any(is_reduced_below(function, call, n.node) for n in numbers)
-                and not shows_progress(known, function, call, number.node)
-                and not is_one_of_many(known, function, call, number.node)
-            )
-            why = (
-                f"`{number}` divides what is of this rank's share by a number of all ranks"
-                if mixed
-                else f"`{number}` is of this rank's share of the data, and is logged as if it were of all"
-            )
-            yield Finding(
-                CODE,
-                NAME,
-                Severity.WARNING if loud else Severity.INFO,
-                f"{why}. Reduce it over the ranks first.",
-                place_of(function.module, call),
-                held.began,
-            )
-            break
+        own = [
+            (number, held)
+            for number, held in shares_in(known, numbers)
+            if not _never_meet(model, function, call, held.began)
+        ]
+        if (
+            not own
+            or goes_to_own_file(model, function, call)
+            or stands_without_launcher(function, call)
+        ):
+            continue
+        # One number of a line that is put together below makes the line one of progress.
+        quiet = says_whose(call) or any(is_reduced_below(function, call, n.node) for n in numbers)
+        loud = [] if quiet else [each for each in own if _is_result(known, function, call, *each)]
+        number, held = (loud or own)[0]
+        why = (
+            f"`{number}` divides what is of this rank's share by a number of all ranks"
+            if held.kind is Kind.MIXED
+            else f"`{number}` is of this rank's share of the data, and is logged as if it were of all"
+        )
+        yield Finding(
+            CODE,
+            NAME,
+            Severity.WARNING if loud else Severity.INFO,
+            f"{why}. Reduce it over the ranks first.",
+            place_of(function.module, call),
+            held.began,
+        )
+
+
+def _is_result(
+    known: Shares, function: Function, call: ast.Call, number: Number, held: Held
+) -> bool:
+    """Whether a number that is logged is what an evaluation came to, rather than how far it is."""
+    return (
+        (held.kind is Kind.MIXED or is_of_evaluation(number, held, function, call))
+        and not is_of_one_batch(function, number.node)
+        and not shows_progress(known, function, call, number.node)
+        and not is_one_of_many(known, function, call, number.node)
+    )

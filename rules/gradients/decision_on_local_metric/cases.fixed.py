@@ -921,6 +921,39 @@ def by_a_loader_of_ranks(model, data, writer):
         writer.add_scalar("loss", total / len(loader), 0)  # expect: DL601
 
 
+class PrecisionCalculator:
+    """LCASAFormer 4e5b3cb train_dist.py:461"""
+
+    def __init__(self, threshold):
+        self.threshold = threshold
+        self.boxes = {}
+
+    def step(self, boxes):
+        for each in boxes:
+            self.boxes[len(self.boxes)] = each
+
+    def computed(self):
+        return {"mAP": sum(self.boxes.values())}
+
+
+def precision_of_one_rank(net, data, thresholds, kinds):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    calculators = [PrecisionCalculator(each) for each in thresholds]
+    kept = {kind: [] for kind in kinds}
+    for batch in loader:
+        scores = net(batch)
+        for kind in kinds:
+            kept[kind].append(torch.gather(scores[kind], 1, scores["best"]))
+    for kind in kinds:
+        for boxes in kept[kind]:
+            for calculator in calculators:
+                calculator.step(boxes)
+        for number, calculator in enumerate(calculators):
+            metrics = calculator.computed()
+            for key in metrics:
+                print(f"{key} {metrics[key]}")  # expect: DL601
+
+
 # Correct
 
 
@@ -2454,3 +2487,84 @@ def searches_on_the_first_rank(model, loader, optimizer):
     dist.init_process_group("nccl")
     if dist.get_rank() == 0:
         searches(model, loader, optimizer)
+
+
+def histograms(predictions, labels, classes):
+    hits = predictions[predictions == labels]
+    return torch.histc(hits, bins=classes), torch.histc(labels, bins=classes)
+
+
+class CountEvaluator:
+    """UniAfford 0b457f7 model/pointcept/engines/hooks/evaluator.py:82"""
+
+    trainer = None
+
+    def __init__(self, data):
+        self.loader = DataLoader(data, sampler=DistributedSampler(data))
+
+    def evaluate(self):
+        for batch, labels in self.loader:
+            hits, seen = histograms(self.trainer.net(batch), labels, self.trainer.settings.classes)
+            if dist.get_world_size() > 1:
+                dist.all_reduce(hits), dist.all_reduce(seen)
+            self.trainer.kept.put("hits", hits)
+            self.trainer.kept.put("seen", seen)
+        accuracy = self.trainer.kept.sum("hits") / self.trainer.kept.sum("seen")
+        for number in range(self.trainer.settings.classes):
+            print(f"accuracy of {number}: {accuracy[number]}")
+
+
+class Survives:
+    """KG_LM f838f97 KG_LM/trainer.py:432"""
+
+    def __init__(self, net, settings):
+        self.accelerator = Accelerator()
+        self.net, self.settings = net, settings
+        self.loader = None
+
+    def prepare(self, data):
+        self.loader = DataLoader(data)
+        self.loader = self.accelerator.prepare(self.loader)
+
+    def evaluate(self):
+        self.go_over(self.loader)
+
+    def go_over(self, loader):
+        for number, batch in enumerate(tqdm(loader, disable=not self.accelerator.is_main_process)):
+            try:
+                self.net(batch)
+            except RuntimeError as error:
+                print(f"Error in evaluation batch {number}: {error}")
+                continue
+
+
+def precision_of_all(net, data, thresholds, kinds):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    calculators = [PrecisionCalculator(each) for each in thresholds]
+    kept = {kind: [] for kind in kinds}
+    for batch in loader:
+        scores = net(batch)
+        for kind in kinds:
+            kept[kind].append(torch.gather(scores[kind], 1, scores["best"]))
+    for kind in kinds:
+        every = [None] * dist.get_world_size()
+        dist.all_gather_object(every, kept[kind])
+        for boxes in itertools.chain(*every):
+            for calculator in calculators:
+                calculator.step(boxes)
+        for number, calculator in enumerate(calculators):
+            metrics = calculator.computed()
+            for key in metrics:
+                print(f"{key} {metrics[key]}")
+
+
+def reduced_elements(net, data, thresholds):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    meters = [ReducedMeter() for _ in thresholds]
+    for batch in loader:
+        for meter in meters:
+            meter.update(net(batch).mean().item())
+    for meter in meters:
+        meter.synchronize_between_processes()
+    for meter in meters:
+        print(f"val loss {meter.average}")

@@ -34,8 +34,8 @@ Shown only: gathered parts come in the order of the ranks, and with the samples 
 
 ## Known limits
 A list that is returned to code outside the program is not reported, nor a file whose name holds the rank:
-there each rank keeps its part. Nor is a loss of the training, in a record of what an evaluation has found or in a curve
-of its progress, nor what a training writes of its present batch.
+there each rank keeps its part. Nor is what a loop comes to that trains on the share, a loss of the training, in a record
+of what an evaluation has found or in a curve of its progress, nor what a training writes of its present batch.
 
 ## References
 - torch 2.13.0 torch/distributed/distributed_c10d.py, `all_gather_object`
@@ -64,7 +64,7 @@ from distlint.nodes import last_name
 from distlint.rule import Status
 
 from .gathered import Gathered, gathered_of_main
-from .of_training import is_checkpoint, is_curve, is_of_training_batch
+from .of_training import is_checkpoint, is_of_training_batch
 from .unshared import Unshared, gone_through_by_main
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
                 continue  # of a scheduler that counts its share's batches: EleutherAI/sparsify 9d3b136 trainer.py:663
             if is_checkpoint(model, function, written) or goes_to_own_file(model, function, call):
                 continue
-            if is_of_training_batch(known, function, call, held) or is_curve(model, held):
+            if is_of_training_batch(known, function, call, held):
                 continue
             text = ast.unparse(written)
             yield Finding(
@@ -144,8 +144,11 @@ def _is_result(held: Held) -> bool:
     """Whether a value is something that was collected, rather than a loader, its settings or how far a training is.
 
     GaLore 2cc66f8 torchrun_main.py:465: `global_step`, and `tokens_seen` as this rank's count times the world size. Nor is a
-    loss of the training one, in a record of an evaluation: offsite-tuning 4a67ffa offsite_tuning/run_clm.py:484.
+    loss of the training one, in a record of an evaluation: offsite-tuning 4a67ffa offsite_tuning/run_clm.py:484. What a loop
+    comes to that trains on the share is how the training goes: miread 466022e finetune_scibert.py:166.
     """
+    if held.source is not None and held.source.trained:
+        return False
     fields = held.fields or {}
     own = [name for name, value in fields.items() if value.is_share]
     beside = any(is_metric(n) and not is_of_training(n) for n in fields.keys() - {*own})

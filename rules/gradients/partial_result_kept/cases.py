@@ -502,4 +502,19 @@ def keeps_features_of_a_training(model, data, optimizer, path):
         optimizer.step()
         features.append(found.detach())
     if dist.get_rank() == 0:
-        torch.save(features, path)  # expect: DL611
+        torch.save(features, path)  # of a training that goes on: not told from its curves
+
+
+def progress_of(net, optimizer, accelerator, data, path):
+    net, optimizer, loader = accelerator.prepare(net, optimizer, DataLoader(data))
+    # miread 466022e finetune_scibert.py:166
+    losses = 0
+    for number, batch in enumerate(loader):
+        loss = net(batch).mean()
+        losses += loss.item()
+        accelerator.backward(loss)
+        optimizer.step()
+        if number % 1000 == 999 and accelerator.is_main_process:
+            with open(path, "a") as file:
+                json.dump(losses / 1000, file)
+            losses = 0

@@ -1,4 +1,4 @@
-"""What a training shows of itself, which is no result of the data: the checkpoint, the present batch, a curve."""
+"""What a training shows of itself, which is no result of the data: the checkpoint, the present batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.reported import is_metric
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
 from distlint.nodes import last_name, walk
@@ -63,28 +62,3 @@ def is_of_training_batch(known: Shares, function: Function, call: ast.Call, held
         )
     ]
     return bool(around) and goes_backward(max(around, key=lambda each: each.lineno))
-
-
-def is_curve(model: Model, held: Held) -> bool:
-    """Whether numbers of a training were put together in the loop that trains: a curve of its progress.
-
-    AttReplace 8c6762a modeling/train.py:323: `curves[step, 1] = metric_logger.meters["loss"].avg`, for a plot.
-    """
-    summed = held.source.summed if held.source is not None else None
-    if summed is None:
-        return False
-    for module in model.program.modules.values():
-        if module.path == summed.place.path:
-            lines = module.source.text.splitlines()
-            around = [
-                loop
-                for function in module.all_functions
-                for loop in own_nodes(function, ast.For, ast.AsyncFor, ast.While)
-                if loop.lineno <= summed.place.line <= (loop.end_lineno or 0)
-            ]
-            return (
-                bool(around)
-                and is_metric(lines[summed.place.line - 1])
-                and goes_backward(max(around, key=lambda each: each.lineno))
-            )
-    return False

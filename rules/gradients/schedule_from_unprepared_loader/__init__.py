@@ -3,7 +3,8 @@
 ## What it does
 Finds a scheduler whose number of steps is computed from `len(loader)` before `accelerator.prepare` divides the
 loader, where the scheduler itself is not prepared and steps once for each batch. And one that is prepared, of such a
-number times the number of processes; where an option may give the number, beside a launch that leaves it out.
+number times the number of processes; where an option may give the number, beside a launch that leaves it out. And one that
+`deepspeed.initialize` gets beside the data, made for `len(data)` divided by the batch of one rank alone.
 
 ## Why it is bad
 After `prepare`, each of eight ranks sees an eighth of the batches, and takes an eighth of the steps that the
@@ -32,10 +33,11 @@ A prepared scheduler steps once for each process. Or ask for the length after `p
 Shown only: whether the scheduler is prepared, or the length asked for later, is for a person to say.
 
 ## Known limits
-Only where length, `prepare` and loop stand in one function. Silent with `split_batches`.
+Only where length, `prepare` or `initialize`, and loop stand in one function. Silent with `split_batches`.
 
 ## References
 - accelerate 1.15.0 accelerate/data_loader.py:170: a prepared loader is as long as one rank's share of the batches
+- deepspeed 0.19.8 deepspeed/runtime/engine.py, `_take_model_step`: the engine steps the schedule once for each batch of all ranks
 - accelerate 1.15.0 accelerate/scheduler.py:54: `for _ in range(num_processes): self.scheduler.step()`
 """
 
@@ -55,6 +57,7 @@ from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 from .multiplied import Multiplied, multiplied
+from .of_engine import OfEngine, of_engines
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -87,6 +90,22 @@ def check(model: Model) -> Iterator[Finding]:
                     _SCHEDULERS.search(last_name(made.func)) and ast.unparse(target) not in given
                 ):
                     yield from _too_long(function, ast.unparse(target), made, given)
+    yield from map(_of_engine, of_engines(model))
+
+
+def _of_engine(found: OfEngine) -> Finding:
+    advice = "Divide by the number of ranks too"
+    module = found.function.module
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "this number of steps is that of one rank which sees all of the data, the ranks see a part each, and the engine "
+        f"steps the schedule once for all of them: training ends long before the schedule. {advice}.",
+        place_of(module, found.steps),
+        (related(module, found.initialized, "divides the data between the ranks"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _multiplied(found: Multiplied) -> Finding:

@@ -1,5 +1,7 @@
 """Schedules, and the batches that they are made for."""
 
+import deepspeed
+import torch.distributed as dist
 from accelerate import Accelerator
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 from transformers import get_cosine_schedule_with_warmup
@@ -30,6 +32,17 @@ def in_the_call(model, optimizer, loader, epochs):
         if step % 2:
             optimizer.step()
             scheduler.step()
+
+
+def of_an_engine(model, optimizer, data, settings):
+    steps = settings.steps or max(1, len(data) // settings.train_micro_batch_size_per_gpu)  # expect: DL609
+    scheduler = get_cosine_schedule_with_warmup(optimizer, 100, settings.epochs * steps)
+    engine, _, loader, _ = deepspeed.initialize(
+        model=model, optimizer=optimizer, training_data=data, lr_scheduler=scheduler
+    )
+    for batch in loader:
+        engine.backward(engine(batch).mean())
+        engine.step()
 
 
 # Correct
@@ -96,3 +109,26 @@ def batches_are_split(model, optimizer, loader, epochs):
         accelerator.backward(model(batch).mean())
         optimizer.step()
         scheduler.step()
+
+
+def of_an_engine_by_all_ranks(model, optimizer, data, settings):
+    batch_size = settings.train_micro_batch_size_per_gpu * dist.get_world_size()
+    steps = len(data) // (batch_size * settings.micro_batch_size)
+    scheduler = get_cosine_schedule_with_warmup(optimizer, 100, settings.epochs * steps)
+    engine, _, loader, _ = deepspeed.initialize(
+        model=model, optimizer=optimizer, training_data=data, lr_scheduler=scheduler
+    )
+    for batch in loader:
+        engine.backward(engine(batch).mean())
+        engine.step()
+
+
+def of_an_engine_by_its_batch(model, optimizer, data, settings):
+    steps = len(data) // settings.train_batch_size
+    scheduler = get_cosine_schedule_with_warmup(optimizer, 100, settings.epochs * steps)
+    engine, _, loader, _ = deepspeed.initialize(
+        model=model, optimizer=optimizer, training_data=data, lr_scheduler=scheduler
+    )
+    for batch in loader:
+        engine.backward(engine(batch).mean())
+        engine.step()

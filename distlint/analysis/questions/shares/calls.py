@@ -56,6 +56,8 @@ def called(flow: Following, node: ast.Call) -> Held:
     args = [flow.value(a) for a in node.args]
     keywords = {k.arg or "**": flow.value(k.value) for k in node.keywords}
     receiver = flow.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if _gathers_elements(node):
+        return combined([v for v in (receiver, *args, *keywords.values()) if v is not None])
     if isinstance(node.func, ast.Attribute) and tables.SYNCHRONISES.search(node.func.attr):
         flow.forget_parts(path_of(node.func.value))
     site, meaning = flow.shares.meaning(flow.function, node)
@@ -96,6 +98,33 @@ def called(flow: Following, node: ast.Call) -> Held:
         if found is not None:
             return found
     return _of_unknown(flow, node, meaning, args, keywords)
+
+
+def _gathers_elements(node: ast.Call) -> bool:
+    """Whether a call picks elements of a tensor, by their numbers along a dimension: nothing of other ranks.
+
+    LCASAFormer 4e5b3cb detect_pipline/ap_helper.py:70: `torch.gather(residuals, 2, …)`.
+    """
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr="gather", value=ast.Name(id="torch")), args=[_, *args]
+        ):
+            pass
+        case ast.Call(func=ast.Attribute(attr="gather"), args=args):
+            pass
+        case _:
+            return False
+    given = [*args[:1], *(k.value for k in node.keywords if k.arg == "dim")]
+    return any(map(_is_number, given))
+
+
+def _is_number(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=int()):
+            return True
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
+            return True
+    return False
 
 
 def _of_chosen(
@@ -359,7 +388,7 @@ def _of_method(
             each.kind is not Kind.LOADER for each in given
         ):  # `loaders.append(loader)` adds nothing up
             kept = flow.shares.summed(kept, flow.module, node)
-        if receiver.kind is Kind.PLAIN:
+        if receiver.kind is Kind.PLAIN and path_of(owner):
             flow.keep(owner, kept)
         elif method in tables.APPENDS and (around := _container_of(flow, owner, receiver)):
             flow.keep(around, kept)
@@ -462,7 +491,15 @@ _NOT_OF_ALL: Final = frozenset({Part.SHARE, Part.SUM, Part.PADDED})
 
 
 def _pairs(name: str, args: list[Held]) -> Held:
-    items = (ALIKE, element_of(args[0])) if name == "enumerate" else tuple(map(element_of, args))
-    made = combined(items)
-    pair = made.but(items=items)
-    return Held(made.part, made.source, element=pair)
+    found = map(element_of, args)
+    each = pair(next(found)) if name == "enumerate" else _together(tuple(found))
+    return Held(each.part, each.source, element=each)
+
+
+def pair(element: Held) -> Held:
+    """What `enumerate` gives in each turn: a number that says nothing of the data, and the element."""
+    return _together((ALIKE, element))
+
+
+def _together(items: tuple[Held, ...]) -> Held:
+    return combined(items).but(items=items)

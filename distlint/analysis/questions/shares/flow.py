@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
@@ -14,7 +15,8 @@ from distlint.analysis.program.syntax import (
     own_nodes,
     target_names,
 )
-from distlint.analysis.questions.shares.calls import called
+from distlint.analysis.questions.evaluating import evaluating_loops
+from distlint.analysis.questions.shares.calls import called, pair
 from distlint.analysis.questions.shares.reading import (
     element_of,
     field_name,
@@ -49,6 +51,7 @@ from distlint.analysis.questions.shares.values import (
     met,
     plain,
 )
+from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import shares as tables
 from distlint.nodes import last_name, walk
 
@@ -128,7 +131,7 @@ class Flow:
             case ast.If(test=test, body=body, orelse=orelse):
                 return self._if(test, body, orelse)
             case ast.For(target=target, iter=iterable) | ast.AsyncFor(target=target, iter=iterable):
-                self._loop(node, target, self._iterated(iterable))
+                self._loop(node, target, self._gone_over(node, self._iterated(iterable)))
             case ast.While(test=test):
                 self.value(test)
                 self._loop(node, None, ALIKE)
@@ -266,6 +269,7 @@ class Flow:
             self.block(node.body)  # type: ignore[attr-defined]
             if target is not None:
                 self.targets.pop()
+                self._keep_changed(node.iter, target, each)  # type: ignore[attr-defined]
             self.variables = _forgotten(before, [before, self.variables])
             if each is element and all(
                 held.part is before[name].part
@@ -276,6 +280,24 @@ class Flow:
         if isinstance(node, ast.For) and target is not None and self._has_filled(target):
             self._forget_elements(node.iter)
         self.block(node.orelse)  # type: ignore[attr-defined]
+
+    def _keep_changed(self, iterable: ast.expr, target: ast.expr, element: Held) -> None:
+        """Let a list of objects hold what a loop over it has put into each: `for meter in meters: meter.update(loss)`.
+
+        LCASAFormer 4e5b3cb train_dist.py:449, and the loop below it reads what each has come to.
+        """
+        match iterable, target:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]), ast.Tuple(elts=[_, each]):
+                iterable, target = inner, each
+                element = element.items[1] if element.items else element
+        after = self.variables.get(path_of(target))
+        around = path_of(iterable)
+        if around and after is not None and after.is_share and isinstance(after.made, Class):
+            before = self.variables.get(around, ALIKE)
+            if element.part is Part.ALIKE and element.made is after.made:
+                self.variables[around] = before.but(
+                    part=Part.SHARE, source=after.source, element=after
+                )
 
     def _has_filled(self, target: ast.expr) -> bool:
         """Whether a collective has put its outcome into what a loop binds."""
@@ -322,6 +344,17 @@ class Flow:
             if path:
                 self.put(path, UNKNOWN)
 
+    def _gone_over(self, loop: ast.For | ast.AsyncFor, element: Held) -> Held:
+        """What a loop over batches gets, with what it does with them: whether it trains, or evaluates."""
+        parts = (part for part in walk(loop.iter) if isinstance(part, ast.expr))
+        if not (element.is_share and any(self.shares.of(p).kind is Kind.LOADER for p in parts)):
+            return element
+        if loop in training_loops(self.function):
+            return self.shares.gone_over(element, trained=True)
+        if loop in evaluating_loops(self.shares.live, self.function):
+            return self.shares.gone_over(element, trained=False)
+        return element
+
     def _iterated(self, iterable: ast.expr) -> Held:
         """What a loop gets from what it iterates over.
 
@@ -336,7 +369,8 @@ class Flow:
             for argument in iterable.args:
                 held = self.shares.of(argument)
                 if held.kind is Kind.LOADER and held.is_share:
-                    return element_of(held)
+                    found = element_of(held)
+                    return pair(found) if last_name(iterable) == "enumerate" else found
         return found
 
     # -- variables -----------------------------------------------------------------------------------
@@ -568,7 +602,10 @@ class Flow:
             return ALIKE
         if base.kind is Kind.LOADER:
             return base if "sampler" in attr or "loader" in attr else ALIKE
-        return plain(base)
+        # Of another class than its owner: UniAfford 0b457f7 model/pointcept/engines/hooks/evaluator.py:44, the settings of the
+        # trainer in a method of an evaluator, which are no meter.
+        inner = plain(base)
+        return inner.but(made=None) if isinstance(inner.made, Class) and attr != "module" else inner
 
     def _element(self, node: ast.Subscript, owner: ast.expr, index: ast.expr) -> Held:
         base, at = self.value(owner), self.value(index)

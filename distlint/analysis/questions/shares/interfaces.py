@@ -56,6 +56,9 @@ class Known(Protocol):
     def averaged(self, value: Held, module: Module, node: ast.AST) -> Held:
         """A share that was divided by something."""
 
+    def gone_over(self, value: Held, trained: bool) -> Held:
+        """What a loop that trains on a share, or evaluates on it, gets from it."""
+
     def attribute_of(self, owner: Held, attr: str) -> Held | None:
         """What the methods of a class put into an attribute."""
 

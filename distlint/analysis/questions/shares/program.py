@@ -165,7 +165,7 @@ class Shares:
         here = related(module, node, "what this rank has computed is put together here")
         if source.mean is not None and source.mean.place.line == here.place.line:
             return value  # `totals[key] /= steps`
-        return value.but(source=self._interned(source, here, source.mean))
+        return value.but(source=self._interned(source, summed=here))
 
     def averaged(self, value: Held, module: Module, node: ast.AST) -> Held:
         """A share that was divided by something; elsewhere the value itself."""
@@ -173,14 +173,21 @@ class Shares:
         if not value.is_share or source is None:
             return value
         here = related(module, node, "the mean is taken over this rank's share here")
-        return value.but(source=self._interned(source, source.summed, here))
+        return value.but(source=self._interned(source, mean=here))
 
-    def _interned(self, source: Source, summed: Related | None, mean: Related | None) -> Source:
-        """The source with these places, the same object each time: functions are told apart by it."""
-        key = source.node, source.padded, summed, mean
-        if key not in self._ways:
-            self._ways[key] = replace(source, summed=summed, mean=mean)
-        return self._ways[key]
+    def gone_over(self, value: Held, trained: bool) -> Held:
+        """What a loop that trains on a share, or evaluates on it, gets from it; elsewhere the value itself."""
+        source = value.source
+        if not value.is_share or source is None or source.trained is trained:
+            return value
+        items = value.items and tuple(self.gone_over(each, trained) for each in value.items)
+        return value.but(source=self._interned(source, trained=trained), items=items)
+
+    def _interned(self, source: Source, **changes: object) -> Source:
+        """The source with changes, the same object each time: functions are told apart by it."""
+        made = replace(source, **changes)  # type: ignore[arg-type]
+        key = made.node, made.padded, made.summed, made.mean, made.trained
+        return self._ways.setdefault(key, made)
 
     def _follow(self, roots: list[Function]) -> None:
         for function in roots:

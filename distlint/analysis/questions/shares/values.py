@@ -52,7 +52,8 @@ class Kind(enum.Enum):
 class Source:
     """Where a rank gets its share; `padded` where the last batch is filled up with repetitions.
 
-    `summed` is where a number was added up over the share or put beside the others, `mean` where it was divided.
+    `summed` is where a number was added up over the share or put beside the others, `mean` where it was divided;
+    `trained` says whether the loop that went over the share trains on it; None where that is not known.
     """
 
     node: ast.AST
@@ -61,6 +62,7 @@ class Source:
     padded: bool = False
     summed: Related | None = None
     mean: Related | None = None
+    trained: bool | None = None
 
 
 @dataclass(slots=True, eq=False)
