@@ -35,6 +35,7 @@ from distlint.analysis.questions.launched import (
     expects_several,
     looks_on,
     may_train_on_several,
+    one_gpu_each,
     root_paths,
     roots,
     starts_ranks_in_fit,
@@ -66,6 +67,7 @@ from distlint.launch.engines import (
     only_starts_one,
     order,
     start_of_several,
+    starts_one_on_each_machine,
     starts_several,
     waits_for_one,
 )
@@ -281,6 +283,14 @@ class Model(LiveProgram):
             self.launch.configured_in_engines
             and self.starts_in_engine(module)
             and not any(_OF_TYPES.search(m.source.text) for m in linked(self.program, module))
+        )
+
+    def has_device_0_alone(self, module: Module) -> bool:
+        """Whether no two ranks in a file are given the same GPU as `cuda:0`: each sees one, or is alone on its machine."""
+        paths = root_paths(self, module)
+        return self.answer(one_gpu_each) or (
+            bool(paths)
+            and all(starts_one_on_each_machine(self.launch, path, self._paths) for path in paths)
         )
 
     def launches_to(self, module: Module) -> list[Launch]:

@@ -259,16 +259,28 @@ def counts_several(command: Command, scheduler: Mapping[str, Word]) -> bool:
     words = command.words
     if not words or words[0].text != "srun":
         return False
-    options = {
-        option.name: option.value
-        for at, word in enumerate(words[1:], 1)
-        if (word.text or word.option).startswith("-")
-        for option, _ in (_option(words, at, frozenset()),)
-    }
-    given = {name: word.text for name, word in scheduler.items()} | options
+    given = {name: word.text for name, word in scheduler.items()} | _options_of(words)
     return any(_is_above_one(given.get(name)) for name in _IN_ALL) or (
         given.keys().isdisjoint(_IN_ALL) and any(_is_above_one(given.get(name)) for name in _EACH)
     )
+
+
+def once_on_each(launch: Launch, scheduler: Mapping[str, Word]) -> bool:
+    """Whether a launch runs once on a machine: no `srun` repeats it there, by its options and those of the job."""
+    if all(word.text != "srun" for word in launch.before):
+        return True
+    given = {name: word.text for name, word in scheduler.items()} | _options_of(launch.before)
+    return given.get("ntasks_per_node") == "1"
+
+
+def _options_of(words: tuple[Word, ...]) -> dict[str, str | None]:
+    """What the options of a command give, by their names."""
+    return {
+        option.name: option.value
+        for at, word in enumerate(words)
+        if (word.text or word.option).startswith("-")
+        for option, _ in (_option(words, at, frozenset()),)
+    }
 
 
 def _is_above_one(number: str | None) -> bool:

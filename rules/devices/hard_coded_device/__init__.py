@@ -102,6 +102,8 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "cuda" not in module.source.text or "torch" not in module.source.text:
             continue
+        if model.has_device_0_alone(module):
+            continue
         yield from _by_option(model, module, reasons)
         if _chooses_device(module) or one_on_each_machine(module):
             continue
