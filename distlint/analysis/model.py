@@ -41,6 +41,7 @@ from distlint.analysis.questions.launched import (
     starts_ranks_in_fit,
 )
 from distlint.analysis.questions.leftover import cannot_be_read, is_left_over
+from distlint.analysis.questions.never import is_unreached
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
@@ -49,6 +50,7 @@ from distlint.analysis.questions.switched_off import makes_no_group
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.questions.without_group import (
+    is_beside_ranks,
     is_never_led_to,
     is_without_group,
     options_asked,
@@ -106,6 +108,7 @@ class Model(LiveProgram):
         """Whether no program comes to a place: to its file or function, by an option that none sets, or with an old library."""
         return any(
             cannot_be_read(self.program, module)
+            or is_unreached(module, line)
             or is_left_over(self, module, line)
             or is_for_unset_option(self, module, line)
             or self._is_for_old_version(module, line)
@@ -140,6 +143,8 @@ class Model(LiveProgram):
                 self.launch.launches(told=True)
             )
         if is_before_ranks(self.program, module, line) and not any(map(self._is_launched, entries)):
+            return True
+        if is_beside_ranks(self.program, entries) and not any(map(self._is_launched, entries)):
             return True
         several = [
             each
