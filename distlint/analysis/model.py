@@ -35,11 +35,13 @@ from distlint.analysis.questions.launched import (
     expects_several,
     looks_on,
     may_train_on_several,
+    one_gpu_each,
     root_paths,
     roots,
     starts_ranks_in_fit,
 )
 from distlint.analysis.questions.leftover import cannot_be_read, is_left_over
+from distlint.analysis.questions.never import is_unreached
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
@@ -48,6 +50,7 @@ from distlint.analysis.questions.switched_off import makes_no_group
 from distlint.analysis.questions.unset_options import is_for_unset_option
 from distlint.analysis.questions.version_arms import arms_for_old_versions
 from distlint.analysis.questions.without_group import (
+    is_beside_ranks,
     is_never_led_to,
     is_without_group,
     options_asked,
@@ -66,6 +69,7 @@ from distlint.launch.engines import (
     only_starts_one,
     order,
     start_of_several,
+    starts_one_on_each_machine,
     starts_several,
     waits_for_one,
 )
@@ -104,6 +108,7 @@ class Model(LiveProgram):
         """Whether no program comes to a place: to its file or function, by an option that none sets, or with an old library."""
         return any(
             cannot_be_read(self.program, module)
+            or is_unreached(module, line)
             or is_left_over(self, module, line)
             or is_for_unset_option(self, module, line)
             or self._is_for_old_version(module, line)
@@ -138,6 +143,8 @@ class Model(LiveProgram):
                 self.launch.launches(told=True)
             )
         if is_before_ranks(self.program, module, line) and not any(map(self._is_launched, entries)):
+            return True
+        if is_beside_ranks(self.program, entries) and not any(map(self._is_launched, entries)):
             return True
         several = [
             each
@@ -281,6 +288,14 @@ class Model(LiveProgram):
             self.launch.configured_in_engines
             and self.starts_in_engine(module)
             and not any(_OF_TYPES.search(m.source.text) for m in linked(self.program, module))
+        )
+
+    def has_device_0_alone(self, module: Module) -> bool:
+        """Whether no two ranks in a file are given the same GPU as `cuda:0`: each sees one, or is alone on its machine."""
+        paths = root_paths(self, module)
+        return self.answer(one_gpu_each) or (
+            bool(paths)
+            and all(starts_one_on_each_machine(self.launch, path, self._paths) for path in paths)
         )
 
     def launches_to(self, module: Module) -> list[Launch]:

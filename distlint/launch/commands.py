@@ -282,13 +282,25 @@ def _of_step(command: Command, scheduler: Mapping[str, Word]) -> dict[str, str |
     words = command.words
     if not words or words[0].text != "srun":
         return {}
-    options = {
+    return {name: word.text for name, word in scheduler.items()} | _options_of(words)
+
+
+def once_on_each(launch: Launch, scheduler: Mapping[str, Word]) -> bool:
+    """Whether a launch runs once on a machine: no `srun` repeats it there, by its options and those of the job."""
+    if all(word.text != "srun" for word in launch.before):
+        return True
+    given = {name: word.text for name, word in scheduler.items()} | _options_of(launch.before)
+    return given.get("ntasks_per_node") == "1"
+
+
+def _options_of(words: tuple[Word, ...]) -> dict[str, str | None]:
+    """What the options of a command give, by their names."""
+    return {
         option.name: option.value
-        for at, word in enumerate(words[1:], 1)
+        for at, word in enumerate(words)
         if (word.text or word.option).startswith("-")
         for option, _ in (_option(words, at, frozenset()),)
     }
-    return {name: word.text for name, word in scheduler.items()} | options
 
 
 def _is_above_one(number: str | None) -> bool:

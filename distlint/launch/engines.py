@@ -11,7 +11,7 @@ from typing import Final
 from distlint.findings import Place, Related
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.knowledge.configuration.values import section_of
-from distlint.launch.commands import Launch, Option
+from distlint.launch.commands import Launch, Option, once_on_each
 from distlint.launch.deepspeed import stage_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 
@@ -85,6 +85,22 @@ def only_starts_one(files: LaunchFiles, path: str, known: Set[str]) -> bool:
     alone = files.alone(path, told=True)
     return bool(launches or alone) and all(
         _starts_one(launch, files.configured(script, launch)) for script, launch in launches
+    )
+
+
+def starts_one_on_each_machine(files: LaunchFiles, path: str, known: Set[str]) -> bool:
+    """Whether every launch of the Python file `path` starts one process on a machine, whose `cuda:0` it has for itself.
+
+    zwd-into-aurora 06e19fd scripts/inference/inference_zwd_precip.sh:74: `--nproc_per_node=1`, and `srun` runs that once on
+    each node.
+
+    Args:
+        files, path, known: as for `only_starts_one`.
+    """
+    found = files.starting(path, known)
+    return bool(found) and all(
+        _one_here(launch) and once_on_each(launch, script.scheduler) and not launch.repeated
+        for script, launch in found
     )
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from distlint.analysis.program.definitions import Class, Function, Module, last_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import (
@@ -202,20 +202,37 @@ def calls_of(program: Program, function: Function) -> tuple[tuple[Function, ast.
 
 
 def _found_callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.Call]]:
-    if function.name != "__init__" or function.cls is None:
+    cls = function.cls if function.name == "__init__" else None
+    if cls is None:
         names = [function.name]
     else:
-        classes = [function.cls, *program.subclasses(function.cls)]
-        names = sorted({cls.name for cls in classes})
-        for cls in classes[1:]:  # `super().__init__(quiet=quiet)`
-            for method in cls.methods.values():
-                calls = _calls(cls.module).get("__init__", ())
+        classes = [cls, *program.subclasses(cls)]
+        names = sorted({each.name for each in classes})
+        for below in classes[1:]:  # `super().__init__(quiet=quiet)`
+            for method in below.methods.values():
+                calls = _calls(below.module).get("__init__", ())
                 yield from ((user, call) for user, call in calls if user is method)
     calling = _calling(program)
     for module in calling.get(names[0], ()) if len(names) == 1 else program.modules.values():
         by_name = _calls(module)
         for name in names:
-            yield from by_name.get(name, ())
+            for user, call in by_name.get(name, ()):
+                if not cls or not means_another(program, cls, user.module, dotted_name(call.func)):
+                    yield user, call
+
+
+def means_another(program: Program, cls: Class, module: Module, name: str) -> bool:
+    """Whether a name that ends in that of a class means another one in a file: the program's, or a library's.
+
+    CBIM-Medical-Image-Segmentation 403bcd3 model/dim2/medformer_utils.py:93: the `MBConv` of dim2/conv_layers.py, which is
+    not read, beside that of dim3/conv_layers.py.
+    """
+    meaning = program.resolve_dotted(module, name)
+    if isinstance(meaning, Class):
+        return not program.may_share_objects(cls, meaning)
+    home = module.imports.get(name, "").rpartition(".")[0]
+    twin = home.rpartition(".")[2] == cls.module.name.rpartition(".")[2]
+    return isinstance(meaning, str) or (twin and home not in program.modules)
 
 
 @remembered

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name
+from distlint.analysis.program.handed import namings
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
@@ -127,6 +128,66 @@ def reached(program: Program, cls: Class) -> frozenset[Function]:
 def reaching(program: Program, method: Function) -> frozenset[Class]:
     """The classes of the objects on which a method is reached."""
     return frozenset(cls for cls in objects_of(program, method) if method in reached(program, cls))
+
+
+@remembered
+def used(program: Program, cls: Class) -> frozenset[Function] | None:
+    """The methods that run on objects of a class, by what is called on the variables which hold them; None where others get these.
+
+    BottleneckIterativeNetwork 718e191 scripts/eval_ntcd_prombt.py:86: `p = NTCDPrombtEval(…)` and `p.test()`, never `train()`.
+    """
+    named = namings(program, cls.name)
+    if not named.calls or named.others or not _OF_NO_CALLS.issuperset(program.mro(cls)[1]):
+        return None
+    called: set[str] = set()
+    for user, call in named.calls:
+        name = next((n for n, made in assignments(user).items() if made == [call]), "")
+        reads = [
+            node
+            for node in walk(user.node, ast.Name)
+            if node.id == name and isinstance(node.ctx, ast.Load)
+        ]
+        asked = [node for node in walk(user.node, ast.Attribute) if node.value in reads]
+        if not name.isidentifier() or len(asked) < len(reads):
+            return None
+        called |= {node.attr for node in asked}
+    effective = _effective(program, cls)
+    work = [m for name, m in effective.items() if name in called or name.startswith("__")]
+    found = set(work)
+    while work:
+        method = work.pop()
+        names = _asked_of_self(method)
+        if names is None:
+            return None
+        of_bases = [program.find_method(cls, n, after=method.cls) for n in names if n in effective]
+        more = {*of_bases, *(effective.get(name) for name in names)} - found
+        fresh = [each for each in more if each is not None]
+        found.update(fresh)
+        work += fresh
+    return frozenset(found)
+
+
+@remembered
+def _asked_of_self(method: Function) -> frozenset[str] | None:
+    """What a method asks its own object for; None where others get the object, or what has a name that is made.
+
+    Not where a part of that is asked for: `getattr(self, name).eval()`.
+    """
+    names: set[str] = set()
+    known: set[ast.expr] = set()
+    for node in walk(method.node, ast.Attribute):
+        match node.value:
+            case ast.Name(id="self" | "cls"):
+                known.add(node.value)
+                names.add(node.attr)
+            case ast.Call(func=ast.Name(id="super")):
+                names.add(node.attr)
+            case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self") as own, *_]):
+                known.add(own)
+    reads = (node for node in walk(method.node, ast.Name) if isinstance(node.ctx, ast.Load))
+    if any(node.id in ("self", "cls") and node not in known for node in reads):
+        return None
+    return frozenset(names)
 
 
 @remembered

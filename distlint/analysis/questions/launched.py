@@ -31,6 +31,10 @@ _OWN_GPU: Final = re.compile(
     r"""environ\[["']CUDA_VISIBLE_DEVICES["']\]\s*=\s*[^\n]*rank""", re.IGNORECASE
 )
 _OWN_WORKER: Final = re.compile(r"ray\.remote\([^)\n]*\bnum_gpus\s*=\s*1\b")
+_ON_FIRST: Final = (
+    re.compile(r"cuda\.set_device\(0\)"),
+    re.compile(r"^[^#\n]*\bdevice_ids=\[0\]", re.MULTILINE),
+)
 _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank", "gpu_index"})
 _SIZES: Final = re.compile(r"(?:get_)?(?:world|my|mpi|dist)_?size|num_processes", re.IGNORECASE)
 """Names of the number of processes."""
@@ -302,9 +306,13 @@ def one_gpu_each(live: LiveProgram) -> bool:
     """Whether the program makes one GPU visible to each rank, which is `cuda:0` to that rank.
 
     consistency_models e32b69e cm/dist_util.py:27: `os.environ["CUDA_VISIBLE_DEVICES"] = f"{rank % 8}"`. Ray sets
-    the variable for each worker (mochi-xdit issue 22: `@ray.remote(num_gpus=1)`).
+    the variable for each worker (mochi-xdit issue 22: `@ray.remote(num_gpus=1)`). Slurm's tasks each see one where all of
+    them are put onto the first: MLNeuronInverter a786488 train_dist.py:90, `set_device(0)`, and `device_ids=[0]` of DDP.
     """
     texts = [module.source.text for module in live.program.modules.values()]
+    of_slurm = any("SLURM_PROCID" in text for text in texts)
+    if of_slurm and all(any(sign.search(text) for text in texts) for sign in _ON_FIRST):
+        return True
     return any(
         ("cuda_visible_devices" in text.lower() and _OWN_GPU.search(text))
         or _OWN_WORKER.search(text)

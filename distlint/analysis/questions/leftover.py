@@ -24,9 +24,10 @@ Written = tuple[int, str, str]
 _OF_ITS_OWN: Final = re.compile(r"globals\(\)|locals\(\)|(?<![\w.])eval\(")
 """What finds a function by a name among those of its own file, and of what that imports as a whole."""
 _BY_NAME: Final = re.compile(
-    r"importlib|import_module|instantiate|_target_|\bFire\((?!\s*main\b)|\btyper\b|(?<!\.)\bclick\b|__all__|__dict__"
+    r"importlib|import_module|instantiate|_target_|\bFire\((?!\s*main\b)|\btyper\b|(?<!\.)\bclick\b|__dict__"
+    r"|__all__(?!\s*=\s*[\[(]\s*[\"'])"
 )
-"""What finds a function by a name that is made, or handed in, or lets others import all of a file."""
+"""What finds a function by a name that is made, or handed in, or lets others import what it has listed by code."""
 _BY_ATTRIBUTE: Final = re.compile(r"getattr\(([\w.]+),\s*(?![\"'\s])")
 """What finds a function of a module, or a method of an object, by a name that is made."""
 _PLAIN: Final = frozenset(

@@ -7,17 +7,29 @@ from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.places import functions_at
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import bound_again, default_of, literals, own_nodes
+from distlint.analysis.program.syntax import (
+    assignments,
+    bound_again,
+    default_of,
+    ends_process,
+    literals,
+    own_nodes,
+)
 from distlint.analysis.questions.fixed_options import fixed_option, set_in
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 _TRUTHS: Final = frozenset(
     {"is_available", "is_initialized", "isinstance", "hasattr", "bool", "any", "all"}
 )
 """Functions whose answer is True or False."""
+
+
+_OF_DICT: Final = frozenset(dir(dict))
 
 
 def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, ast.AST]]:
@@ -38,6 +50,71 @@ def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, 
         else:
             never = node.orelse if always else []
         yield from ((node.test, each) for statement in never for each in walk(statement))
+
+
+def is_unreached(module: Module, line: int) -> bool:
+    """Whether a line of a file stands where no run of its functions comes to."""
+    return any(
+        first <= line <= last
+        for function in functions_at(module, line)
+        for first, last in unreached(function)
+    )
+
+
+def is_behind_an_end(function: Function, node: ast.stmt) -> bool:
+    """Whether a statement stands where no run of its function comes to."""
+    return any(first <= node.lineno <= last for first, last in unreached(function))
+
+
+@remembered
+def unreached(function: Function) -> tuple[tuple[int, int], ...]:
+    """The first and last lines of what stands in a block behind its end: `exit()`, `return`, an attribute of a dictionary.
+
+    STR_e2e 03c5fca main.py:86: `exit()` above the loop over epochs. KB-Chat ed39d0c main_train_update.py:49: `args.batch_size`
+    below `args = vars(args)`.
+    """
+    found = []
+    for block in blocks(function.body):
+        for at, statement in enumerate(block[:-1]):
+            if _ends(statement) or (block is function.body and _fails(function, statement)):
+                found.append((block[at + 1].lineno, block[-1].end_lineno or block[-1].lineno))
+                break
+    return tuple(found)
+
+
+def _ends(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=func)):
+            return ends_process(func)
+    return isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue)
+
+
+def _fails(function: Function, statement: ast.stmt) -> bool:
+    """Whether a statement asks the dictionary of an object's fields for one as if it were the object."""
+    if not isinstance(statement, ast.Assign | ast.Expr):
+        return False
+    return any(
+        isinstance(part.value, ast.Name)
+        and isinstance(part.ctx, ast.Load)
+        and part.attr not in _OF_DICT
+        and (made := _fields_in(function).get(part.value.id)) is not None
+        and made < part.lineno
+        for part in walk(statement.value, ast.Attribute)
+    )
+
+
+@remembered
+def _fields_in(function: Function) -> dict[str, int]:
+    """The variables that a function makes dictionaries of fields, and never anything else, each with the line."""
+    return {
+        target.id: statement.lineno
+        for statement in function.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+        and last_name(statement.value) == "vars"
+        and assignments(function).get(target.id) == [statement.value]
+    }
 
 
 def never_holds(program: Program, test: ast.expr) -> bool:

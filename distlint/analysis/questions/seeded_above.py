@@ -150,12 +150,23 @@ def _may_seed(live: LiveProgram, module: Module, call: ast.Call, stream: str, de
             return True
         made = live.program.find_method(meaning, "__init__")
         return made is not None and _leads_to_seed(live, made, stream, depth - 1)
-    if call_names_rank(call):
+    if call_names_rank(call) or _is_of_own_generator(live, module, call):
         return False
     if names_seeding(call.func):
         return not isinstance(meaning, Function) or _leads_to_seed(live, meaning, stream, depth - 1)
     meant = _meant(live, module, meaning, last_name(call.func))
     return any(_leads_to_seed(live, each, stream, depth - 1) for each in meant)
+
+
+def _is_of_own_generator(live: LiveProgram, module: Module, call: ast.Call) -> bool:
+    """Whether a call seeds a generator that is made there, and no common one.
+
+    ScoreVAE c4e4ba6 data/sphere.py:51: `torch.Generator().manual_seed(0)`.
+    """
+    match call.func:
+        case ast.Attribute(value=ast.Call(func=made), attr="manual_seed"):
+            return live.resolve(module, made) == "torch.Generator"
+    return False
 
 
 def _meant(live: LiveProgram, module: Module, meaning: object, name: str) -> Iterator[Function]:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Function, last_name
-from distlint.analysis.program.handed import argument_of, calls_of
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
+from distlint.analysis.program.handed import argument_of, calls_of, means_another
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import functions_at
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
@@ -311,17 +311,19 @@ def is_set_from_outside(program: Program, attr: str) -> bool:
 
 def _is_handed_on(program: Program, function: Function) -> bool:
     """Whether something gets the function, or its class, and may call it with what it likes."""
-    name = function.cls.name if function.name == "__init__" and function.cls else function.name
+    cls = function.cls if function.name == "__init__" else None
+    name = function.name if cls is None else cls.name
     return any(
-        name in _names_handed_on(module)
+        cls is None or not means_another(program, cls, module, dotted)
         for module in program.modules.values()
         if name in module.source.text
+        for dotted in _names_handed_on(module).get(name, ())
     )
 
 
 @remembered
-def _names_handed_on(module: Module) -> frozenset[str]:
-    """The names that a file hands to calls, keeps in containers, gives back or has other names for."""
+def _names_handed_on(module: Module) -> dict[str, frozenset[str]]:
+    """What a file hands to calls, keeps in containers, gives back or has other names for: each last name, and its dotted ones."""
     found: list[ast.expr | None] = []
     for node in walk(
         module.source.tree,
@@ -344,6 +346,8 @@ def _names_handed_on(module: Module) -> frozenset[str]:
                 found.append(value)
             case ast.IfExp(body=body, orelse=orelse):
                 found += [body, orelse]
-    return frozenset(
-        last_name(each) for each in found if isinstance(each, ast.Name | ast.Attribute)
-    )
+    dotted: dict[str, set[str]] = {}
+    for each in found:
+        if isinstance(each, ast.Name | ast.Attribute):
+            dotted.setdefault(last_name(each), set()).add(dotted_name(each))
+    return {name: frozenset(ways) for name, ways in dotted.items()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import Function, asks_for_start, dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.handed import argument_of, namings
-from distlint.analysis.program.linked import imported_below
+from distlint.analysis.program.linked import imported_below, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import Option, options_of
 from distlint.analysis.program.places import innermost_at
@@ -54,6 +54,10 @@ _ORDERED: Final[Mapping[type, tuple[str, bool]]] = {
     ast.GtE: ("<", False),
 }
 
+_NEEDS_GROUP: Final = re.compile(
+    r"\b(?:DDP|DistributedDataParallel|FSDP|FullyShardedDataParallel)\("
+)
+"""What raises an error without a process group."""
 _MAY_GIVE_NONE: Final = frozenset({"get", "getattr", "getenv", "pop"})
 """What looks a setting up that need not be there."""
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -80,6 +84,25 @@ def is_without_group(
     return bool(known) and all(
         _is_excluded(program, entry, maker, node.lineno, known, _MAX_CALLERS)
         for entry, maker, node in makers
+    )
+
+
+def is_beside_ranks(program: Program, entries: Iterable[Module]) -> bool:
+    """Whether entry points lead to DDP and make no process group for it, and a script beside them does: they are of one process.
+
+    ReMD 4564fde main.py: trainers/base.py:65 wraps where a setting says so, and main_ddp.py:13 makes the group.
+    """
+    return all(
+        not makers_of(program, entry)
+        and any(
+            _NEEDS_GROUP.search(below.source.text)
+            and any(
+                each is not entry and each.is_script and makers_in(program, each)
+                for each in importers(program, below)
+            )
+            for below in imported_below(program, entry) - {entry}
+        )
+        for entry in entries
     )
 
 

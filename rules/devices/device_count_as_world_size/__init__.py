@@ -4,7 +4,8 @@
 Finds `if torch.cuda.device_count() > 1:` around what is meant for one process with several GPUs
 (`DataParallel`, `model.is_parallelizable = True`, a second device), and `world_size=device_count()` handed
 to `init_process_group`, or `num_replicas=device_count()` to a `DistributedSampler`, in programs that several ranks run, and
-a WORLD_SIZE of all devices beside a `CUDA_VISIBLE_DEVICES` that may name fewer.
+a WORLD_SIZE of all devices beside a `CUDA_VISIBLE_DEVICES` that may name fewer. A `world_size` that a variable counts is one where
+scripts tell torch's launcher how many ranks it has to start.
 
 ## Why it is bad
 Under a launcher every rank sees all GPUs of its machine. Each then spreads its model over the GPUs of the
@@ -53,10 +54,16 @@ from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.launched import on_one_machine, roots, says_no_launcher
+from distlint.analysis.questions.launched import (
+    on_one_machine,
+    root_paths,
+    roots,
+    says_no_launcher,
+)
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
+from distlint.knowledge.configuration.launchers import OF_TORCH
 from distlint.nodes import walk
 from distlint.rule import Status
 
@@ -107,6 +114,12 @@ def check(model: Model) -> Iterator[Finding]:
         yield from _parts(model, module)
         for call in model.calls("torch.distributed.init_process_group", module=module):
             node = call.site.argument_node(None, "world_size")
+            if (
+                isinstance(node, ast.Name)
+                and _is_count(model, call.site.function, node)
+                and _is_told_how_many(model, module)
+            ):
+                yield _unequal(module, node)
             if isinstance(node, ast.Call) and model.resolve(module, node.func) in devices.COUNTS:
                 yield Finding(
                     CODE,
@@ -119,6 +132,39 @@ def check(model: Model) -> Iterator[Finding]:
                     (),
                     Fix(Applicability.DISPLAY, "Leave `world_size` to the launcher"),
                 )
+
+
+def _is_told_how_many(model: Model, module: Module) -> bool:
+    """Whether launchers start the ranks of a file, each as many as it is told, on whichever GPUs there are.
+
+    PTT 3e73557 scripts/train_ddp.sh:9: `--nproc_per_node=${NGPUS}`, the first argument.
+    """
+    known = frozenset(each.source.path for each in model.program.modules.values())
+    found = [
+        launch
+        for path in root_paths(model, module)
+        for _, launch in model.launch.starting(path, known)
+    ]
+    return bool(found) and all(
+        launch.launcher in OF_TORCH
+        and "nproc_per_node" in launch.options
+        and "CUDA_VISIBLE_DEVICES" not in launch.environment
+        for launch in found
+    )
+
+
+def _unequal(module: Module, node: ast.expr) -> Finding:
+    advice = "Leave `world_size` to the launcher"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        "the group waits for as many ranks as this machine has GPUs, and the launcher starts as many as it is told: with fewer "
+        f"each waits for ranks that nobody starts. {advice}.",
+        place_of(module, node),
+        (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _more_than_visible(model: Model, module: Module) -> Iterator[tuple[Function, ast.Assign]]:

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function, dotted_name
-from distlint.analysis.program.linked import linked
+from distlint.analysis.program.linked import imported_below, linked
 from distlint.analysis.program.rank_globals import kind_of_answer
 from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.cuda_start import constant_device
@@ -103,6 +103,8 @@ def check(model: Model) -> Iterator[Finding]:
     for module in model.modules:
         if "cuda" not in module.source.text or "torch" not in module.source.text:
             continue
+        if model.has_device_0_alone(module):
+            continue
         yield from _by_option(model, module, reasons)
         if _chooses_device(module) or one_on_each_machine(module):
             continue
@@ -116,6 +118,8 @@ def check(model: Model) -> Iterator[Finding]:
             if _has_all_gpus(site) or _is_for_one_rank(site) or starts_ranks(site.function):
                 continue
             node, device = _device(site.function, site.node, site.name)
+            if device is None and _is_launched(model, module):
+                node, device = _with_gpus(site.node, site.name)
             if device is None or (device != "cuda:0" and site.function not in groups):
                 continue
             if device != "cuda:0" and is_current(model, site):
@@ -142,8 +146,16 @@ def _too_early(early: Early) -> Finding:
 
 
 def _chosen_around(model: Model, module: Module) -> bool:
-    """Whether a file that is linked to this one gives each process its device."""
-    return any(_chooses_device(m) for m in linked(model.program, module))
+    """Whether a file that is linked to this one gives each process its device; of a script that is launched, one that it imports."""
+    program = model.program
+    launched = _is_launched(model, module)
+    around = imported_below(program, module) if launched else linked(program, module)
+    return any(map(_chooses_device, around))
+
+
+def _is_launched(model: Model, module: Module) -> bool:
+    """Whether a file is a script that a launch starts on several processes."""
+    return module.is_script and model.launch.on_several(module.source.path)
 
 
 def _collated(
@@ -356,6 +368,17 @@ def _assigned(function: Function, node: ast.expr) -> ast.expr:
     return values[0] if len(values) == 1 and isinstance(values[0], ast.Constant) else node
 
 
+def _with_gpus(call: ast.Call, name: str) -> tuple[ast.expr, str | None]:
+    """The constant device that is made where there are GPUs.
+
+    SAMRefer 7964155 validate.py:384: `"cuda:0" if torch.cuda.is_available() else "cpu"`, and scripts/val.sh starts two ranks.
+    """
+    match name, call.args:
+        case "torch.device", [ast.IfExp(test=test, body=body)] if last_name(test) == "is_available":
+            return call.args[0], constant_device(body)
+    return call, None
+
+
 def _finding(
     model: Model, module: Module, site: CallSite, node: ast.expr, device: str, reason: JointEntry
 ) -> Finding:
@@ -387,6 +410,8 @@ def _fix(model: Model, module: Module, site: CallSite, node: ast.expr, device: s
             return Fix(Applicability.DISPLAY, advice)
         return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))
     advice = "Use the local rank's device"
+    if isinstance(node, ast.IfExp):
+        return Fix(Applicability.DISPLAY, advice)
     if device != "cuda:0":
         return Fix(Applicability.DISPLAY, "Call `torch.cuda.set_device(local_rank)` first")
     if site.method == "cuda" or site.name == _SETS:

@@ -3,7 +3,8 @@
 ## What it does
 Finds `os.environ["NODE_RANK"]`, `LOCAL_SIZE`, `N_GPU_NODE` and the like, read in a program that is started with
 `torchrun`, `torch.distributed.launch` or `accelerate launch`, which call them otherwise, or by `fit` of Lightning on several
-devices, where neither the program nor any script or page beside it writes the name.
+devices, where neither the program nor any script or page beside it writes the name. Also `init_process_group()` with rank and world size
+in what `torch.multiprocessing.spawn` runs, which reads `MASTER_ADDR` and `MASTER_PORT` where it is given no address, if nothing names these.
 
 ## Why it is bad
 The names are those of another cluster or launcher: DeepSpeed sets `LOCAL_SIZE`, Azure ML `NODE_RANK`. Under
@@ -13,6 +14,7 @@ on the machine each goes on as if it were alone there, and what is divided by it
 ## Errors you may see
 - `KeyError: 'NODE_RANK'`
 - `KeyError: 'LOCAL_SIZE'`
+- `ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable MASTER_ADDR expected, but not set`
 - `TypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'`
 
 ## Example
@@ -43,6 +45,7 @@ Not proven: what starts a proof is no launch that a project shows; the test suit
 torchrun sets.
 
 ## References
+- torch 2.13.0 torch/distributed/rendezvous.py: `_env_rendezvous_handler`; torch/multiprocessing/spawn.py sets no variables
 - torch 2.13.0 torch/distributed/elastic/agent/server/local_elastic_agent.py: the variables of a worker
 - deepspeed 0.19.8 deepspeed/launcher/launch.py: `CROSS_RANK`, `CROSS_SIZE`, `LOCAL_SIZE`
 """
@@ -56,7 +59,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from distlint.analysis.model import Model, place_of, source_of, span_of
+from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
 from distlint.analysis.questions.launched import roots
 from distlint.edits import Replace
@@ -65,6 +68,8 @@ from distlint.knowledge.configuration.launchers import OF_LIGHTNING, SET_BY, TOR
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .rendezvous import without_address
+
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
 
@@ -72,7 +77,15 @@ CODE = "DL514"
 NAME = "launcher-variable-nobody-sets"
 SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
-LITERALS = (b"NODE_RANK", b"LOCAL_SIZE", b"N_GPU_NODE", b"PER_NODE", b"_NODES", b'NODES"')
+LITERALS = (
+    b"NODE_RANK",
+    b"LOCAL_SIZE",
+    b"N_GPU_NODE",
+    b"PER_NODE",
+    b"_NODES",
+    b'NODES"',
+    b"MASTER_ADDR",
+)
 
 _ELSEWHERE = re.compile(
     r"slurm|mpi\b|mpirun|ompi|pmi_|azure|_aml|aml_|\baml\b|sagemaker|sm_|kube|k8s|submitit|ray\b|lsf|jsm_"
@@ -98,6 +111,7 @@ class _Start:
 def check(model: Model) -> Iterator[Finding]:
     """Each variable that a launched program reads, and that nothing sets."""
     for module in model.modules:
+        yield from (_unmet(*found, module) for found in without_address(model, module))
         text = module.source.text
         if not any(n in text for n in TORCHRUN_NAMES):
             continue
@@ -116,6 +130,19 @@ def check(model: Model) -> Iterator[Finding]:
                 and (start := _started_without(model, module, access.name)) is not None
             ):
                 yield _finding(model, module, access, start)
+
+
+def _unmet(module: Module, made: ast.Call, spawn: ast.Call, spawning: Module) -> Finding:
+    advice = "Set both in `os.environ` where the ranks are spawned"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"nobody sets `MASTER_ADDR` and `MASTER_PORT`, and `spawn()` does not: every rank ends with `ValueError`. {advice}.",
+        place_of(module, made),
+        (related(spawning, spawn, "starts the ranks"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _uses_lightning(module: Module) -> bool:

@@ -63,7 +63,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.held_by_main import filled_by_some
-from distlint.analysis.questions.launched import one_gpu_each, without_launcher
+from distlint.analysis.questions.launched import without_launcher
 from distlint.analysis.questions.paths import parts_of
 from distlint.analysis.questions.saved import (
     HOST_STATE,
@@ -156,7 +156,7 @@ def check(model: Model) -> Iterator[Finding]:
             or _is_asked_of_this_start(site)
             or _is_fairseqs(model, site)
             or _nobody_writes(model, site)
-            or model.answer(one_gpu_each)
+            or model.has_device_0_alone(site.module)
         ):
             continue
         part = computed_with(site)

@@ -7,7 +7,8 @@ the functions of detectron2 and mmcv that answer so, and detectron2's loader, wh
 Also `dist.get_rank()`, `get_world_size()` and `barrier()` that a script comes to before what makes its group: they raise.
 Also an answer to `is_initialized()` that is kept although the group is made further on, at any depth of calls: a flag
 that a constructor asks for, or a loader that gets no `DistributedSampler`. And a learning rate, or another number, that goes by the
-length of a list which the function makes as long as there are ranks when the group is there.
+length of a list which the function makes as long as there are ranks when the group is there. And the import of a function that makes
+the group, in a script that wraps in DDP, where nothing calls it and nothing else makes one.
 
 ## Why it is bad
 The question has an answer that looks right: 0. Before the group is initialised every process gets it, and
@@ -77,6 +78,7 @@ from distlint.repairs.group import made_below, may_be_made_above
 from distlint.rule import Status
 
 from .counted import Counted, counted_before
+from .never_made import NeverMade, never_made
 from .raised import Raised, raised_before
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
         if "rank" not in module.source.text or is_one_kernel(module):
             continue
         yield from _at_import(model, module)
+        yield from map(_absent, never_made(model, module))
         yield from map(_counted, counted_before(model, module))
         for function in module.all_functions if "init_process_group" in module.source.text else ():
             if not function.is_module_body:
@@ -282,6 +285,24 @@ def _raising(raised: Raised) -> Finding:
         f"{made.node.lineno}). {advice}.",
         place_of(asked.module, asked.node),
         (related(made.module, made.node, "the group is made here"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _absent(found: NeverMade) -> Finding:
+    name = found.maker.name
+    advice = f"Call `{name}()` first"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"nothing calls `{name}()`, and nothing else makes the process group: each process is told that it is rank 0, and "
+        f"`{last_name(found.wrap.func)}` raises an error. {advice}.",
+        place_of(found.module, found.imported),
+        (
+            related(found.where, found.wrap, "this needs the group"),
+            related(found.maker.module, found.maker.node, "this would make it"),
+        ),
         Fix(Applicability.DISPLAY, advice),
     )
 

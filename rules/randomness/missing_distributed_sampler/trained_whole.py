@@ -17,7 +17,12 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.origins import Origin, origins
 from distlint.analysis.questions.replicated import engines
 from distlint.analysis.questions.seeding import makes_ranks_differ
-from distlint.analysis.questions.training import Backward, goes_backward, training_loops
+from distlint.analysis.questions.training import (
+    Backward,
+    goes_backward,
+    sent_backward,
+    training_loops,
+)
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
 
@@ -126,12 +131,17 @@ def _wrap(model: Model, function: Function, wraps: dict[int, CallGroup]) -> Call
 
 
 def _sources(loop: ast.For | ast.While) -> Iterator[ast.expr]:
-    """What a loop goes through, or asks for the next batch."""
+    """What a loop goes through, or asks for the next batch: not behind the last loss of a turn, to show what the model makes of it.
+
+    ScoreVAE c4e4ba6 train_ddp.py:110: `data = next(iter(val_loader))`, at the end of an epoch.
+    """
     if isinstance(loop, ast.For):
         yield loop.iter
+    sent = (node.end_lineno or 0 for node in walk(loop, ast.Call) if sent_backward(node))
+    last = max(sent, default=loop.end_lineno or 0)
     for node in walk(loop, ast.Call):
         match node:
-            case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
+            case ast.Call(func=ast.Name(id="next"), args=[given, *_]) if node.lineno <= last:
                 yield given
 
 

@@ -71,12 +71,13 @@ from dataclasses import replace
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.definitions import Class, Function, Module, last_name
 from distlint.analysis.program.handed import argument_of, calls_of
+from distlint.analysis.program.inherited import used
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.fixed_options import fixed_option
 from distlint.analysis.questions.keywords import keyword_values
-from distlint.analysis.questions.never import contradicts, keeps_out, never_run
+from distlint.analysis.questions.never import contradicts, is_behind_an_end, keeps_out, never_run
 from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
@@ -277,7 +278,13 @@ def _untold(
     found, everywhere = loops.untold(function, call)
     if not found:
         found, everywhere = _named_alike(model, function), True
-    found = [(f, loop) for f, loop in found if not tells_epochs(model.program, f.module)]
+    found = [
+        (f, loop)
+        for f, loop in found
+        if not tells_epochs(model.program, f.module)
+        and not is_behind_an_end(f, loop)
+        and not _is_of_other_objects(model, function, f)
+    ]
     if everywhere and found:
         user, loop = min(
             found, key=lambda u: (u[0].module is not module, u[0].module.path, u[1].lineno)
@@ -289,6 +296,18 @@ def _untold(
         if loop not in done and not shuffles_below(model, loop):
             done.add(loop)
             yield _finding(loops, function, call, user, loop, at_loop=True)
+
+
+def _is_of_other_objects(model: Model, maker: Function, user: Function) -> bool:
+    """Whether a method with a loop runs on no object of the class that makes the sampler: it is made to be evaluated."""
+    if maker.cls is None or user.cls is None or maker is user:
+        return False
+    runs = used(model.program, maker.cls)
+    return runs is not None and user in _inherited(model, maker.cls) and user not in runs
+
+
+def _inherited(model: Model, cls: Class) -> set[Function]:
+    return {method for each in model.program.mro(cls)[0] for method in each.methods.values()}
 
 
 def _named_alike(model: Model, function: Function) -> list[tuple[Function, EpochLoop]]:

@@ -816,3 +816,40 @@ def of_monai_in_order(model, data, steps):
         for batch in loader:
             model(batch).sum().backward()
             step += 1
+
+
+def ends_above_its_epochs(model, data, optimizer):
+    # STR_e2e 03c5fca main.py:86
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for batch in loader:
+        print(batch)
+        exit()
+    exit()
+    for epoch in range(10):
+        for batch in loader:
+            model(batch).sum().backward()
+            optimizer.step()
+
+
+def fails_above_its_epochs(args, model, data, optimizer):
+    # KB-Chat ed39d0c main_train_update.py:49
+    args = vars(args)
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size=args.batch_size, sampler=sampler)
+    for epoch in range(args["epochs"]):
+        for batch in loader:
+            model(batch).sum().backward()
+            optimizer.step()
+
+
+def asks_its_options_by_name(args, model, data, optimizer):
+    size = args.batch_size
+    args = vars(args)
+    sampler = DistributedSampler(data)  # expect: DL403
+    loader = DataLoader(data, batch_size=size, sampler=sampler)
+    for epoch in range(args.get("epochs")):
+        sampler.set_epoch(epoch)
+        for batch in loader:
+            model(batch).sum().backward()
+            optimizer.step()

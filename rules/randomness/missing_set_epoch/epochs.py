@@ -713,7 +713,8 @@ def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function
     program = model.program
     named = isinstance(func, ast.Name) and func.id == "cls"
     own = function.cls if named and function.has_decorator("classmethod") else None
-    match own or model.resolve(function.module, func):
+    inside = _defined_inside(function, func.id) if isinstance(func, ast.Name) else None
+    match own or inside or model.resolve(function.module, func):
         case Function() as found:
             return (found,)
         case Class() as cls:
@@ -732,6 +733,12 @@ def _meaning(model: Model, function: Function, func: ast.expr) -> tuple[Function
     # yolov10 453c6e3 ultralytics/engine/trainer.py:279: `self.get_dataloader(…)`, which each task overrides
     below = program.subclasses(owner)
     return (method, *(cls.methods[func.attr] for cls in below if func.attr in cls.methods))
+
+
+def _defined_inside(function: Function, name: str) -> Function | None:
+    """The function that a name means which is defined in a function, or in one around it."""
+    around = (each.nested for each in function.outward() if not each.is_module_body)
+    return next((nested[name] for nested in around if name in nested), None)
 
 
 def _class_of(model: Model, function: Function, receiver: ast.expr) -> Class | None:
@@ -1202,11 +1209,23 @@ def _begins_anew(handler: ast.ExceptHandler, loaders: Set[str]) -> bool:
         return False
     return any(
         isinstance(s, ast.Assign)
-        and isinstance(s.value, ast.Call)
-        and last_name(s.value.func) == "iter"
-        and all(_is_loader(each, loaders) for each in s.value.args)
+        and (begun := _begun_by(s.value)) is not None
+        and all(_is_loader(each, loaders) for each in begun)
         for s, _ in statements(handler.body)
     )
+
+
+def _begun_by(value: ast.expr) -> list[ast.expr] | None:
+    """What an expression makes an iterator of: `iter(loader)`, `loader.__iter__()`; None for others.
+
+    PepHAR 4a809d5 utils/misc.py:80.
+    """
+    match value:
+        case ast.Call(func=ast.Attribute(value=loader, attr="__iter__"), args=[]):
+            return [loader]
+        case ast.Call(func=func, args=args) if last_name(func) == "iter":
+            return args
+    return None
 
 
 def _is_loader(node: ast.expr, loaders: Set[str] = frozenset()) -> bool:

@@ -17,6 +17,9 @@ _PLAIN: Final = frozenset(
     }
 )  # fmt: skip
 """Classes of libraries that have no `set_epoch`."""
+_OF_DATA: Final = frozenset({"__iter__", "__next__", "__getitem__", "__len__"})
+"""Methods of what has samples, or draws them."""
+_KEEP: Final = frozenset({"setdefault", "append", "update", "get"})
 _DEPTH: Final = 5
 
 
@@ -33,11 +36,24 @@ def _lacks(model: Model, kind: Class | str) -> bool:
     if isinstance(kind, str):
         return kind in _PLAIN
     own, outside = model.program.mro(kind)
-    told = any(
-        {"set_epoch", "__getattr__", "__getattribute__"} & each.methods.keys() for each in own
+    names = {name for each in own for name in each.methods}
+    tells = model.program.find_method(kind, "set_epoch")
+    told = bool({"__getattr__", "__getattribute__"} & names) or (
+        tells is not None and not (_only_counts(tells) and _OF_DATA.isdisjoint(names))
     )
     kept = any("set_epoch" in {*each.attributes, *each.self_assigned} for each in own)
     return not told and not kept and _PLAIN.issuperset(outside)
+
+
+def _only_counts(method: Function) -> bool:
+    """Whether a method calls nothing of another object: it keeps the number.
+
+    ALMTokenizer2 53f7891 utils/reporter.py:301: `self.epoch = epoch`, of what writes the log.
+    """
+    return not any(
+        isinstance(node.func, ast.Attribute) and node.func.attr not in _KEEP
+        for node in own_nodes(method, ast.Call)
+    )
 
 
 def _held(model: Model, function: Function, name: str, depth: int) -> Iterator[Class | str | None]:

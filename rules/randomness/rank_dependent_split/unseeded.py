@@ -252,9 +252,12 @@ def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
             for function, node in drawn_splits(model, module)
             if has_ranks(model, module) or _is_used_on_ranks(model, function)
         )
-    if "random_split" in module.source.text and model.is_distributed(module):
-        drawn = _torch_splits(model, module) if is_divided(model, module) else ()
-        found += ((function, node, "torch") for function, node in drawn)
+    if "random_split" in module.source.text and is_divided(model, module):
+        found += (
+            (function, node, "torch")
+            for function, node in _torch_splits(model, module)
+            if model.is_distributed(module) or _is_used_on_ranks(model, function)
+        )
     seeded = bool(found) and any(map(_seeds, linked(model.program, module)))
     for function, node, stream in found:
         if not seeded or never_seeded(model, function, node, stream):

@@ -1421,3 +1421,87 @@ def text_of_the_main_process(net, loader, optimizer):
     torch.manual_seed(7)
     net = DDP(net)
     ShowsWhatItHasLearned(net, loader, optimizer, rank == 0).run()
+
+
+class Heads(torch.nn.Module):
+    # zwd-into-aurora 06e19fd aurora/model/aurora.py:385: new heads of a state, which all ranks fill their copies with
+    def __init__(self, width):
+        super().__init__()
+        self.heads = torch.nn.ModuleList(torch.nn.Linear(width, 1) for _ in range(4))
+
+    def forward(self, batch):
+        return sum(head(batch) for head in self.heads)
+
+    def apart(self, weight):
+        return weight + torch.randn_like(weight)
+
+    def fill(self, path):
+        state = torch.load(path, map_location="cpu")
+        for number in range(4):
+            state[f"heads.{number}.weight"] = self.apart(state["weight"])
+        self.load_state_dict(state)
+
+
+def heads_that_are_loaded(args, optimizer, loader):
+    torch.manual_seed(args.seed)
+    model = Heads(8)
+    model.fill(args.path)
+    model = DDP(model)
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+@dataclass
+class OfLayers:
+    width: int
+    shakes: bool = False
+
+
+class MayShake(torch.nn.Module):
+    # zwd-into-aurora 06e19fd aurora/model/smoe.py:311: no layer that is made shakes
+    def __init__(self, width, **others):
+        super().__init__()
+        settings = OfLayers(width, **others)
+        self.layer = torch.nn.Linear(width, width)
+        self.shakes = settings.shakes
+
+    def forward(self, batch):
+        if self.shakes and self.training:
+            batch = batch + torch.randn_like(batch)
+        return self.layer(batch)
+
+
+def layers_that_do_not_shake(args, optimizer, loader):
+    torch.manual_seed(args.seed)
+    model = DDP(MayShake(8, shakes=False))
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+
+
+@dataclass
+class OfOthers:
+    width: int
+    quakes: bool = False
+
+
+class Shakes(torch.nn.Module):
+    def __init__(self, width, **others):
+        super().__init__()
+        settings = OfOthers(width, **others)
+        self.layer = torch.nn.Linear(width, width)
+        self.quakes = settings.quakes
+
+    def forward(self, batch):
+        if self.quakes and self.training:
+            batch = batch + torch.randn_like(batch)
+        return self.layer(batch)
+
+
+def layers_of_which_one_shakes(args, optimizer, loader):
+    torch.manual_seed(args.seed)  # expect: DL401
+    model = DDP(torch.nn.Sequential(Shakes(8, quakes=False), Shakes(8, quakes=True)))
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()

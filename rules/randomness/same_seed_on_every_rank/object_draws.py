@@ -13,7 +13,7 @@ from distlint.analysis.program.configured import Candidate
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import assignments, literals, makes_own_class
+from distlint.analysis.program.syntax import assignments, literals, makes_own_class, own_nodes
 from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.lightning import fits
 from distlint.analysis.questions.seeding import (
@@ -23,12 +23,13 @@ from distlint.analysis.questions.seeding import (
     makes_torch_differ,
     seeds_workers,
 )
+from distlint.analysis.questions.training import goes_backward
 from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
 
 from .collate_draws import collates, pads
-from .left_off import left_off
+from .left_off import asks_what_is_off, left_off
 from .sample_draws import (
     chooses_sample,
     depends_on_sample,
@@ -285,19 +286,35 @@ def _parts_streams(model: Model, function: Function) -> bool:
 
 @remembered
 def _makes_object(model: Model, function: Function) -> bool:
-    """Whether a method runs in the making of its object alone, which all ranks make of the same: no step draws there.
+    """Whether a method runs in the making of its object alone, which all ranks make of the same, or of a state that it loads.
 
     Mix-of-Show 51270fd mixofshow/pipelines/trainer_edlora.py:172: `torch.randn_like(…)` for each new word, in what
-    `__init__` calls.
+    `__init__` calls. zwd-into-aurora 06e19fd aurora/model/aurora.py:385: new heads, in what comes above `load_state_dict`.
     """
     work = [function]
+    makes = False
     for each in work:
-        if each.name != "__init__":
-            callers = {user for user, _ in calls_of(model.program, each)}
-            if not callers or each.name in _IN_USE or any(c.cls is None for c in callers):
-                return False
-            work += [each for each in callers if each not in work]
-    return any(each.name == "__init__" for each in work)
+        if each.name == "__init__":
+            makes = True
+            continue
+        calls = calls_of(model.program, each)
+        callers = {user for user, call in calls if not _loads_below(user, call)}
+        loads = len(callers) < len({user for user, _ in calls})
+        if not calls or each.name in _IN_USE or any(c.cls is None for c in callers):
+            return False
+        makes = makes or loads
+        work += [each for each in callers if each not in work]
+    return makes
+
+
+def _loads_below(function: Function, call: ast.Call) -> bool:
+    """Whether a function that trains nothing fills a module with a state below a call."""
+    return any(
+        isinstance(node.func, ast.Attribute)
+        and node.func.attr == "load_state_dict"
+        and node.lineno > call.lineno
+        for node in own_nodes(function, ast.Call)
+    ) and not goes_backward(function.node)
 
 
 def _makes_samples(function: Function) -> bool:
@@ -339,6 +356,11 @@ def _drawn(
             and should_differ(model, function, node, draw)
             and not _in_an_arm_apart(function, node)
             and not on_main_alone(model, node)
+            and not any(
+                asks_what_is_off(model, test)
+                for test, holds in _tests_around(function.body, node)
+                if holds
+            )
             and not is_unset_in_program(model, function.module, node.lineno)
         ):
             # A batch that is not filled up has one shape on all ranks: its noise is that of the step.

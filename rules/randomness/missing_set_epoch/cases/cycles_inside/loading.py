@@ -1,0 +1,8 @@
+"""Makes a loader for the ranks."""
+
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def loader_for(data, ranks, rank):
+    sampler = DistributedSampler(data, ranks, rank)  # expect: DL403
+    return DataLoader(data, sampler=sampler)
