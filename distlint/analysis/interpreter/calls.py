@@ -56,7 +56,7 @@ from distlint.analysis.interpreter.values import (
     join,
 )
 from distlint.analysis.program.chosen import BUILDS, chosen
-from distlint.analysis.program.configured import Candidate, made_by, own_of
+from distlint.analysis.program.configured import Candidate, made_by, module_named, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
 from distlint.analysis.program.handed import is_put_from_outside
@@ -150,6 +150,10 @@ def dispatch(
     made = _configured(frame, node, function) or _built(frame, node)
     if made is not None:
         return made
+    if function.target == "importlib.import_module" and node.args:
+        module = module_named(frame.summaries.program, frame.function, node.args[0])
+        if module is not None:
+            return definition(module)
     match function.target:
         case Partial(function=inner, args=first, keywords=later):
             return dispatch(

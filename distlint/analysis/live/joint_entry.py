@@ -927,9 +927,11 @@ def _only_if_any(program: Program, site: CallSite, summaries: Together) -> bool:
 
 def ranked(site: CallSite) -> bool:
     """Whether who makes the call depends, or may depend, on the rank."""
-    return any(g.value.variance is Variance.RANK_DEPENDENT for g in site.guards) or maybe_guarded(
-        site
-    )
+    return any(
+        g.value.variance is Variance.RANK_DEPENDENT
+        and not (_asks_for_number(g.node) and _is_asserted(g, site.function))
+        for g in site.guards
+    ) or maybe_guarded(site)
 
 
 def maybe_guarded(
@@ -1033,8 +1035,21 @@ def _is_asserted(guard: Guard, function: Function) -> bool:
     """Whether a condition is that of an assertion that does not ask who a rank is: none goes on without it.
 
     UniTok bb8012e eval/llamagen/autoregressive/train/train_c2i_fsdp.py:296: `assert z.shape[0] == c.shape[0]`, of a batch.
+    doppelgangers b372942 train_multi_gpu.py:95: `assert args.gpu is not None`, which says that each has a number.
     """
-    return guard.exits and guard.node in _assertions(function) and not mentions_rank(guard.node)
+    return (
+        guard.exits
+        and guard.node in _assertions(function)
+        and (_asks_for_number(guard.node) or not mentions_rank(guard.node))
+    )
+
+
+def _asks_for_number(test: ast.expr) -> bool:
+    """Whether a test asks if a process has any number."""
+    return (
+        isinstance(test, ast.Compare)
+        and asks_if_missing(test.ops[0], test.comparators[0]) is not None
+    )
 
 
 @remembered

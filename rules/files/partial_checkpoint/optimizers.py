@@ -65,8 +65,8 @@ def _wraps(model: Model, function: Function, node: ast.expr, steps: int) -> Iter
     places = [function]
     if attr != name and function.cls is not None:
         places = list(function.cls.self_assigned.get(attr, ()))
-    made = [(place, value) for place in places for value in assignments(place).get(name, ())]
-    for place, value in made:
+    made = [value for place in places for value in assignments(place).get(name, ())]
+    for value in made:
         yield _of_parameters(model, value) if isinstance(value, ast.Call) else None
     if not made and name in function.parameters and steps:
         for user, call in callers_by_name(model.program, function):
