@@ -150,10 +150,6 @@ def dispatch(
     made = _configured(frame, node, function) or _built(frame, node)
     if made is not None:
         return made
-    if function.target == "importlib.import_module" and node.args:
-        module = module_named(frame.summaries.program, frame.function, node.args[0])
-        if module is not None:
-            return definition(module)
     match function.target:
         case Partial(function=inner, args=first, keywords=later):
             return dispatch(
@@ -223,6 +219,9 @@ def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
             found = made_by(frame.summaries.program, frame.function, node, callee)
         case str() if function.target in conventions.FROM_CONFIGURATION:
             found = made_by(frame.summaries.program, frame.function, node, None)
+        case "importlib.import_module" if node.args:
+            module = module_named(frame.summaries.program, frame.function, node.args[0])
+            return definition(module) if module is not None else None
         case _:
             return None
     own = own_of(found or ())

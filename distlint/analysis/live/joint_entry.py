@@ -1122,7 +1122,8 @@ def _reasons(
             yield given, JointEntry(text, site.module, site.node, True)
         if (worker := _started(site)) is not None:
             text = f"`{site.method}()` runs `{worker.name}()` on every rank"
-            yield worker, JointEntry(text, site.module, site.node, True, begun=site)
+            why = JointEntry(text, site.module, site.node, True, begun=site)
+            yield from ((each, why) for each in (worker, *_handed_on(site, worker)))
     start = _start(summaries, _makes_group)
     if start is not None:
         yield function, _of_start(function, start)
@@ -1177,6 +1178,31 @@ def _started(site: CallSite) -> Function | None:
     return (
         value.target.function if value is not None and isinstance(value.target, Closure) else None
     )
+
+
+def _handed_on(site: CallSite, worker: Function) -> Iterator[Function]:
+    """The functions that what runs on every rank is handed, and calls without asking who it is.
+
+    pytorch_transformer b7626b7 fsdp_inspect_attn_probs.py:166: `mp.spawn(distributed_worker, args=(func, …))`, and there
+    `main_func(global_rank, …)`.
+    """
+    handed = site.argument(1, "args")
+    if site.name not in _SPAWNS or handed is None:
+        return
+    asked = {
+        part
+        for node in own_nodes(worker, ast.If)
+        if mentions_rank(node.test)
+        for part in walk(node)
+    }
+    called = {
+        node.func.id
+        for node in own_nodes(worker, ast.Call)
+        if isinstance(node.func, ast.Name) and node not in asked
+    }
+    for name, value in zip(worker.parameters[1:], handed.items or (), strict=False):
+        if name in called and isinstance(value.target, Closure):
+            yield value.target.function
 
 
 def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:
