@@ -235,13 +235,13 @@ def joint_entries(
             started.setdefault(group, JointEntry(text, group[0].module, group[0].node, True))
     # A test shows who comes to the function that holds it, not what is so in each that it calls: some
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
-    _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
+    _lead_further(program, groups, found, [g for g, reason in found.items() if reason.all_ranks])
     callers = _callers(groups)
-    _lead_further(groups, found, _performed_inside(groups, callers, found, origins))
-    _lead_further(groups, found, list(_launched(groups, found, launched)))
-    _lead_further(groups, found, list(_built_by_name(program, groups, found)))
+    _lead_further(program, groups, found, _performed_inside(groups, callers, found, origins))
+    _lead_further(program, groups, found, list(_launched(groups, found, launched)))
+    _lead_further(program, groups, found, list(_built_by_name(program, groups, found)))
     _performed_inside(groups, callers, started, origins)
-    _lead_further(groups, started, list(started))
+    _lead_further(program, groups, started, list(started))
     return {
         group: replace(why, below_start=True) if group in started and not why.is_start else why
         for group, why in found.items()
@@ -363,10 +363,18 @@ class _Origins:
             return True
         if function not in self._of_body:
             runs = [s for (f, _), each in self._groups.items() if f is function for _, s in each]
-            self._of_body[function] = _calls_any(runs, MAKES_RANKS) or (
+            self._of_body[function] = _calls_any(runs, MAKES_RANKS, self._is_own) or (
                 importers(self._program, module) != {module} and not all(map(_only_as_script, runs))
             )
         return self._of_body[function]
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a name is of a class of the program that is made of no library's trainer: it makes what its code says.
+
+        ReMD 4564fde main.py:20: a `ReMDTrainer`, in whose methods `if dist.is_initialized():` is above the barrier.
+        """
+        meaning = self._program.lookup(name)
+        return isinstance(meaning, Class) and not self._program.mro(meaning)[1]
 
 
 def _only_as_script(body: Summary) -> bool:
@@ -404,6 +412,7 @@ def _built_by_name(
 
 
 def _lead_further(
+    program: Program,
     groups: dict[Group, Together],
     found: dict[Group, JointEntry],
     work: list[Group],
@@ -427,6 +436,7 @@ def _lead_further(
                     id(site.node) in calls
                     and (known is None or (reason.all_ranks and not known.all_ranks))
                     and id(site.node) not in in_handlers(site.function)
+                    and not _asks_for_object_of_main(program, site)
                 ):
                     if reason.inside and any(
                         g.value.truthiness() is None and not _asks_for_script(g.node)
@@ -889,14 +899,18 @@ def _has_group(function: Function, summaries: Together) -> bool:
     return _calls_any((summary for _, summary in summaries), _MAKES_GROUP)
 
 
-def _calls_any(runs: Iterable[Summary], names: re.Pattern[str]) -> bool:
-    """Whether a run, or what it leads to, calls anything of such a name."""
+def _calls_any(
+    runs: Iterable[Summary],
+    names: re.Pattern[str],
+    left_out: Callable[[str], bool] = lambda _: False,
+) -> bool:
+    """Whether a run, or what it leads to, calls anything of such a name but what is left out."""
     work, seen = list(runs), set[int]()
     while work:
         summary = work.pop()
         if id(summary) not in seen:
             seen.add(id(summary))
-            if any(names.search(site.name) for site in summary.calls):
+            if any(names.search(site.name) and not left_out(site.name) for site in summary.calls):
                 return True
             work.extend(summary.children)
     return False
@@ -950,7 +964,78 @@ def maybe_guarded(
         if guard not in known
     ):
         return True
+    cls = site.function.cls
+    if site.guards and cls is not None and (of_main := _of_main(cls.module).get(cls.name)):
+        asked = (literals(guard.node, guard.taken) for guard in site.guards)
+        if any(_asks_for(part, so) in of_main for parts in asked for part, so in parts):
+            return True
     return _sounds_like_one_rank(site.function)
+
+
+def _asks_for_object_of_main(program: Program, site: CallSite) -> bool:
+    """Whether a call is made only where an object that the function has made has what it gets on rank 0 alone.
+
+    STMOTR f1d2f13 main.py:37: `trainer = Trainer(cfg)`, and `if trainer.writer is not None:`.
+    """
+    for guard in site.guards:
+        for part, so in literals(guard.node, guard.taken):
+            owner, _, attr = _asks_for(part, so).rpartition(".")
+            made = assignments(site.function).get(owner, ()) if owner else ()
+            for each in made:
+                cls = (
+                    program.resolve_dotted(site.module, dotted_name(each.func))
+                    if isinstance(each, ast.Call)
+                    else None
+                )
+                if isinstance(cls, Class) and attr in _of_main(cls.module).get(cls.name, ()):
+                    return True
+    return False
+
+
+def _asks_for(test: ast.expr, holds: bool) -> str:
+    """The attribute that is there where a test comes out so: `self.writer is not None`, without `self`; "" for other tests."""
+    match test:
+        case ast.Compare(
+            left=ast.Attribute() as asked,
+            ops=[ast.Is() | ast.IsNot() as op],
+            comparators=[ast.Constant(value=None)],
+        ) if isinstance(op, ast.IsNot) is holds:
+            pass
+        case ast.Attribute() as asked if holds:
+            pass
+        case _:
+            return ""
+    return dotted_name(asked).removeprefix("self.")
+
+
+@remembered
+def _of_main(module: Module) -> dict[str, frozenset[str]]:
+    """The attributes that the objects of classes get under tests of the rank alone, and that are None elsewhere.
+
+    STMOTR f1d2f13 trainer.py:151: `self.writer`, under `cfg.board_enable and self.is_master_proc`.
+    """
+    found = {cls.name: _made_on_main(cls) for cls in module.all_classes}
+    return {name: made for name, made in found.items() if made}
+
+
+def _made_on_main(cls: Class) -> frozenset[str]:
+    made, lacking, by_all = set[str](), set[str](), set[str]()
+    for method in cls.methods.values():
+        tested = {
+            part
+            for node in own_nodes(method, ast.If)
+            if mentions_rank(node.test)
+            for part in walk(node)
+        }
+        for node in own_nodes(method, ast.Assign):
+            for target in node.targets:
+                if not isinstance(target, ast.Attribute) or last_name(target.value) != "self":
+                    continue
+                if isinstance(node.value, ast.Constant) and node.value.value is None:
+                    lacking.add(target.attr)
+                else:
+                    (made if node in tested else by_all).add(target.attr)
+    return frozenset((made & lacking) - by_all)
 
 
 @remembered
