@@ -1259,9 +1259,23 @@ def _registered(site: CallSite) -> Iterator[Function]:
 def _started(site: CallSite) -> Function | None:
     """The function that a call runs on every rank: av_hubert 258fb50 avhubert/infer_s2s.py:285, `call_main(cfg, main)`."""
     given = hooks.STARTED_BY.get(site.name)
+    if given is not None and _scaled_to_one(site.module):
+        return None
     value = site.argument(*given) if given is not None else None
     return (
         value.target.function if value is not None and isinstance(value.target, Closure) else None
+    )
+
+
+@remembered
+def _scaled_to_one(module: Module) -> bool:
+    """Whether a file has Ray start one worker, wherever it says how many: `ScalingConfig(num_workers=1)`."""
+    if "ScalingConfig" not in module.source.text:
+        return False
+    told = [n for n in walk(module.source.tree, ast.Call) if last_name(n.func) == "ScalingConfig"]
+    numbers = [[k.value for k in node.keywords if k.arg in (None, "num_workers")] for node in told]
+    return bool(told) and all(
+        not each or (isinstance(each[0], ast.Constant) and each[0].value == 1) for each in numbers
     )
 
 
