@@ -47,6 +47,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.commands import command_of, copied_by_command, made_by_command
 from distlint.analysis.questions.entered import never_entered
+from distlint.analysis.questions.entry_points import has_no_ranks
 from distlint.analysis.questions.held_by_main import fails_on_others
 from distlint.analysis.questions.paths import ending, folder_of, holds, parts_of, readable
 from distlint.analysis.questions.refused_options import refused_options
@@ -683,8 +684,19 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
         return not _own_where_they_meet(live, found)
     # Data sets lie where the settings say: SwissArmyTransformer 63dc23a sat/data_utils/configure_data.py:113 makes one for
     # each of the paths on the command line. Of the rank's own part of a list its value tells.
-    listed_alike = found.effect is Effect.DOWNLOAD
+    listed_alike = found.effect is Effect.DOWNLOAD or _is_divided_by_nobody(live, found)
     return _shared(found.path, found.function, _who_comes(live, found), _MAX_CALLERS, listed_alike)
+
+
+def _is_divided_by_nobody(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a launcher starts several processes of a program that has no word for ranks: each goes through all of the data.
+
+    BottleneckIterativeNetwork 718e191 engines/lrs3_recon.py:195, by `torchrun --nproc_per_node $NGPU`.
+    """
+    entry = found.joint_entry
+    return (
+        entry is not None and entry.launch is not None and has_no_ranks(live.program, entry.module)
+    )
 
 
 def _who_comes(live: LiveProgram, found: FileCall) -> Mapping[Function, list[CallSite]]:
