@@ -33,11 +33,13 @@ STARTED_BY: dict[str, tuple[int, str]] = {
     "torch.multiprocessing.spawn": (0, "fn"),
     "torch.distributed.launcher.api.elastic_launch": (1, "entrypoint"),
     "torch.distributed.launcher.elastic_launch": (1, "entrypoint"),
+    "ray.train.torch.TorchTrainer": (0, "train_loop_per_worker"),
 }
 """Functions that run one that they are given on every rank, and where it is given. fairseq 0.12.2
 fairseq/distributed/utils.py:349: `call_main(cfg, main)` spawns a process for each GPU that it sees; detectron2 0.6
 detectron2/engine/launch.py:27; torch 2.13.0 torch/multiprocessing/spawn.py:300 and distributed/launcher/api.py:
-`elastic_launch(config, train)(args)`."""
+`elastic_launch(config, train)(args)`; ray 2 python/ray/train/torch/torch_trainer.py: in each worker of
+`ScalingConfig(num_workers=…)`."""
 
 RUN_BY: dict[str, str] = {
     "register_save_state_pre_hook": "save_state",

@@ -35,6 +35,8 @@ class Effect(enum.Enum):
     """Draws random numbers."""
     DOWNLOAD = "download"
     """Fetches from the network into a path that ranks of a machine share."""
+    UPLOAD = "upload"
+    """Commits to a repository on the network that all ranks name alike."""
     GUARDED_WRITE = "guarded-write"
     """Writes, but chooses the writing rank itself: meant to be called on all ranks."""
     EXIT = "exit"

@@ -10,6 +10,7 @@ READ = Effect.READ
 DELETE = Effect.DELETE
 CREATE_DIR = Effect.CREATE_DIR
 DOWNLOAD = Effect.DOWNLOAD
+UPLOAD = Effect.UPLOAD
 GUARDED = Effect.GUARDED_WRITE
 PROMPT = Effect.PROMPT
 EXIT = Effect.EXIT
@@ -1323,6 +1324,26 @@ _ROWS: tuple[CallRow, ...] = (
             ("YESNO", 3, "yesno.py:21"),
         )
     ),
+    # Repositories on the network: a commit of each call.
+    CallRow(
+        "transformers.utils.PushToHubMixin.push_to_hub",
+        UPLOAD,
+        path=0,
+        path_keyword="repo_id",
+        result="local",
+        source="transformers 5.23.0 transformers/utils/hub.py:822",
+    ),
+    *(
+        CallRow(
+            f"huggingface_hub.{owner}{name}",
+            UPLOAD,
+            path_keyword="repo_id",
+            result="local",
+            source=f"huggingface-hub 2.4.0 huggingface_hub/hf_api.py:{line}",
+        )
+        for name, line in (("upload_file", 5623), ("upload_folder", 5810))
+        for owner in ("", "HfApi.")
+    ),
     # The terminal.
     CallRow("builtins.input", PROMPT, source="python 3.11 builtins", result="local"),
     CallRow("getpass.getpass", PROMPT, source="python 3.11 getpass", result="local"),
@@ -1361,6 +1382,7 @@ _METHOD_ROWS = (
     "pathlib.Path.read_text",
     "pathlib.Path.read_bytes",
     "tarfile.TarFile.extractall",
+    "transformers.utils.PushToHubMixin.push_to_hub",
 )
 
 SINK_METHODS: dict[str, CallRow] = {name.rpartition(".")[2]: SINKS[name] for name in _METHOD_ROWS}

@@ -140,8 +140,9 @@ _NUMBERED: Final = re.compile(rb"""["'](?:LOCAL_)?RANK["']""")
 _CLASS_NAMED: Final = re.compile(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*"""
     rb"""|\bclass(?:_name)?["']?[ \t]*:[ \t]*["']?[A-Z]\w\w"""
+    rb"""|\btype["']?[ \t]*:[ \t]*["']?[a-z_]\w*(?:\.\w+)*\.[a-z_]\w*"""
 )
-"""A class under the key that hydra, jsonargparse, `instantiate_from_config` and registries read it from."""
+"""A class, or a module, under the key that hydra, jsonargparse, `instantiate_from_config` and registries read it from."""
 
 _PARSES: Final = re.compile(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|command|into))")
 """What parses a command line, here or in a function of another file that is called for it: `TrainOptions().parse()`."""

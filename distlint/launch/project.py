@@ -44,7 +44,7 @@ from distlint.launch.kinds import (
     says_launch,
 )
 from distlint.launch.places import Lines
-from distlint.launch.shell import Command, Word, commands_of, is_shell
+from distlint.launch.shell import SBATCH, Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
 from distlint.launch.versions import Requirement, closest, near, required
 from distlint.launch.yaml_text import read_yaml
@@ -72,7 +72,6 @@ _INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.
 README.md:209."""
 RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
 """What gives `$1` another meaning than the first argument of the script."""
-_SBATCH = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 
 
 _UNKNOWN = "${UNKNOWN__}"
@@ -1051,7 +1050,7 @@ def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -
     lines = Lines(file.path, file.text)
     scheduler = {
         match[1].lstrip("-").replace("-", "_"): Word(match[2], lines.place(*match.span()))
-        for match in _SBATCH.finditer(file.text)
+        for match in SBATCH.finditer(file.text)
     }
     environments = {name for each in result.requirements for name in each.environments}
     started = tuple(launches(found, environments))

@@ -22,6 +22,16 @@ MAX_WORDS = 20_000
 MAX_SIGNS = 3_000
 """The same of a sign that opens or joins: the parser takes minutes for 50,000 brackets that nothing closes."""
 
+SBATCH: Final = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
+"""What a script asks of Slurm: the option, and its value."""
+_OF_SLURM: Final = {
+    "N": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"),
+    "nodes": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"),
+    "n": ("SLURM_NTASKS", "SLURM_NPROCS"),
+    "ntasks": ("SLURM_NTASKS", "SLURM_NPROCS"),
+    "ntasks-per-node": ("SLURM_NTASKS_PER_NODE",),
+}
+"""The variables in which it tells a job of them (Slurm 24.05 sbatch(1), OUTPUT ENVIRONMENT VARIABLES)."""
 _MAX_HELD: Final = 50_000
 """Signs that a variable holds: `A="$A$A"`, some thirty times, are more than anybody has."""
 _FOLDER: Final = r"""dirname (?:-- )?["']?(?:\$0|\$\{?BASH_SOURCE(?:\[0\])?\}?)["']?"""
@@ -119,12 +129,26 @@ def commands_of(path: str, text: str, first: int = 1) -> list[Command]:
     """
     if max(text.count(sign) for sign in "(|{<`") > MAX_SIGNS:
         return []
-    reader = _Script(path, first)
+    reader = _Script(path, first, _set_by_scheduler(path, text, first))
     try:
         reader.read(_parser().parse(text.encode("utf-8", "replace")).root_node)
     except RecursionError:  # `${A:-${A:-…` a thousand deep
         return []
     return reader.commands
+
+
+def _set_by_scheduler(path: str, text: str, first: int) -> dict[str, list[Word]]:
+    """What Slurm tells a job of what its script asks for (sbatch(1)); options of the command line go before these.
+
+    zwd-into-aurora 06e19fd scripts/inference/inference_zwd_precip.sh:72: `torchrun --nnodes=$SLURM_JOB_NUM_NODES`.
+    """
+    found: dict[str, list[Word]] = {}
+    for match in SBATCH.finditer(text):
+        line = first + text.count("\n", 0, match.start())
+        known = match[2] if (match[2] or "").isdecimal() else None
+        for name in _OF_SLURM.get(match[1].lstrip("-"), ()):
+            found[name] = [Word(known, Place(path, line, 0, line, len(match[0])), sure=False)]
+    return found
 
 
 def is_shell(text: str) -> bool:
@@ -153,10 +177,10 @@ class _Around:
 class _Script:
     """One script, read from top to bottom."""
 
-    def __init__(self, path: str, first: int) -> None:
+    def __init__(self, path: str, first: int, variables: dict[str, list[Word]]) -> None:
         self._path = path
         self._first = first
-        self._variables: dict[str, list[Word]] = {}
+        self._variables = variables
         self._exported: dict[str, Word] = {}
         self._words = 0
         self._added: set[Place] = set()

@@ -302,6 +302,7 @@ def _loaded(
     defined = {
         name for entry in loaded.values() if entry.analysed for name, _ in entry.ask(classes)
     }
+    defined |= {imports.name(entry.file.path) for entry in loaded.values() if entry.analysed}
     for entry in loaded.values():
         if entry.analysed:
             entry.module = imports.name(entry.file.path)

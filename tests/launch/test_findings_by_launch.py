@@ -466,6 +466,16 @@ torch.save(model.state_dict(), "model.pt")
         ("run.sh", "#SBATCH --ntasks-per-node=8\nsrun python train.py", True),
         ("run.sh", "#SBATCH --nodes=4\nsrun python train.py", True),
         ("run.sh", "#SBATCH --nodes=1\n#SBATCH --gres=gpu:8\nsrun python train.py", False),
+        (
+            "run.sh",
+            "#SBATCH --nodes=1\ntorchrun --nnodes=$SLURM_NNODES --nproc_per_node=1 train.py",
+            False,
+        ),
+        (
+            "run.sh",
+            "#SBATCH --nodes=2\nn=$SLURM_JOB_NUM_NODES\ntorchrun --nnodes=$n --nproc_per_node=1 train.py",
+            True,
+        ),
         ("run.sh", "#SBATCH --ntasks=4\nCMD='train.py -x'\nexport CMD\npython train.py", False),
         (
             "run.sh",

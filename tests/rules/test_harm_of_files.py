@@ -435,6 +435,35 @@ def test_a_log_in_which_one_rank_alone_writes_what_is_no_warning(
     assert severities(tmp_path, "DL301", LOGGED.format(level=level)) == [severity]
 
 
+LINES = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def train(model, batches, out):
+    dist.init_process_group("nccl")
+    log = open(f"{out}/train.log", "w")
+    log.write(str(model))
+    model = DistributedDataParallel(model)
+    for batch in batches:
+        loss = model(batch).mean()
+        loss.backward()
+        if REACHED:
+            log.write(f"{loss.item()}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "severity"), [("dist.get_rank() == 0", "info"), ("loss > 1", "warning")]
+)
+def test_lines_that_one_rank_alone_writes_are_not_lost_among_those_of_all(
+    condition: str, severity: str, tmp_path: Path
+) -> None:
+    """FFSVC2022_Baseline_System 7375884 train_dist.py:67."""
+    text = LINES.replace("REACHED", condition)
+    assert severities(tmp_path, "DL301", text) == [severity]
+
+
 UNPACKED = """
 import json
 from pathlib import Path

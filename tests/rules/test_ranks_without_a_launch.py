@@ -20,8 +20,10 @@ import time
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from accelerate import Accelerator
+from accelerate import Accelerator, FullyShardedDataParallelPlugin
 from lightning.pytorch import LightningModule
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
 from transformers import Trainer, TrainingArguments
 
 
@@ -45,6 +47,10 @@ STRONG = {
     "the group under an option": "def work(net, args):\n    if args.several:\n        dist.init_process_group('gloo')\n    dist.barrier()\n    HARM\n",
     "the group above a barrier": "def main(net):\n    dist.init_process_group('gloo')\n    work(net)\n\n\ndef work(net):\n    dist.barrier()\n    HARM\n",
     "the group in a setup": "def init_ranks(args):\n    if args.several:\n        dist.init_process_group('gloo')\n\n\ndef work(net, args):\n    init_ranks(args)\n    dist.barrier()\n    HARM\n",
+    "a spawned function that is handed another": "def work(rank, net):\n    dist.barrier()\n    HARM\n\n\ndef start(rank, call, net):\n    call(rank, net)\n\n\ndef main(net):\n    mp.spawn(start, args=(work, net), nprocs=net.gpus)\n",
+    "a worker of Ray": "def work(net):\n    dist.barrier()\n    HARM\n\n\ndef main(number):\n    TorchTrainer(train_loop_per_worker=work, scaling_config=ScalingConfig(num_workers=number)).fit()\n",
+    "a model that is divided": "def work(net):\n    net = Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin()).prepare(net)\n    HARM\n",
+    "another way for one GPU": "def work(net):\n    net = Accelerator().prepare(net)\n    HARM\n\n\ndef main(net, args):\n    if args.num_gpus > 1:\n        work(net)\n",
     "a spawn": "def work(rank, net):\n    dist.barrier()\n    HARM\n\n\ndef main(net):\n    mp.spawn(work, args=(net,), nprocs=2)\n",
 }
 LOUD = (["warning"], ["error"])
@@ -92,7 +98,7 @@ def test_what_works_on_one_process_is_loud_with_a_launch(
 def test_what_begins_the_ranks_needs_no_launch(
     code: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _found(code, STRONG[shown], tmp_path, capsys) in LOUD
+    assert _found(code, STRONG[shown], tmp_path, capsys, README_md="# Rows\n") in LOUD
 
 
 LIGHTNING = """\

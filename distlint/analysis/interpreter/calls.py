@@ -56,7 +56,7 @@ from distlint.analysis.interpreter.values import (
     join,
 )
 from distlint.analysis.program.chosen import BUILDS, chosen
-from distlint.analysis.program.configured import Candidate, made_by, own_of
+from distlint.analysis.program.configured import Candidate, made_by, module_named, own_of
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.elements import method_of_element
 from distlint.analysis.program.handed import is_put_from_outside
@@ -219,6 +219,9 @@ def _configured(frame: Frame, node: ast.Call, function: Value) -> Value | None:
             found = made_by(frame.summaries.program, frame.function, node, callee)
         case str() if function.target in conventions.FROM_CONFIGURATION:
             found = made_by(frame.summaries.program, frame.function, node, None)
+        case "importlib.import_module" if node.args:
+            module = module_named(frame.summaries.program, frame.function, node.args[0])
+            return definition(module) if module is not None else None
         case _:
             return None
     own = own_of(found or ())

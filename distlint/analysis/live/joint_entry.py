@@ -235,13 +235,13 @@ def joint_entries(
             started.setdefault(group, JointEntry(text, group[0].module, group[0].node, True))
     # A test shows who comes to the function that holds it, not what is so in each that it calls: some
     # are reached in the modes alone that run on one process (accelerate 1.15.0, big_modeling.py).
-    _lead_further(groups, found, [g for g, reason in found.items() if reason.all_ranks])
+    _lead_further(program, groups, found, [g for g, reason in found.items() if reason.all_ranks])
     callers = _callers(groups)
-    _lead_further(groups, found, _performed_inside(groups, callers, found, origins))
-    _lead_further(groups, found, list(_launched(groups, found, launched)))
-    _lead_further(groups, found, list(_built_by_name(program, groups, found)))
+    _lead_further(program, groups, found, _performed_inside(groups, callers, found, origins))
+    _lead_further(program, groups, found, list(_launched(groups, found, launched)))
+    _lead_further(program, groups, found, list(_built_by_name(program, groups, found)))
     _performed_inside(groups, callers, started, origins)
-    _lead_further(groups, started, list(started))
+    _lead_further(program, groups, started, list(started))
     return {
         group: replace(why, below_start=True) if group in started and not why.is_start else why
         for group, why in found.items()
@@ -363,10 +363,18 @@ class _Origins:
             return True
         if function not in self._of_body:
             runs = [s for (f, _), each in self._groups.items() if f is function for _, s in each]
-            self._of_body[function] = _calls_any(runs, MAKES_RANKS) or (
+            self._of_body[function] = _calls_any(runs, MAKES_RANKS, self._is_own) or (
                 importers(self._program, module) != {module} and not all(map(_only_as_script, runs))
             )
         return self._of_body[function]
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a name is of a class of the program that is made of no library's trainer: it makes what its code says.
+
+        ReMD 4564fde main.py:20: a `ReMDTrainer`, in whose methods `if dist.is_initialized():` is above the barrier.
+        """
+        meaning = self._program.lookup(name)
+        return isinstance(meaning, Class) and not self._program.mro(meaning)[1]
 
 
 def _only_as_script(body: Summary) -> bool:
@@ -404,6 +412,7 @@ def _built_by_name(
 
 
 def _lead_further(
+    program: Program,
     groups: dict[Group, Together],
     found: dict[Group, JointEntry],
     work: list[Group],
@@ -427,6 +436,7 @@ def _lead_further(
                     id(site.node) in calls
                     and (known is None or (reason.all_ranks and not known.all_ranks))
                     and id(site.node) not in in_handlers(site.function)
+                    and not _asks_for_object_of_main(program, site)
                 ):
                     if reason.inside and any(
                         g.value.truthiness() is None and not _asks_for_script(g.node)
@@ -889,14 +899,18 @@ def _has_group(function: Function, summaries: Together) -> bool:
     return _calls_any((summary for _, summary in summaries), _MAKES_GROUP)
 
 
-def _calls_any(runs: Iterable[Summary], names: re.Pattern[str]) -> bool:
-    """Whether a run, or what it leads to, calls anything of such a name."""
+def _calls_any(
+    runs: Iterable[Summary],
+    names: re.Pattern[str],
+    left_out: Callable[[str], bool] = lambda _: False,
+) -> bool:
+    """Whether a run, or what it leads to, calls anything of such a name but what is left out."""
     work, seen = list(runs), set[int]()
     while work:
         summary = work.pop()
         if id(summary) not in seen:
             seen.add(id(summary))
-            if any(names.search(site.name) for site in summary.calls):
+            if any(names.search(site.name) and not left_out(site.name) for site in summary.calls):
                 return True
             work.extend(summary.children)
     return False
@@ -927,9 +941,11 @@ def _only_if_any(program: Program, site: CallSite, summaries: Together) -> bool:
 
 def ranked(site: CallSite) -> bool:
     """Whether who makes the call depends, or may depend, on the rank."""
-    return any(g.value.variance is Variance.RANK_DEPENDENT for g in site.guards) or maybe_guarded(
-        site
-    )
+    return any(
+        g.value.variance is Variance.RANK_DEPENDENT
+        and not (_asks_for_number(g.node) and _is_asserted(g, site.function))
+        for g in site.guards
+    ) or maybe_guarded(site)
 
 
 def maybe_guarded(
@@ -948,7 +964,78 @@ def maybe_guarded(
         if guard not in known
     ):
         return True
+    cls = site.function.cls
+    if site.guards and cls is not None and (of_main := _of_main(cls.module).get(cls.name)):
+        asked = (literals(guard.node, guard.taken) for guard in site.guards)
+        if any(_asks_for(part, so) in of_main for parts in asked for part, so in parts):
+            return True
     return _sounds_like_one_rank(site.function)
+
+
+def _asks_for_object_of_main(program: Program, site: CallSite) -> bool:
+    """Whether a call is made only where an object that the function has made has what it gets on rank 0 alone.
+
+    STMOTR f1d2f13 main.py:37: `trainer = Trainer(cfg)`, and `if trainer.writer is not None:`.
+    """
+    for guard in site.guards:
+        for part, so in literals(guard.node, guard.taken):
+            owner, _, attr = _asks_for(part, so).rpartition(".")
+            made = assignments(site.function).get(owner, ()) if owner else ()
+            for each in made:
+                cls = (
+                    program.resolve_dotted(site.module, dotted_name(each.func))
+                    if isinstance(each, ast.Call)
+                    else None
+                )
+                if isinstance(cls, Class) and attr in _of_main(cls.module).get(cls.name, ()):
+                    return True
+    return False
+
+
+def _asks_for(test: ast.expr, holds: bool) -> str:
+    """The attribute that is there where a test comes out so: `self.writer is not None`, without `self`; "" for other tests."""
+    match test:
+        case ast.Compare(
+            left=ast.Attribute() as asked,
+            ops=[ast.Is() | ast.IsNot() as op],
+            comparators=[ast.Constant(value=None)],
+        ) if isinstance(op, ast.IsNot) is holds:
+            pass
+        case ast.Attribute() as asked if holds:
+            pass
+        case _:
+            return ""
+    return dotted_name(asked).removeprefix("self.")
+
+
+@remembered
+def _of_main(module: Module) -> dict[str, frozenset[str]]:
+    """The attributes that the objects of classes get under tests of the rank alone, and that are None elsewhere.
+
+    STMOTR f1d2f13 trainer.py:151: `self.writer`, under `cfg.board_enable and self.is_master_proc`.
+    """
+    found = {cls.name: _made_on_main(cls) for cls in module.all_classes}
+    return {name: made for name, made in found.items() if made}
+
+
+def _made_on_main(cls: Class) -> frozenset[str]:
+    made, lacking, by_all = set[str](), set[str](), set[str]()
+    for method in cls.methods.values():
+        tested = {
+            part
+            for node in own_nodes(method, ast.If)
+            if mentions_rank(node.test)
+            for part in walk(node)
+        }
+        for node in own_nodes(method, ast.Assign):
+            for target in node.targets:
+                if not isinstance(target, ast.Attribute) or last_name(target.value) != "self":
+                    continue
+                if isinstance(node.value, ast.Constant) and node.value.value is None:
+                    lacking.add(target.attr)
+                else:
+                    (made if node in tested else by_all).add(target.attr)
+    return frozenset((made & lacking) - by_all)
 
 
 @remembered
@@ -1033,8 +1120,21 @@ def _is_asserted(guard: Guard, function: Function) -> bool:
     """Whether a condition is that of an assertion that does not ask who a rank is: none goes on without it.
 
     UniTok bb8012e eval/llamagen/autoregressive/train/train_c2i_fsdp.py:296: `assert z.shape[0] == c.shape[0]`, of a batch.
+    doppelgangers b372942 train_multi_gpu.py:95: `assert args.gpu is not None`, which says that each has a number.
     """
-    return guard.exits and guard.node in _assertions(function) and not mentions_rank(guard.node)
+    return (
+        guard.exits
+        and guard.node in _assertions(function)
+        and (_asks_for_number(guard.node) or not mentions_rank(guard.node))
+    )
+
+
+def _asks_for_number(test: ast.expr) -> bool:
+    """Whether a test asks if a process has any number."""
+    return (
+        isinstance(test, ast.Compare)
+        and asks_if_missing(test.ops[0], test.comparators[0]) is not None
+    )
 
 
 @remembered
@@ -1107,7 +1207,8 @@ def _reasons(
             yield given, JointEntry(text, site.module, site.node, True)
         if (worker := _started(site)) is not None:
             text = f"`{site.method}()` runs `{worker.name}()` on every rank"
-            yield worker, JointEntry(text, site.module, site.node, True, begun=site)
+            why = JointEntry(text, site.module, site.node, True, begun=site)
+            yield from ((each, why) for each in (worker, *_handed_on(site, worker)))
     start = _start(summaries, _makes_group)
     if start is not None:
         yield function, _of_start(function, start)
@@ -1158,10 +1259,49 @@ def _registered(site: CallSite) -> Iterator[Function]:
 def _started(site: CallSite) -> Function | None:
     """The function that a call runs on every rank: av_hubert 258fb50 avhubert/infer_s2s.py:285, `call_main(cfg, main)`."""
     given = hooks.STARTED_BY.get(site.name)
+    if given is not None and _scaled_to_one(site.module):
+        return None
     value = site.argument(*given) if given is not None else None
     return (
         value.target.function if value is not None and isinstance(value.target, Closure) else None
     )
+
+
+@remembered
+def _scaled_to_one(module: Module) -> bool:
+    """Whether a file has Ray start one worker, wherever it says how many: `ScalingConfig(num_workers=1)`."""
+    if "ScalingConfig" not in module.source.text:
+        return False
+    told = [n for n in walk(module.source.tree, ast.Call) if last_name(n.func) == "ScalingConfig"]
+    numbers = [[k.value for k in node.keywords if k.arg in (None, "num_workers")] for node in told]
+    return bool(told) and all(
+        not each or (isinstance(each[0], ast.Constant) and each[0].value == 1) for each in numbers
+    )
+
+
+def _handed_on(site: CallSite, worker: Function) -> Iterator[Function]:
+    """The functions that what runs on every rank is handed, and calls without asking who it is.
+
+    pytorch_transformer b7626b7 fsdp_inspect_attn_probs.py:166: `mp.spawn(distributed_worker, args=(func, …))`, and there
+    `main_func(global_rank, …)`.
+    """
+    handed = site.argument(1, "args")
+    if site.name not in _SPAWNS or handed is None:
+        return
+    asked = {
+        part
+        for node in own_nodes(worker, ast.If)
+        if mentions_rank(node.test)
+        for part in walk(node)
+    }
+    called = {
+        node.func.id
+        for node in own_nodes(worker, ast.Call)
+        if isinstance(node.func, ast.Name) and node not in asked
+    }
+    for name, value in zip(worker.parameters[1:], handed.items or (), strict=False):
+        if name in called and isinstance(value.target, Closure):
+            yield value.target.function
 
 
 def _hooks_of_main(groups: Collection[Together]) -> frozenset[Function]:

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Set
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
-from distlint.analysis.program.definitions import Module, dotted_name, last_name
+from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
 from distlint.analysis.program.linked import imported, imported_below, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import Part, named_from, run_on_import
 from distlint.analysis.program.options import options_of
 from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
-from distlint.analysis.program.syntax import assignments, decided
+from distlint.analysis.program.syntax import assignments, decided, own_nodes
 from distlint.columns import split_lines
 from distlint.nodes import walk
 
@@ -92,6 +92,12 @@ _MAKES_TRAINER: Final = re.compile(r"(?<!class )\b\w*Trainer\(")
 _LAUNCHED: Final = re.compile(
     r"local_rank|LOCAL_RANK|world_size|WORLD_SIZE|torchrun|accelerate|distributed|ddp\b|deepspeed|fsdp"
 )
+_DIVIDES: Final = "FullyShardedDataParallelPlugin"
+"""What has an Accelerator divide its model among the processes (accelerate 1.15.0 utils/dataclasses.py): one has nothing to divide."""
+_HANDS_ON: Final = frozenset({"Accelerator", "Fabric"})
+"""What hands on the processes of a launcher, and works on one as well."""
+_COUNTS: Final = re.compile(r"(?i)gpu|n_?proc|num_proc|world_size|devices")
+"""Names of how many processes there are, or GPUs for them."""
 _NUMBERS: Final = {
     "Trainer": ("devices", "gpus", "num_nodes"),
     "Fabric": ("devices", "num_nodes"),
@@ -107,8 +113,13 @@ fabric/fabric.py, ray train/ScalingConfig, accelerate 1.15.0 launchers.py."""
 def asks_for_several(module: Module) -> bool:
     """Whether a file has several processes started by a number in it: `Trainer(devices=2)`, or the default of an option.
 
-    Or by a Trainer of Lightning that takes all GPUs, in a file that asks which of the processes it is.
+    Or by a Trainer of Lightning that takes all GPUs, in a file that asks which of the processes it is; or whose model they
+    divide among them, or that has another way for one GPU.
     """
+    if _DIVIDES in module.source.text and any(
+        last_name(node.func) == _DIVIDES for node in walk(module.source.tree, ast.Call)
+    ):
+        return True
     defaults = {each.name: each.default for each in options_of(module) if each.default is not None}
     return any(
         keyword.arg in _NUMBERS.get(last_name(node.func), ())
@@ -119,7 +130,41 @@ def asks_for_several(module: Module) -> bool:
         )
         for node in walk(module.source.tree, ast.Call)
         for keyword in node.keywords
-    ) or (_asks_which(module) and _trains_on_all(module))
+    ) or ((_asks_which(module) and _trains_on_all(module)) or _goes_another_way_for_one(module))
+
+
+def _goes_another_way_for_one(module: Module) -> bool:
+    """Whether a file makes an Accelerator only where it counts more than one GPU, here or in a function of it.
+
+    miread 466022e train_distributed.py:381: `if args.num_gpu == 1: train(…)`, and else `train_with_accelerator(…)`.
+    """
+    if not any(word in module.source.text for word in _HANDS_ON):
+        return False
+    return any(
+        last_name(node.func) in _HANDS_ON
+        or (
+            isinstance(called := module.functions.get(dotted_name(node.func)), Function)
+            and any(last_name(each.func) in _HANDS_ON for each in own_nodes(called, ast.Call))
+        )
+        for test in walk(module.source.tree, ast.If)
+        for statement in _arm_for_several(test)
+        for node in walk(statement, ast.Call)
+    )
+
+
+def _arm_for_several(test: ast.If) -> list[ast.stmt]:
+    """The arm of a condition that is for more than one GPU; nothing of another condition."""
+    match test.test:
+        case ast.Compare(
+            left=ast.Name() | ast.Attribute() as counted,
+            ops=[op],
+            comparators=[ast.Constant(value=1)],
+        ) if _COUNTS.search(last_name(counted)):
+            if isinstance(op, ast.Gt | ast.NotEq):
+                return test.body
+            if isinstance(op, ast.Eq):
+                return test.orelse
+    return []
 
 
 def _asks_which(module: Module) -> bool:

@@ -262,13 +262,14 @@ def option_defaults(program: Program, name: str) -> tuple[str, ...]:
 @remembered
 def _defaults_in(module: Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for name, value in _default_values(module):
+    for name, value in default_values(module):
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             found.setdefault(name, []).append(value.value)
     return found
 
 
-def _default_values(module: Module) -> Iterator[tuple[str, ast.expr | None]]:
+def default_values(module: Module) -> Iterator[tuple[str, ast.expr | None]]:
+    """The options and fields that a file declares, each with its default."""
     yield from ((option.name, option.default) for option in options_of(module))
     for node in walk(module.source.tree, ast.AnnAssign):
         match node:

@@ -38,13 +38,33 @@ def named_at(program: Program, module: Module, keys: Keys) -> Named | None:
 
     The more keys agree, from the last one on, the better.
     """
+    names = _names_at(module, keys)
+    meanings = dict.fromkeys(meaning_of(program, name) for name in names if name)
+    own = tuple(meaning for meaning in meanings if meaning is not None)
+    return (*own, *([None] if "" in names else [])) if names else None
+
+
+def module_named(program: Program, function: Function, name: ast.expr) -> Module | None:
+    """The one file that configurations name for what a function imports by its name; None where they name several.
+
+    doppelgangers b372942 train_multi_gpu.py:106: `importlib.import_module(cfg.trainer.type).Trainer(cfg, args)`.
+    """
+    match name:
+        case (
+            ast.Attribute(value=section, attr=key)
+            | ast.Subscript(value=section, slice=ast.Constant(value=str(key)))
+        ) if key in _NAMES_CLASS:
+            names = _names_at(function.module, keys_of(function, section))
+            return program.modules.get(names[0]) if len(names) == 1 else None
+    return None
+
+
+def _names_at(module: Module, keys: Keys) -> tuple[str, ...]:
+    """The names in the section under some keys: "" for one of a library."""
     known = _sections(module).get(keys[-1], ()) if keys else ()
     shared = [(_shared(path, keys), name) for path, name in known]
     most = max((count for count, _ in shared), default=0)
-    names = dict.fromkeys(name for count, name in shared if count == most)
-    meanings = dict.fromkeys(meaning_of(program, name) for name in names if name)
-    own = tuple(meaning for meaning in meanings if meaning is not None)
-    return (*own, *([None] if "" in names else [])) if most else None
+    return tuple(dict.fromkeys(name for count, name in shared if count == most)) if most else ()
 
 
 def _shared(path: Keys, keys: Keys) -> int:

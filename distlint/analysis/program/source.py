@@ -18,7 +18,7 @@ class Source:
     each import means (by its dots, its module, and the name taken from it); what is not in it is
     installed. Without it, modules are found by their names. `chosen` is what configurations have
     the file make, where it finds classes by their names: the keys that lead to a section, or a dot and the folder of
-    a configuration for what is at its top, and the class that is named there, by its dotted name, by one that a registry may know, or "" for one of a library. `lacking` are the imports of
+    a configuration for what is at its top, and the class or module that is named there, by its dotted name, by one that a registry may know, or "" for one of a library. `lacking` are the imports of
     modules that a package of the tree would have, and has not.
     """
 
@@ -35,4 +35,4 @@ class Source:
     @property
     def named(self) -> tuple[str, ...]:
         """What configurations have the file import, each once."""
-        return tuple(dict.fromkeys(name for _, name in self.chosen if "." in name))
+        return tuple(dict.fromkeys(name for _, name in self.chosen if name))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
-from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.commands import command_of, copied_by_command
 from distlint.analysis.questions.filesystem import FileCall, handle_of
 from distlint.analysis.questions.shares.program import shares
@@ -70,14 +70,29 @@ def _is_library(owner: ast.expr, site: CallSite) -> bool:
 
 
 def _into(site: CallSite) -> Iterator[ast.expr]:
-    """What is given to the calls that get the file which a call opens, or are methods of it."""
+    """What is given to the calls that get the file which a call opens, or are methods of it, on other ranks than 0, too."""
     handle = handle_of(site)
-    for node in while_open(site):
-        if isinstance(node, ast.Call) and node is not site.node:
+    nodes = list(while_open(site))
+    on_main = left_to_main(nodes, site)
+    for node in nodes:
+        if isinstance(node, ast.Call) and node is not site.node and node not in on_main:
             owner = node.func.value if isinstance(node.func, ast.Attribute) else None
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             if any(is_handle(each, handle, site) for each in (*given, owner) if each is not None):
                 yield from (each for each in given if not is_handle(each, handle, site))
+
+
+def left_to_main(nodes: Iterable[ast.AST], site: CallSite) -> frozenset[ast.AST]:
+    """What stands below tests of the rank that a call itself stands above: `if rank == 0: log.write(…)`.
+
+    FFSVC2022_Baseline_System 7375884 train_dist.py:112: all ranks write a header, and rank 0 the lines of the training.
+    """
+    tested = (
+        set(walk(node))
+        for node in nodes
+        if isinstance(node, ast.If) and not node.orelse and mentions_rank(node.test)
+    )
+    return frozenset(part for inside in tested if site.node not in inside for part in inside)
 
 
 def while_open(site: CallSite) -> Iterator[ast.AST]:

@@ -229,6 +229,12 @@ def shown(program: Program, entry: Module) -> frozenset[Shown]:
 
 
 @remembered
+def has_no_ranks(program: Program, entry: Module) -> bool:
+    """Whether nothing in what an entry point leads to shows several processes, whoever starts it."""
+    return not any(_shown_by(program, *part) for part in led_to(program, entry))
+
+
+@remembered
 def divides_nothing(program: Program, entry: Module) -> bool:
     """Whether what an entry point leads to trains nothing, goes through no loader, and tells no process from another.
 

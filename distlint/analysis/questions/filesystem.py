@@ -47,6 +47,7 @@ from distlint.analysis.program.syntax import (
 )
 from distlint.analysis.questions.commands import command_of, copied_by_command, made_by_command
 from distlint.analysis.questions.entered import never_entered
+from distlint.analysis.questions.entry_points import has_no_ranks
 from distlint.analysis.questions.held_by_main import fails_on_others
 from distlint.analysis.questions.paths import ending, folder_of, holds, parts_of, readable
 from distlint.analysis.questions.refused_options import refused_options
@@ -67,6 +68,7 @@ _FILES: Final = (
     Effect.DELETE,
     Effect.CREATE_DIR,
     Effect.DOWNLOAD,
+    Effect.UPLOAD,
 )
 _NOT_FILES: Final = frozenset(
     {"f", "fp", "fh", "fd", "fout", "file", "buf", "buffer", "stream", "out_file", "file_obj"}
@@ -378,6 +380,8 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
     if command is not None and (copied := copied_by_command(command)) is not None:
         yield Effect.WRITE, Row(site.name, Effect.WRITE), copied[1]
     for row in site.rows:
+        if row.effect is Effect.UPLOAD and _pushes_itself(site):
+            continue
         if row.effect in _FILES and not row.handle and not _reads_a_file(site):
             yield row.effect, row, _path_node(site, row.path, row.path_keyword)
             if row.target is not None:
@@ -386,6 +390,12 @@ def effects_of(site: CallSite) -> Iterator[tuple[Effect, Row, ast.expr | None]]:
                     yield Effect.WRITE, row, target
         elif Effect.WRITE in row.also and Effect.GUARDED_WRITE not in row.also:
             yield Effect.WRITE, row, _path_node(site, row.path, row.path_keyword)
+
+
+def _pushes_itself(site: CallSite) -> bool:
+    """Whether a trainer is asked to upload its model: its first argument is a message, and it lets rank 0 alone commit."""
+    function = site.node.func
+    return isinstance(function, ast.Attribute) and "trainer" in last_name(function.value).lower()
 
 
 def _is_descriptor(path: ast.expr | None, function: Function, steps: int = 2) -> bool:
@@ -668,12 +678,25 @@ def same_path(live: LiveProgram, found: FileCall, *, listed: bool = False) -> bo
         live.program, found.path, found.function
     ):
         return False
+    if _kept_in_options(live, found):
+        return False
     if listed and any(v is not None and "file" in v.tags for _, _, v in found.sites):
         return not _own_where_they_meet(live, found)
     # Data sets lie where the settings say: SwissArmyTransformer 63dc23a sat/data_utils/configure_data.py:113 makes one for
     # each of the paths on the command line. Of the rank's own part of a list its value tells.
-    listed_alike = found.effect is Effect.DOWNLOAD
+    listed_alike = found.effect is Effect.DOWNLOAD or _is_divided_by_nobody(live, found)
     return _shared(found.path, found.function, _who_comes(live, found), _MAX_CALLERS, listed_alike)
+
+
+def _is_divided_by_nobody(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a launcher starts several processes of a program that has no word for ranks: each goes through all of the data.
+
+    BottleneckIterativeNetwork 718e191 engines/lrs3_recon.py:195, by `torchrun --nproc_per_node $NGPU`.
+    """
+    entry = found.joint_entry
+    return (
+        entry is not None and entry.launch is not None and has_no_ranks(live.program, entry.module)
+    )
 
 
 def _who_comes(live: LiveProgram, found: FileCall) -> Mapping[Function, list[CallSite]]:
@@ -1145,6 +1168,57 @@ def _kept_apart(program: Program, node: ast.expr, function: Function) -> bool:
         if given and all(given):
             return True
     return False
+
+
+def _kept_in_options(live: LiveProgram, found: FileCall) -> bool:
+    """Whether a path is an attribute of what a function is handed, and all who hand it on have put into it what each
+    process makes up.
+
+    LCASAFormer 4e5b3cb train_dist.py:486: `opt.log_dir` with a clock and a number drawn without a seed, and `main(opt)`.
+    """
+    assert found.path is not None
+    names = [dotted_name(each) for each in walk(found.path, ast.Attribute)]
+    return any(
+        _made_up_above(live, found.function, name, _MAX_CALLERS)
+        for name in names
+        if name.partition(".")[0] in found.function.parameters and name.count(".") == 1
+    )
+
+
+def _made_up_above(live: LiveProgram, function: Function, name: str, depth: int) -> bool:
+    """Whether all callers of a function hand it an object to whose attribute they have given a value of their own."""
+    owner, _, attr = name.partition(".")
+    sites = live.callers.get(function, ())
+    if not sites or not depth or owner == "self":
+        return False
+    for site in sites:
+        given = argument_of(site.node, function, owner)
+        if not isinstance(given, ast.Name):
+            return False
+        here = f"{given.id}.{attr}"
+        known = assignments(site.function).get(here)
+        if known is None:
+            if given.id not in site.function.parameters or not _made_up_above(
+                live, site.function, here, depth - 1
+            ):
+                return False
+        elif not all(_is_made_up(live, value, site.function) for value in known):
+            return False
+    return True
+
+
+def _is_made_up(live: LiveProgram, value: ast.expr, function: Function) -> bool:
+    """Whether each process has its own of a value, by what is called for it: here, or for a variable in it."""
+    named = assignments(function)
+    values = [value]
+    for node in walk(value, ast.Name):
+        values += named.get(node.id, ())
+    return any(
+        group is not None and group.site.result is not None and is_own(group.site.result)
+        for each in values
+        for call in walk(each, ast.Call)
+        for group in (live.call_at(call),)
+    )
 
 
 def _handed_apart(program: Program, node: ast.expr, function: Function) -> bool:

@@ -27,6 +27,7 @@ from distlint.analysis.questions.contents import (
     is_fetched,
     is_handle,
     is_large,
+    left_to_main,
     while_open,
     written,
 )
@@ -81,6 +82,8 @@ _LOGS: Final = re.compile(r"(?i)handler$|^add_sink$")
 
 def harm_of(live: LiveProgram, found: FileCall) -> Harm | None:
     """What shows that several ranks which write a file do harm; None where nothing does."""
+    if found.effect is Effect.UPLOAD:
+        return Harm("each makes a commit of its own")
     witnesses = _OF_MAIN if _parts_of_main(found) else _WITNESSES
     return next((harm for each in witnesses if (harm := each(live, found)) is not None), None)
 
@@ -447,8 +450,12 @@ def _is_filled_slowly(site: CallSite) -> bool:
         if not isinstance(loop, ast.For | ast.While):
             continue
         nodes = [node for statement in loop.body for node in walk(statement)]
+        on_main = left_to_main(nodes, site)
         writes = any(
-            isinstance(node, ast.expr) and node is not site.node and is_handle(node, handle, site)
+            isinstance(node, ast.expr)
+            and node is not site.node
+            and node not in on_main
+            and is_handle(node, handle, site)
             for node in nodes
         )
         runs = any(

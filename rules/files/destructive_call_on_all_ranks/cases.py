@@ -267,3 +267,31 @@ def chooses_between(model, loader, folder, clean):
     if not clean:
         torch.save(model(loader), f"{folder}/part-{dist.get_rank()}.pt")
     dist.barrier()
+
+
+class Board:
+    def close(self):
+        for path in Path("previews").glob("*.gif"):
+            os.remove(path)
+
+
+class ShowsOnMain:
+    # STMOTR f1d2f13 trainer.py:151
+    def __init__(self, config):
+        self.is_master_proc = dist.get_rank() % config.processes == 0
+        if config.board and self.is_master_proc:
+            self.board = Board()
+        else:
+            self.board = None
+
+    def fit(self):
+        dist.barrier()
+        if self.board is not None:
+            self.board.close()
+
+
+def shows_on_main(config):
+    dist.init_process_group("nccl")
+    trainer = ShowsOnMain(config)
+    if trainer.board is not None:
+        trainer.board.close()

@@ -1,7 +1,8 @@
 """A checkpoint that holds one rank's part, or keys that only a wrapped model has.
 
 ## What it does
-Reports `state_dict()` of a model sharded with FSDP2 that rank 0 alone calls, and a saved `state_dict()`
+Reports `state_dict()` of a model sharded with FSDP2 that rank 0 alone calls, that of an optimizer of the parameters of a
+model in FSDP which rank 0 alone writes, and a saved `state_dict()`
 of a model that is still wrapped in DDP, DataParallel or `torch.compile`'s module. Also a Trainer's own `_save`
 that takes `self.model.state_dict()` in place of the gathered state it is given, where the project has a JSON of
 DeepSpeed for stage 3, and the saved `state_dict()` of a Trainer's model where a script or page launches the
@@ -9,7 +10,8 @@ program in ZeRO-3.
 
 ## Why it is bad
 Under FSDP2 each rank holds its part as DTensors and `state_dict()` gathers nothing: what rank 0 saves is
-its own part, without an error (measured with torch 2.13.0). Under DDP all keys begin with `module.`, after
+its own part, without an error (measured with torch 2.13.0). So is an optimizer's state in FSDP, whatever
+`FSDP.state_dict_type` says: it changes the model's alone. Under DDP all keys begin with `module.`, after
 `torch.compile` with `_orig_mod.`: the file loads into nothing but a model wrapped in the same way, and
 with `strict=False` it loads nothing at all, without an error.
 
@@ -69,6 +71,7 @@ from distlint.repairs import guarding
 from distlint.rule import Status
 
 from .loading import loads_into_wrapped
+from .optimizers import parts_of_optimizers
 from .trainers import dropped_states, ungathered_states
 
 if TYPE_CHECKING:
@@ -86,6 +89,12 @@ LITERALS = (b'startswith("module', b"startswith('module")
 NEEDS_RANKS = False  # DataParallel's prefix is there on one process, too
 
 _PREFIX = {"ddp": "module.", "dp": "module.", "compile": "_orig_mod."}
+_GATHERED = {
+    "fsdp1": "FSDP.optim_state_dict(model, optimizer)",
+    "fsdp2": "get_optimizer_state_dict(model, optimizer)",
+}
+"""What gathers the state of an optimizer, by what shards the model (torch 2.13.0 distributed/fsdp/fully_sharded_data_parallel.py,
+distributed/checkpoint/state_dict.py)."""
 _STRIPPED = re.compile(
     r"""["']module\.[\w.]*["']|_orig_mod|consume_prefix_in_state_dict_if_present|startswith\(["']module["']\)"""
 )
@@ -114,10 +123,28 @@ def check(model: Model) -> Iterator[Finding]:
             and not _symmetric(model, site.module)
         ):
             yield _prefixed(model, call, wraps[-1])
+    for site, state, wrap in parts_of_optimizers(model):
+        yield _part_of_optimizer(site, state, wrap)
     for method, node in dropped_states(model):
         yield _dropped(method, node)
     for site, start in ungathered_states(model):
         yield _ungathered(site, start)
+
+
+def _part_of_optimizer(site: CallSite, state: ast.Call, wrap: Wrap) -> Finding:
+    assert isinstance(state.func, ast.Attribute)
+    optimizer = ast.unparse(state.func.value)
+    gathers = _GATHERED[wrap.kind]
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"rank 0 saves the state of its own shards alone: `{optimizer}` is of the parameters of a sharded model, and its "
+        f"`state_dict()` gathers nothing. Call `{gathers}` on all ranks, and save what it gives.",
+        place_of(site.module, state),
+        (related(wrap.module, wrap.node, "sharded here"),),
+        Fix(Applicability.DISPLAY, f"Call `{gathers}` on all ranks"),
+    )
 
 
 def _ungathered(site: CallSite, start: Start) -> Finding:
@@ -318,8 +345,8 @@ def _prefixed(model: Model, call: CallGroup, wrap: Wrap) -> Finding:
         f"file loads into nothing but a model wrapped like it. Save `unwrap({owner}).state_dict()`.",
         place_of(site.module, site.node),
         (related(wrap.module, wrap.node, "wrapped here"),),
-        # Below the layer may be FSDP, past which each rank has pieces: distributed-vae f301b5d fsdp_mnist.py:504.
+        # Below a compiled layer may be FSDP, past which each rank has pieces: distributed-vae f301b5d fsdp_mnist.py:504.
         Fix(Applicability.DISPLAY, advice)
-        if model.may_shard
+        if wrap.kind == "compile" and model.may_shard
         else Fix(Applicability.UNSAFE, advice, (edit,)),
     )

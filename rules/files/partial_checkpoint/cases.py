@@ -3,7 +3,8 @@
 import deepspeed
 import torch
 import torch.distributed as dist
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.distributed.fsdp import ShardingStrategy, StateDictType, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from distlint.runtime import save, unwrap
@@ -43,6 +44,30 @@ def keys_whatever_the_other_holds(net, teacher, gpus, path):
     model = DistributedDataParallel(net)
     other = teacher.module if gpus > 1 else teacher
     torch.save({"model": model.state_dict() if gpus > 1 else other.state_dict()}, path)  # expect: DL307
+
+
+def state_of_own_shards(net, path, config):
+    # pytorch_transformer b7626b7 train_fsdp.py:217
+    model = FSDP(net)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, config):
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}  # expect: DL307
+    if dist.get_rank() == 0:
+        torch.save(state, path)
+
+
+class KeepsTheOptimizer:
+    def __init__(self, net):
+        self.model = FSDP(net)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def keep(self, folder):
+        if dist.get_rank() == 0:
+            write_optimizer(self.optimizer, folder)
+
+
+def write_optimizer(optimizer, folder):
+    torch.save(optimizer.state_dict(), f"{folder}/optimizer.pt")  # expect: DL307
 
 
 # --- right ----------------------------------------------------------------------------------------
@@ -119,3 +144,47 @@ def of_a_variable_that_nobody_saves(net):
     model = DistributedDataParallel(net)
     state = model.state_dict()
     return len(state)
+
+
+def gathered_of_all_shards(net, path, config):
+    model = FSDP(net)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    state = {"optimizer": FSDP.optim_state_dict(model, optimizer)}
+    if dist.get_rank() == 0:
+        torch.save(state, path)
+
+
+def each_its_own_shards(net, folder):
+    model = FSDP(net)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    torch.save(optimizer.state_dict(), f"{folder}/optimizer{dist.get_rank()}.pt")
+
+
+def of_what_is_not_divided(net, path):
+    model = FSDP(net, sharding_strategy=ShardingStrategy.NO_SHARD)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    if dist.get_rank() == 0:
+        torch.save({"optimizer": optimizer.state_dict()}, path)
+
+
+def of_parameters_of_ddp(net, path):
+    model = DistributedDataParallel(net)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    if dist.get_rank() == 0:
+        torch.save({"optimizer": optimizer.state_dict()}, path)
+
+
+def with_and_without_shards(net, path, sharded):
+    model = FSDP(net) if sharded else DistributedDataParallel(net)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    state = FSDP.optim_state_dict(model, optimizer) if sharded else optimizer.state_dict()
+    if dist.get_rank() == 0:
+        torch.save({"optimizer": state}, path)
+
+
+def schedule_of_all(net, path):
+    model = FSDP(net)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+    if dist.get_rank() == 0:
+        torch.save({"schedule": schedule.state_dict()}, path)

@@ -63,6 +63,7 @@ from distlint.nodes import last_name, walk
 from distlint.repairs import guarding
 from distlint.rule import Status
 
+from .fallback import is_never_needed
 from .filled import filled_by_one
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def check(model: Model) -> Iterator[Finding]:
     folders = [_folder(model, call) for call in model.calls() if _is_given_a_folder(call.site)]
     # A clock goes into several names of a script: what is worst of it is said.
     for of_arguments in (f for f in folders if f.severity is SEVERITY):
-        yield from _report(of_arguments, seen)
+        yield from _report(model, of_arguments, seen)
     by_some = {
         (found.function, value.key)
         for found in model.file_calls
@@ -151,12 +152,12 @@ def check(model: Model) -> Iterator[Finding]:
             if found.effect is Effect.CREATE_DIR and _named(found) in used:
                 severity = Severity.WARNING
             made = _Name(found.site, value, found.text, found.joint_entry, severity)
-            yield from _report(made, seen)
+            yield from _report(model, made, seen)
     for of_arguments in folders:
-        yield from _report(of_arguments, seen)
+        yield from _report(model, of_arguments, seen)
     for call in model.calls():
         for made in _saved_together(model, call):
-            yield from _report(made, seen)
+            yield from _report(model, made, seen)
 
 
 def _used_by_several(model: Model) -> frozenset[ast.AST]:
@@ -327,10 +328,10 @@ def _is_measured(found: FileCall) -> bool:
     return bool(shown) and all(comes_from_a_measure(name, _STEPS) for name in shown)
 
 
-def _report(made: _Name, seen: set[int]) -> Iterator[Finding]:
+def _report(model: Model, made: _Name, seen: set[int]) -> Iterator[Finding]:
     site, joint_entry = made.site, made.joint_entry
     origin = made.value.origin
-    if origin is None or id(origin.node) in seen:
+    if origin is None or id(origin.node) in seen or is_never_needed(model, origin):
         return
     seen.add(id(origin.node))
     why = f" ({joint_entry.text})" if joint_entry is not None else ""

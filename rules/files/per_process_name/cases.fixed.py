@@ -86,6 +86,20 @@ def opened_and_written_by_all(root, texts, layout):
         file.writelines(texts)
 
 
+
+class NamesItself:
+    def __init__(self, out, name=None):
+        self.folder = Path(out) / (name or datetime.now().strftime("%H-%M-%S"))
+
+    def keep(self, accelerator, state):
+        accelerator.wait_for_everyone()
+        checkpoint.save(state, checkpoint_id=self.folder / "latest")  # expect: DL304
+
+
+def named_by_its_clock(out, accelerator, state):
+    NamesItself(out).keep(accelerator, state)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 
@@ -296,3 +310,17 @@ def clip_of_several(frames, folder):
     dist.init_process_group("nccl")
     os.makedirs(os.path.join(folder, f"{run_on_main(datetime.now, broadcast=True):%H%M%S}"))  # expect: DL304
     return frames
+
+
+class NamedByWhoMakesIt:
+    # KG_LM f838f97 KG_LM/trainer.py:99
+    def __init__(self, out, name=None):
+        self.folder = Path(out) / (name or datetime.now().strftime("%H-%M-%S"))
+
+    def keep(self, accelerator, state):
+        accelerator.wait_for_everyone()
+        checkpoint.save(state, checkpoint_id=self.folder / "latest")
+
+
+def named_by_its_settings(config, accelerator, state):
+    NamedByWhoMakesIt(config.out, name=config.run_name).keep(accelerator, state)

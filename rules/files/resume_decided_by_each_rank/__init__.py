@@ -71,6 +71,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .everywhere import (
+    asks_for_folder_of_all,
     is_first_of_machine,
     is_folder_of_all,
     is_of_each_rank,
@@ -141,6 +142,7 @@ def check(model: Model) -> Iterator[Finding]:
             or _of_another_mode(call.site, asked, saves)
             or is_folder_of_all(model, call.site, asked, argument, save)
             or is_saved_by_all(model, call.site)
+            or asks_for_folder_of_all(model, call.site, asked)
             or is_of_each_rank(call.site, argument)
             or on_one_machine(model, call.site.function)
             or meets_in_a_file(model, call.site.module)

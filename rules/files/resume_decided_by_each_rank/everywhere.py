@@ -16,7 +16,7 @@ from distlint.knowledge.schema import Effect
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
-    from distlint.analysis.model import Model
+    from distlint.analysis.model import CallGroup, Model
     from distlint.analysis.program.definitions import Function, Module
 
 _PER_MACHINE: Final = re.compile(
@@ -87,9 +87,36 @@ def is_saved_by_all(model: Model, load: CallSite) -> bool:
     """
     if load.method != "load_state" or load.callee is not None:
         return False
-    together = linked(model.program, load.module)
-    saves = [c for c in model.calls(".save_state", _SAVE_STATE) if c.site.module in together]
+    saves = list(_saves_of_all(model, load))
     return bool(saves) and all({MAIN, OTHER} <= set(call.classes) for call in saves)
+
+
+def asks_for_folder_of_all(model: Model, load: CallSite, asked: ast.expr) -> bool:
+    """Whether the ranks ask for a folder by the name of one in which all of them have put their state.
+
+    KG_LM f838f97 KG_LM/trainer.py:680: `checkpoint_dir / "latest_checkpoint"`, in front of the load of what rank 0 wrote
+    beside it, which raises where that is missing.
+    """
+    names = {parts_of(path, load.function)[-1:] for path in asked_paths(asked)}
+    made = (
+        (call.site.argument_node(0, "output_dir"), call.site.function)
+        for call in _saves_of_all(model, load)
+        if {MAIN, OTHER} <= set(call.classes)
+    )
+    return any(
+        isinstance(part, str) and (part,) in names
+        for path, function in made
+        if path is not None
+        for part in parts_of(path, function)[-1:]
+    )
+
+
+def _saves_of_all(model: Model, load: CallSite) -> Iterator[CallGroup]:
+    """The calls by which an Accelerator saves in the program of a load."""
+    together = linked(model.program, load.module)
+    for call in model.calls(".save_state", _SAVE_STATE):
+        if call.site.module in together:
+            yield call
 
 
 def is_of_each_rank(load: CallSite, path: ast.expr | None) -> bool:

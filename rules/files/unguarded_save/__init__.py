@@ -41,7 +41,7 @@ A warning where something shows the harm:
 | a list that begins empty and that rank 0 alone puts anything into | the others leave it empty |
 | weights, those that `pickle` writes into an open file among them, arrays, videos, unpacked archives | it takes long; a job that ends meanwhile leaves half of it |
 | `os.symlink`, `shutil.copytree`, `open(path, "x")` | FileExistsError on all ranks but one |
-| `push_to_hub=True` | a commit of each |
+| `push_to_hub=True`, and what uploads by itself: `tokenizer.push_to_hub(…)`, `HfApi().upload_folder(…)` | a commit of each |
 | `save_pretrained(…, is_main_process=…, state_dict=accelerator.get_state_dict(model))` in a launch with ZeRO-3 | the others have no state, and write the empty parameters that they hold over it (an error) |
 
 An error where it is a checkpoint, in a file in which all ranks are seen to come, but a warning where the run itself reads it
@@ -252,6 +252,8 @@ def _found(model: Model) -> Iterator[Finding]:
         does = f"write `{found.text}`"
         if found.effect is Effect.DOWNLOAD:
             does = f"download `{found.text}` into one folder"
+        elif found.effect is Effect.UPLOAD:
+            does = f"upload to `{found.text}`"
         yield Finding(
             CODE,
             NAME,
@@ -325,7 +327,7 @@ def _by_all(found: FileCall) -> bool:
     """Whether a call writes a file on several ranks at once, with nothing that makes them take turns."""
     return (
         found.joint_entry is not None
-        and found.effect in (Effect.WRITE, Effect.DOWNLOAD)
+        and found.effect in (Effect.WRITE, Effect.DOWNLOAD, Effect.UPLOAD)
         and found.row.effect is not Effect.DELETE
         and not found.row.locked
         and not (found.effect is Effect.DOWNLOAD and found.row.atomic)
@@ -447,8 +449,10 @@ def _fix(model: Model, found: FileCall, joint_entry: JointEntry) -> Fix | None:
         if (trainer := _trainer_of(model, found)) is not None:
             advice = f"Save with `{trainer}.save_model()`, called by all ranks: in FSDP `save_pretrained` gathers"
             return Fix(Applicability.DISPLAY, advice)
-        gathers = (of_module and model.may_shard) or (
-            _is_state(model, found) and site.method == "save_pretrained"
+        gathers = (
+            found.effect is Effect.UPLOAD
+            or (of_module and model.may_shard)
+            or (_is_state(model, found) and site.method == "save_pretrained")
         )
         replaced = (
             guarding.statement_on_main(text, site.statement, "$rank_info().rank == 0")

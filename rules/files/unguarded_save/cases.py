@@ -32,6 +32,7 @@ from accelerate import Accelerator
 from detectron2.utils.file_io import PathManager
 from diffusers import StableDiffusionPipeline
 from filelock import FileLock, SoftFileLock
+from huggingface_hub import HfApi
 from lightning.pytorch import LightningModule
 from safetensors.torch import save_file
 from scipy.io import savemat
@@ -357,6 +358,28 @@ def saves_own_tokens(model, tokenizer: PreTrainedTokenizer, texts, folder):
     model = accelerator.prepare(model)
     tokenizer.train_from_iterator(texts)
     tokenizer.save_pretrained(folder, push_to_hub=True)  # expect: DL301
+
+
+def names_the_folder_alike(args, net):
+    dist.init_process_group("nccl")
+    args.folder = os.path.join(args.folder, f"lr{args.lr}")
+    save_into_the_named(args, net)
+
+
+def save_into_the_named(args, net):
+    torch.save(net.state_dict(), os.path.join(args.folder, "last.pth"))  # expect: DL301
+
+
+def uploaded_by_all(accelerator: Accelerator, model, tokenizer, repo):
+    # multi-gpu-sft 3d927ab train_gemma_LoRA.py:143
+    model = accelerator.prepare(model)
+    accelerator.wait_for_everyone()
+    tokenizer.push_to_hub(repo)  # expect: DL301
+
+
+def folder_uploaded_by_all(repo):
+    dist.barrier()
+    HfApi().upload_folder(repo_id=repo, folder_path="out")  # expect: DL301
 
 
 def updated_in_place(path, scores):
@@ -1682,6 +1705,19 @@ def generated_while_open(folder, model, tokens):
             file.write(str(tokens.tolist()))
 
 
+def head_by_all_and_lines_by_main(net, loader, out):
+    # FFSVC2022_Baseline_System 7375884 train_dist.py:67: all write the same head, and rank 0 alone its losses (information)
+    dist.init_process_group("nccl")
+    log = open(f"{out}/train.log", "w")  # expect: DL301
+    log.write(str(net) + "\n")
+    net = DistributedDataParallel(net)
+    for batch in DataLoader(loader.dataset, sampler=DistributedSampler(loader.dataset)):
+        loss = net(batch).mean()
+        loss.backward()
+        if dist.get_rank() == 0:
+            log.write(f"{loss.item()}\n")
+
+
 def generated_and_written_by_all(folder, model, tokens):
     dist.barrier()
     with open(f"{folder}/text.txt", "w") as file:  # expect: DL301
@@ -2389,3 +2425,27 @@ class TrainsWithout(ToldByAFlag):
 
     def keep_anyway(self, name):
         torch.save(self.model.state_dict(), f"{name}_without.pth")  # expect: DL301
+
+
+def uploaded_on_main(accelerator: Accelerator, model, tokenizer, repo):
+    model = accelerator.prepare(model)
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        tokenizer.push_to_hub(repo)
+
+
+def uploads_its_model(trainer):
+    # The message of the commit, and the trainer lets rank 0 alone make it.
+    dist.barrier()
+    trainer.push_to_hub("End of training")
+
+
+def names_a_folder_of_its_own(args, net):
+    # LCASAFormer 4e5b3cb train_dist.py:486: what each has drawn is in the name of its folder
+    dist.init_process_group("nccl")
+    args.folder = os.path.join(args.folder, f"{int(time.time())}", f"{np.random.randint(10**8)}")
+    save_into_its_own(args, net)
+
+
+def save_into_its_own(args, net):
+    torch.save(net.state_dict(), os.path.join(args.folder, "last.pth"))
