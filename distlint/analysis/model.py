@@ -24,7 +24,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.several import asks_for_several
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.linked import leading_to, linked
+from distlint.analysis.program.linked import importers, leading_to, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
@@ -40,6 +40,7 @@ from distlint.analysis.questions.launched import (
     starts_ranks_in_fit,
 )
 from distlint.analysis.questions.leftover import cannot_be_read, is_left_over
+from distlint.analysis.questions.machines import speaks_of_machines, submits_jobs
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
 from distlint.analysis.questions.sharding import may_shard
@@ -288,6 +289,24 @@ class Model(LiveProgram):
         return [
             launch for path in root_paths(self, module) for _, launch in self.launch.starting(path)
         ]
+
+    def shares_a_disk(self, module: Module) -> bool:
+        """Whether each launch that the project shows of what leads to a file is of one machine, or by submitit, which hands
+        the job to all machines in a folder (OmniSAM ed7ff75 sam/training/train.py:164).
+
+        A script of which no launch is shown must not speak of machines.
+        """
+        above = [each.path for each in importers(self.program, module)]
+        shown = {path for path in above if self.launch.starting(path)}
+        if not all(map(self.launch.on_one_machine_alone, shown)):
+            return False
+        return submits_jobs(self.program) or (
+            bool(shown)
+            and not any(
+                root.path not in shown and speaks_of_machines(root)
+                for root in self.answer(roots)[module]
+            )
+        )
 
     def starts_by_torch(self, module: Module) -> bool:
         """Whether torch's own launchers start all that leads to a file, or else, where no launch does, all of the project.
