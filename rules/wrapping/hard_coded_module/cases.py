@@ -10,6 +10,7 @@ from lightning.fabric import Fabric
 from ocpmodels.common.data_parallel import OneDeviceDataParallel
 from peft import PeftModel
 from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.optim.swa_utils import AveragedModel
 from transformers import Trainer
@@ -545,3 +546,24 @@ class AsksAHelper:
         if has_group():
             return self.net.module.words
         return None
+
+
+def sharded_or_on_all_gpus(net, settings):
+    # visual-recognition-memory 407fd65 train_fsdp.py:111: each wrapper has a `module`
+    if settings.distributed:
+        if settings.gpu is not None:
+            net = FullyShardedDataParallel(net, device_ids=[settings.gpu])
+        else:
+            net = FullyShardedDataParallel(net)
+    else:
+        net = torch.nn.DataParallel(net)
+    net.module.load_state_dict(torch.load(settings.path))
+
+
+def sharded_or_bare(net, settings):
+    if settings.distributed:
+        if settings.gpu is not None:
+            net = FullyShardedDataParallel(net, device_ids=[settings.gpu])
+        else:
+            net = FullyShardedDataParallel(net)
+    net.module.load_state_dict(torch.load(settings.path))  # expect: DL204
