@@ -267,9 +267,13 @@ class Model(LiveProgram):
         return self.launch.older_than(package, version, module.path)
 
     def starts_in_engine(self, module: Module) -> bool:
-        """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
+        """Whether every launch that leads to a file asks for FSDP or DeepSpeed.
+
+        A test may import what is launched: robust-llm-2024 0062a38 robust_llm/__main__.py.
+        """
         folder = module.path.rpartition("/")[0]
-        return self.launch.in_engine(root_paths(self, module), self._paths, folder)
+        above = sorted(each.path for each in importers(self.program, module))
+        return self.launch.in_engine(above, self._paths, folder)
 
     def runs_in_engines(self, module: Module) -> bool:
         """Whether all launches that lead to a file, and all configurations of accelerate, ask for FSDP or DeepSpeed.
