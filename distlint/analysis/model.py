@@ -39,7 +39,11 @@ from distlint.analysis.questions.launched import (
     roots,
     starts_ranks_in_fit,
 )
-from distlint.analysis.questions.leftover import cannot_be_read, is_left_over
+from distlint.analysis.questions.leftover import (
+    cannot_be_read,
+    holds_several_programs,
+    is_left_over,
+)
 from distlint.analysis.questions.machines import speaks_of_machines, submits_jobs
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
@@ -105,6 +109,7 @@ class Model(LiveProgram):
         """Whether no program comes to a place: to its file or function, by an option that none sets, or with an old library."""
         return any(
             cannot_be_read(self.program, module)
+            or holds_several_programs(module)
             or is_left_over(self, module, line)
             or is_for_unset_option(self, module, line)
             or self._is_for_old_version(module, line)
