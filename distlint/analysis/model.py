@@ -24,7 +24,7 @@ from distlint.analysis.live.program import LiveProgram
 from distlint.analysis.live.several import asks_for_several
 from distlint.analysis.live.summaries import CallGroup, Problem
 from distlint.analysis.program.definitions import Function, Module
-from distlint.analysis.program.linked import leading_to, linked
+from distlint.analysis.program.linked import importers, leading_to, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
@@ -40,7 +40,12 @@ from distlint.analysis.questions.launched import (
     roots,
     starts_ranks_in_fit,
 )
-from distlint.analysis.questions.leftover import cannot_be_read, is_left_over
+from distlint.analysis.questions.leftover import (
+    cannot_be_read,
+    holds_several_programs,
+    is_left_over,
+)
+from distlint.analysis.questions.machines import speaks_of_machines, submits_jobs
 from distlint.analysis.questions.never import is_unreached
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
@@ -108,6 +113,7 @@ class Model(LiveProgram):
         """Whether no program comes to a place: to its file or function, by an option that none sets, or with an old library."""
         return any(
             cannot_be_read(self.program, module)
+            or holds_several_programs(module)
             or is_unreached(module, line)
             or is_left_over(self, module, line)
             or is_for_unset_option(self, module, line)
@@ -273,9 +279,13 @@ class Model(LiveProgram):
         return self.launch.older_than(package, version, module.path)
 
     def starts_in_engine(self, module: Module) -> bool:
-        """Whether every launch that leads to a file asks for FSDP or DeepSpeed."""
+        """Whether every launch that leads to a file asks for FSDP or DeepSpeed.
+
+        A test may import what is launched: robust-llm-2024 0062a38 robust_llm/__main__.py.
+        """
         folder = module.path.rpartition("/")[0]
-        return self.launch.in_engine(root_paths(self, module), self._paths, folder)
+        above = sorted(each.path for each in importers(self.program, module))
+        return self.launch.in_engine(above, self._paths, folder)
 
     def runs_in_engines(self, module: Module) -> bool:
         """Whether all launches that lead to a file, and all configurations of accelerate, ask for FSDP or DeepSpeed.
@@ -303,6 +313,24 @@ class Model(LiveProgram):
         return [
             launch for path in root_paths(self, module) for _, launch in self.launch.starting(path)
         ]
+
+    def shares_a_disk(self, module: Module) -> bool:
+        """Whether each launch that the project shows of what leads to a file is of one machine, or by submitit, which hands
+        the job to all machines in a folder (OmniSAM ed7ff75 sam/training/train.py:164).
+
+        A script of which no launch is shown must not speak of machines.
+        """
+        above = [each.path for each in importers(self.program, module)]
+        shown = {path for path in above if self.launch.starting(path)}
+        if not all(map(self.launch.on_one_machine_alone, shown)):
+            return False
+        return submits_jobs(self.program) or (
+            bool(shown)
+            and not any(
+                root.path not in shown and speaks_of_machines(root)
+                for root in self.answer(roots)[module]
+            )
+        )
 
     def starts_by_torch(self, module: Module) -> bool:
         """Whether torch's own launchers start all that leads to a file, or else, where no launch does, all of the project.

@@ -13,6 +13,9 @@ from distlint.launch.environments import activated
 from distlint.launch.shell import Command, Word
 from distlint.launch.spelling import nearest
 
+_FOLDER = re.compile(r"(?:[\w-]+/)*[A-Za-z_]\w*/?")
+"""What may be the path of a package."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -115,11 +118,16 @@ class Launch:
 
     @property
     def file(self) -> str:
-        """The Python file that each process runs, as the launch calls it; empty where it names none."""
+        """The Python file that each process runs, as the launch calls it; empty where it names none.
+
+        Of a folder Python runs the `__main__.py`: robust-llm-2024 0062a38 README.md:170, `accelerate launch … robust_llm`.
+        """
         if self.module is not None and self.module.text:
             return f"{self.module.text.replace('.', '/')}.py"
-        text = self.script.text if self.script is not None else None
-        return text if text is not None and text.endswith(".py") else ""
+        text = (self.script.text if self.script is not None else None) or ""
+        if _FOLDER.fullmatch(text):
+            return f"{text.rstrip('/')}/__main__.py"
+        return text if text.endswith(".py") else ""
 
     @property
     def launcher(self) -> Launcher:

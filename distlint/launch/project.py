@@ -79,6 +79,9 @@ _UNKNOWN = "${UNKNOWN__}"
 _ENGINES = frozenset({"deepspeed", "use_deepspeed", "deepspeed_config_file", "fsdp", "use_fsdp"})
 """Options of `accelerate launch` and of transformers' TrainingArguments that choose one."""
 
+_HOSTS = frozenset({"hostfile", "H", "deepspeed_hostfile"})
+"""Options that name a file of machines."""
+
 _INSTALLED = frozenset({Kind.REQUIREMENTS, Kind.PROJECT, Kind.LOCK})
 """Kinds of files by which pip, poetry and the like install packages."""
 
@@ -853,6 +856,29 @@ class LaunchFiles:
             return any(self._of_several(script, launch) for script, launch in found)
         configured = list(self.of(Format.ACCELERATE))
         return bool(configured) and all(_counts_several(each) for each in configured)
+
+    def on_one_machine_alone(self, path: str) -> bool:
+        """Whether launches of the Python file `path` are shown, and each is of one machine.
+
+        That is what launchers take where nobody tells them of others; what is not seen of a launch may tell them.
+        """
+        found = self.starting(path)
+        return (
+            bool(found)
+            and all(self._takes_this_machine(script, launch) for script, launch in found)
+            and not self.under_slurm(path)
+        )
+
+    def _takes_this_machine(self, script: Script, launch: Launch) -> bool:
+        if not launch.options_known or not _HOSTS.isdisjoint(launch.options):
+            return False
+        if launch.row.machines in launch.options:
+            number = launch.number(launch.row.machines)
+            return number is not None and number[0] == 1
+        if launch.launcher is not Launcher.ACCELERATE:
+            return True
+        configuration = self.configured(script, launch)  # else that of whoever starts it
+        return configuration is not None and configuration.values.get("num_machines", 1) == 1
 
     def in_engine(self, paths: Iterable[str], known: Set[str], folder: str) -> bool:
         """Whether what leads to code is started, each time in FSDP or DeepSpeed.

@@ -54,6 +54,16 @@ def _field(quote: str) -> str:
     )
 
 
+def _on_one_line(found: re.Match[str]) -> str:
+    """A replacement field without its line breaks."""
+    return f"{found['head']}{' '.join(found['inner'].split())}}}"
+
+
+_BROKEN_FIELD = (
+    r"(?P<head>\b[fFrR]{1,2}(?P<quote>[\"'])(?!(?P=quote)(?P=quote))(?:(?!(?P=quote))[^\n])*?\{)"
+    r"(?P<inner>[^{}\n\"']*\n[^{}\"']*)\}"
+)
+"""An f-string in one pair of quotes up to the end of a field that goes on in another line."""
 _PARAMETERS = r"\[(?P<parameters>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]"
 
 CONSTRUCTS = (
@@ -78,6 +88,8 @@ CONSTRUCTS = (
     ),
     _construct((3, 12), "an f-string with its own quotes inside", _field('"'), _other_quotes),
     _construct((3, 12), "an f-string with its own quotes inside", _field("'"), _other_quotes),
+    # PnP-Flow 2948aef pnpflow/image_generation/run_lib_pytorch.py:252
+    _construct((3, 12), "an f-string with a line break in a field", _BROKEN_FIELD, _on_one_line),
     _construct(
         # Names in capitals: `except Error, e:` is Python 2.
         (3, 14),
@@ -134,10 +146,13 @@ def newer_syntax(text: str, error: SyntaxError) -> str | None:
     return None
 
 
+_OF_FIELDS: Final = (_other_quotes, _on_one_line)
+
+
 def _is_cause(construct: Construct, text: str, line: int) -> bool:
     older, count = construct.pattern.subn(construct.rewrite, text)
     for _ in range(FIELDS):
-        if not count or construct.rewrite is not _other_quotes:
+        if not count or construct.rewrite not in _OF_FIELDS:
             break
         older, count = construct.pattern.subn(construct.rewrite, older)
     return older != text and _failing_line(older) > line

@@ -160,3 +160,13 @@ def test_a_section_that_nobody_reads(project: Path, settings: str, message: str 
     (project / "a.yaml").write_text(f"distributed_type: 'NO'\nnum_processes: 1\n{settings}")
     found = json.loads(check("--output-format", "json").stdout)["findings"]
     assert [row["message"] for row in found] == ([message] if message else [])
+
+
+@pytest.mark.parametrize(("comment", "count"), [("NO / FSDP", 0), ("NO / MULTI_GPU", 1)])
+def test_a_section_that_is_kept_for_another_choice(project: Path, comment: str, count: int) -> None:
+    """RuSigLIP 8ada620 configs/accelerate_config.yml:17."""
+    text = (
+        f"distributed_type: 'NO' # {comment}\nnum_processes: 1\nfsdp_config:\n  fsdp_version: 2\n"
+    )
+    (project / "a.yaml").write_text(text)
+    assert len(places(check("--output-format", "json"))) == count

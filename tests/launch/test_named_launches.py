@@ -305,6 +305,24 @@ def test_an_attribute_where_no_launch_asks_for_ddp(
     assert found["severity"] == severity
 
 
+@pytest.mark.parametrize(("started", "severity"), [("work", "info"), ("work/other", "warning")])
+def test_of_a_folder_python_runs_the_main_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: str, severity: str
+) -> None:
+    """robust-llm-2024 0062a38 README.md:170: a test imports `robust_llm.__main__`, too."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "README.md": f"```\n{LAUNCH} a.yaml {started}\n```\n",
+        "a.yaml": FSDP,
+        "work/__init__.py": "",
+        "work/__main__.py": READING,
+        "work/other.py": "",
+        "tests/test_work.py": "from work.__main__ import model\n",
+    }
+    (found,) = findings("DL201", tmp_path, files)
+    assert found["severity"] == severity
+
+
 DECLARED = (
     "import argparse\n\nimport torch.distributed as dist\n\nparser = argparse.ArgumentParser()\n"
     'parser.add_argument("--local_rank", type=int)\nargs = parser.parse_args()\n'

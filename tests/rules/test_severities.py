@@ -461,6 +461,32 @@ def test_another_program_s_checkpoint_is_not_resumed_from(tmp_path: Path) -> Non
     assert severities(tmp_path, "DL309", first, second) == []
 
 
+RESUMED = RESUMES.format(makes=MAKES, saves=ON_MAIN + SAVES)
+
+
+@pytest.mark.parametrize(
+    ("started", "text", "expected"),
+    [
+        ("torchrun --nproc_per_node=8 file_0.py", "", ["info"]),
+        ("torchrun --nnodes=1 --nproc_per_node=8 file_0.py", "", ["info"]),
+        ("torchrun --nnodes=2 --nproc_per_node=8 file_0.py", "", ["warning"]),
+        ("torchrun --nnodes=$MACHINES --nproc_per_node=8 file_0.py", "", ["warning"]),
+        ("torchrun $OPTIONS file_0.py", "", ["warning"]),
+        ("torchrun file_0.py\ntorchrun --nnodes=2 file_0.py", "", ["warning"]),
+        ("srun -n 16 python file_0.py\ntorchrun file_0.py", "", ["warning"]),
+        ("deepspeed --hostfile hosts file_0.py", "", ["warning"]),
+        ("accelerate launch file_0.py", "", ["warning"]),
+        ("", "import submitit\n", ["info"]),
+        ("torchrun --nnodes=2 file_0.py", "import submitit\n", ["warning"]),
+    ],
+)
+def test_machines_are_asked_for_a_checkpoint_where_a_launch_has_several(
+    tmp_path: Path, started: str, text: str, expected: list[str]
+) -> None:
+    (tmp_path / "run.sh").write_text(f"{started}\n", encoding="utf-8")
+    assert severities(tmp_path, "DL309", text + RESUMED) == expected
+
+
 STARTS = """
 import os
 import torch.distributed as dist

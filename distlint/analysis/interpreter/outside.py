@@ -162,9 +162,10 @@ class Outside:
             assigned, missing, depends_on, complete = self._assigned(cls, attr, asker.rank)
         finally:
             self._computing.discard(key)
+        incomplete = bool(missing) and assigned is None
         if assigned is None:
             assigned = self.class_attribute(cls, attr)
-        result = self._of_any_instance(cls, attr, assigned, bool(missing))
+        result = self._of_any_instance(cls, attr, assigned, incomplete)
         if attr in self._signals.names:
             result = self.flag(cls, attr, result)
         if missing:
@@ -187,6 +188,7 @@ class Outside:
             under_way = self._runs.under_way.depths_of(method)
             if under_way:
                 missing += under_way
+                result = result or self._by_now(cls, attr, method, under_way)
                 continue
             summary = self._runs.summary(method, rank)
             value = summary.self_attributes.get(attr)
@@ -199,6 +201,23 @@ class Outside:
                 depends_on |= summary.depends_on
             result = value if result is None else join(result, value, ("attr", ("self",), attr))
         return result, missing, frozenset(depends_on), complete
+
+    def _by_now(self, cls: Class, attr: str, method: Function, depths: list[int]) -> Value | None:
+        """What a method under way has assigned to an attribute that is assigned nowhere else: all ranks have it.
+
+        ARRWM e7599a7 trainer/diffusion_train.py:79: `self.is_distributed = …` in the constructor, which calls
+        `self._resolve_logdir(…)` further down.
+        """
+        if (
+            len(self._assigning(cls, attr)) > 1
+            or len(assignments(method).get(f"self.{attr}", ())) != 1
+        ):
+            return None
+        values = [self._runs.under_way.attribute(depth, attr) for depth in depths]
+        first = values[0]
+        if first is None or first.variance is not Variance.UNIFORM or len(values) > 1:
+            return None
+        return first
 
     def _assigning(self, cls: Class, attr: str) -> list[Function]:
         """The methods that assign an attribute and run on objects of a class."""

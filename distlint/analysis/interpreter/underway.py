@@ -144,6 +144,10 @@ class UnderWay:
         self._assume(depth)
         self._runs[depth].read[name, id(value)] = value
 
+    def attribute(self, depth: int, name: str) -> Value | None:
+        """What a method under way has assigned to an attribute of its object by now."""
+        return self._runs[depth].summary.self_attributes.get(name)
+
     def assume_attribute(
         self, depths: Sequence[int], key: AttributeKey, value: Value | None
     ) -> None:

@@ -158,7 +158,7 @@ def _is_left_out(event: Event) -> bool:
 def _in_first_step(divergence: Divergence) -> bool:
     """Whether the evaluation also stands behind the first batch: under `i % 100 == 0`, of what counts the steps from 0."""
     counted = {*_counted_from_zero(divergence.function), *_counted_below(divergence)}
-    return any(
+    return not _is_in_front_of_step(divergence) and any(
         any(inner is divergence.anchor for part in node.body for inner in walk(part))
         and any(
             isinstance(asked.op, ast.Mod) and dotted_name(asked.left) in counted
@@ -168,20 +168,38 @@ def _in_first_step(divergence: Divergence) -> bool:
     )
 
 
+def _is_in_front_of_step(divergence: Divergence) -> bool:
+    """Whether a turn of the loop trains below the evaluation alone: at step 0, the others come to DDP's first forward.
+
+    GOTHAM 7ef09cc src/train.py:283: `if iter_num % eval_interval == 0 and (rank == 0):`, and the micro-batches below.
+    """
+    line = place_of_any(divergence.anchor)[0]
+    steps = [
+        node.lineno
+        for loop in _loops_around(divergence)
+        for node in walk(loop, ast.Call)
+        if last_name(node) == "backward"
+    ]
+    return bool(steps) and min(steps) > line
+
+
+def _loops_around(divergence: Divergence) -> list[ast.For | ast.AsyncFor | ast.While]:
+    return [
+        node
+        for node in own_nodes(divergence.function)
+        if isinstance(node, _LOOPS) and any(inner is divergence.anchor for inner in walk(node))
+    ]
+
+
 def _counted_below(divergence: Divergence) -> set[str]:
     """What a loop over the steps counts below the evaluation alone: it is asked of the first before it has counted.
 
     AnyGPT 282b58f soundstorm_speechtokenizer/trainer.py:356: `if self.is_main and not (steps % self.save_model_steps):`,
     and `self.steps += 1`, `steps = int(self.steps.item())` below.
     """
-    around = [
-        node
-        for node in own_nodes(divergence.function)
-        if isinstance(node, _LOOPS) and any(inner is divergence.anchor for inner in walk(node))
-    ]
     steps = [
         loop
-        for loop in around
+        for loop in _loops_around(divergence)
         if any(isinstance(n, ast.Call) and last_name(n) == "backward" for n in _each_turn(loop))
     ]
     if not steps:

@@ -62,6 +62,26 @@ def is_left_over(live: LiveProgram, module: Module, line: int) -> bool:
 
 
 @remembered
+def holds_several_programs(module: Module) -> bool:
+    """Whether a file is several scripts one behind another: it defines anew, behind a main block, what it has defined in front.
+
+    Nobody runs these together, and what one of them does says nothing of the others. MegaPortrait-hack f26aeb8
+    reference/warpgenerators/latent-pose-reenactment.py:772, three main blocks in 7,800 lines.
+    """
+    body = module.source.tree.body
+    mains = [
+        each.lineno
+        for each in body
+        if isinstance(each, ast.If) and "__main__" in ast.unparse(each.test)
+    ]
+    if len(mains) < 2:
+        return False
+    defined = [each for each in body if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    front = {each.name for each in defined if each.lineno < mains[0]}
+    return any(each.name in front for each in defined if each.lineno > mains[0])
+
+
+@remembered
 def cannot_be_read(program: Program, module: Module) -> bool:
     """Whether a file ends at its top, at an import of what its own project does not have, or that cannot be imported so.
 

@@ -54,6 +54,21 @@ def on_one_machine(live: LiveProgram, function: Function) -> bool:
     return all(_starts_one(live, root) for root in starts)
 
 
+def speaks_of_machines(module: Module) -> bool:
+    """Whether a file has a word of launches on several machines."""
+    return _MACHINES.search(module.source.text) is not None
+
+
+@remembered
+def submits_jobs(program: Program) -> bool:
+    """Whether the program has submitit start it."""
+    return any(
+        dotted.partition(".")[0] == "submitit"
+        for module in program.modules.values()
+        for dotted in module.imports.values()
+    )
+
+
 def _callers(live: LiveProgram) -> dict[Function, set[Function]]:
     return calling(
         (function, run)

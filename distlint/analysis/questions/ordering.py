@@ -38,7 +38,7 @@ from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import MAKE_FOLDER
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -661,6 +661,25 @@ def is_next(prepared: Step, used: Step) -> bool:
     return first.function is second.function and any(
         second.statement in below[: _FEW_STATEMENTS + 1] for below in _below(first)
     )
+
+
+def is_behind_a_pause(prepared: Step, used: Step) -> bool:
+    """Whether ranks sleep between what rank 0 prepares, in a block of its own, and the use: a folder is there by then.
+
+    cvpr2024-face-anti-spoofing-challenge e18dae6 train_dist.py:131: `time.sleep(3)  # ensure dir create success`.
+    """
+    first, second = prepared.outer, used.outer
+    return first.function is second.function and any(
+        second.statement in below and any(map(_is_pause, below[: below.index(second.statement)]))
+        for below in _below(first)
+    )
+
+
+def _is_pause(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=called, args=[ast.Constant(value=int(seconds))])):
+            return last_name(called) == "sleep" and seconds > 0
+    return False
 
 
 def _below(site: CallSite) -> Iterator[list[ast.stmt]]:

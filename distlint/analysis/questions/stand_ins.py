@@ -27,6 +27,7 @@ _WITH_MODULE: Final = frozenset(
     (
         *WRAPPERS["ddp"].classes,
         *WRAPPERS["dp"].classes,
+        *WRAPPERS["fsdp1"].classes,
         "apex.parallel.DistributedDataParallel",
         "apex.parallel.distributed.DistributedDataParallel",
     )

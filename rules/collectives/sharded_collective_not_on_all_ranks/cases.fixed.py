@@ -738,3 +738,17 @@ def averages_gradients_by_hand(net, optimizer, loader, folder):
     if accelerator.is_main_process:
         accelerator.save_state(folder)
     accelerator.wait_for_everyone()
+
+
+def rank_0_evaluates_in_front_of_the_first_step(net, loader, held_out, optimizer):
+    # GOTHAM 7ef09cc src/train.py:283: the others come to their first forward
+    net = DistributedDataParallel(net)
+    steps = 0
+    for batch in loader:
+        if steps % 100 == 0 and dist.get_rank() == 0:
+            with torch.no_grad():
+                print(net(held_out).mean())
+        for part in batch.chunk(4):
+            net(part).sum().backward()
+        optimizer.step()
+        steps += 1

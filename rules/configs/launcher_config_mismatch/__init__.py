@@ -47,7 +47,7 @@ No fix: which of two settings is meant, a person has to say.
 ## Known limits
 Templates (`{{ … }}`) are not read. Keys are those of accelerate 1.15.0 and deepspeed 0.19.8. A JSON is taken for
 DeepSpeed's where it has `zero_optimization` or `train_micro_batch_size_per_gpu` and at least half of its keys are
-known. Of a section of accelerate, an unread key whose value is what the one that is meant has without it is information. In a dict of the code, a key of the top level that the program itself reads is its own; and so may be each key
+known. Of a section of accelerate, an unread key whose value is what the one that is meant has without it is information; a section for a type that a comment beside `distributed_type` offers is kept on purpose. In a dict of the code, a key of the top level that the program itself reads is its own; and so may be each key
 of one that an object of another library takes.
 
 Of arguments, those count that are written out, in the call or in a dict of the same function. What a version of FSDP
@@ -66,6 +66,7 @@ Not proven: what the tables say is compared with the installed accelerate by the
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,9 @@ from typing import TYPE_CHECKING, Any
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.columns import split_lines
 from distlint.findings import Finding, Related, Severity
+from distlint.knowledge.configuration.keys import SECTIONS, is_one_of
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch import accelerate, deepspeed
 from distlint.launch.defects import Defect, sentence_of
@@ -115,7 +118,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         values = configuration.values
         is_older = partial(_is_older, files, "accelerate", configuration.path)
         for defect in (*accelerate.top_level(values), *accelerate.sections(values, is_older)):
-            if defect.keys[-1:] != (_OF_ANOTHER_RULE,):
+            if defect.keys[-1:] != (_OF_ANOTHER_RULE,) and not _is_for_choice(
+                configuration, defect
+            ):
                 yield _finding(configuration, defect)
         yield from _with_json(files, configuration)
     for configuration in files.of(Format.DEEPSPEED):
@@ -130,6 +135,19 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         for defect in defects:
             yield _finding(configuration, defect)
     yield from _left_off(files)
+
+
+def _is_for_choice(configuration: Configuration, defect: Defect) -> bool:
+    """Whether a section is kept for a type that a comment beside the chosen one names.
+
+    RuSigLIP 8ada620 configs/accelerate_config.yml:4: `distributed_type: DEEPSPEED # MULTI_GPU / DEEPSPEED / FSDP`.
+    """
+    types = next((each.types for each in SECTIONS if (each.key,) == defect.keys), frozenset())
+    if is_one_of(configuration.values.get("distributed_type"), types):
+        return False
+    line = configuration.place(("distributed_type",)).line
+    _, _, comment = split_lines(configuration.text)[line - 1].partition("#")
+    return not types.isdisjoint(re.findall(r"\w+", comment))
 
 
 def _left_off(files: LaunchFiles) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ A file that is not UTF-8 names its encoding in its first line, as Python itself 
 There is no fix.
 
 ## Known limits
-distlint parses with the Python it runs on: syntax that is newer than that is a warning. Where more
+distlint parses with the Python it runs on: a file with syntax that is newer than that is named in a note, and is no finding. Where more
 than 1 MB of files hold nothing that any rule looks for, those files are not parsed, and a syntax error
 in them is not reported. Information for a template of cookiecutter or Jinja, which is not Python yet, and for the source
 of a notebook of Databricks with lines for the shell, and for a file of cells (`# %%`) with magics of IPython; for a

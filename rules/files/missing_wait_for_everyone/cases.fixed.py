@@ -708,3 +708,23 @@ def logs_behind_the_model(args, build):
     model.load_state_dict(weights)
     log_into(os.path.join(args.stage, "log.txt"))  # expect: DL302
     return model
+
+
+def behind_a_pause(args):
+    # cvpr2024-face-anti-spoofing-challenge e18dae6 train_dist.py:131
+    dist.barrier()
+    if dist.get_rank() == 0:
+        os.makedirs(args.paused)
+    time.sleep(3)
+    with open(os.path.join(args.paused, f"{dist.get_rank()}.log"), "w") as file:
+        file.write("begins")
+
+
+def behind_no_pause(args):
+    dist.barrier()
+    if dist.get_rank() == 0:
+        os.makedirs(args.at_once)
+    barrier()
+    time.monotonic()
+    with open(os.path.join(args.at_once, f"{dist.get_rank()}.log"), "w") as file:  # expect: DL302
+        file.write("begins")

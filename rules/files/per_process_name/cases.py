@@ -323,3 +323,40 @@ class NamedByWhoMakesIt:
 
 def named_by_its_settings(config, accelerator, state):
     NamedByWhoMakesIt(config.out, name=config.run_name).keep(accelerator, state)
+
+
+class SendsItsFolder:
+    # ARRWM e7599a7 trainer/diffusion_train.py:79: what the constructor has found out, the method that it calls knows
+    def __init__(self, told):
+        dist.init_process_group("nccl")
+        self.spread = int(os.environ.get("WORLD_SIZE", "1")) > 1
+        self.folder = self.choose(told)
+        self.folder.mkdir(parents=True)
+        dist.barrier()
+
+    def choose(self, told):
+        def send(path):
+            if self.spread:
+                held = [str(path)]
+                dist.broadcast_object_list(held, src=0)
+                return Path(held[0])
+            return path
+
+        return send(Path(told) / datetime.now().strftime("%H%M%S"))
+
+
+class SendsItsFolderIfTold:
+    def __init__(self, told, spread):
+        dist.init_process_group("nccl")
+        self.spread = spread
+        self.folder = self.choose(told)
+        self.folder.mkdir(parents=True)  # expect: DL304
+        dist.barrier()
+
+    def choose(self, told):
+        path = Path(told) / datetime.now().strftime("%H%M%S")
+        if self.spread:
+            held = [str(path)]
+            dist.broadcast_object_list(held, src=0)
+            return Path(held[0])
+        return path

@@ -30,12 +30,13 @@ A rank without the file then fails, and says which file, before anything is trai
 Shown only: which rank's answer counts is for people to say.
 
 ## Known limits
-Information only where rank 0 alone makes the folder: to list it fails on the other machines.
+Information only where rank 0 alone makes the folder (to list it fails on the other machines), and where all launches that
+are shown are of one machine, or by submitit, whose machines share a folder.
 Silent where a test that fails raises (above, or in all callers, too) or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, or None, to a load below that then raises, where another checkpoint of the folder
 is loaded untested above, in functions that only evaluate, below the loop that trains where nothing is trained afterwards, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
 machines cannot meet (a group on `localhost`, in all scripts that lead to the load) or meet through a file, on a disk that
-all of them share (`file://`, and no other address), where no write makes a file of the name
+all of them share (`file://`, and no other address), or open untested what rank 0 alone has just written, where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are
 loaded (of what epoch they are is only printed), above the line that wraps the model in DDP, whose constructor sends rank 0's to all.
 
@@ -48,6 +49,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER
@@ -78,6 +80,7 @@ from .everywhere import (
     is_saved_by_all,
     is_sharded,
     meets_in_a_file,
+    shares_a_disk,
 )
 from .looking import looked_for
 from .missing import behind_the_training, only_evaluates
@@ -146,13 +149,17 @@ def check(model: Model) -> Iterator[Finding]:
             or is_of_each_rank(call.site, argument)
             or on_one_machine(model, call.site.function)
             or meets_in_a_file(model, call.site.module)
+            or shares_a_disk(model, call.site)
         ):
             continue
         if id(asked) not in seen:
             seen.add(id(asked))
-            yield _finding(
+            finding = _finding(
                 call.site.module, asked, call.site, save, _fails(model, asked, call.site)
             )
+            if model.shares_a_disk(call.site.module):
+                finding = replace(finding, severity=Severity.INFO)
+            yield finding
 
 
 def _finding(

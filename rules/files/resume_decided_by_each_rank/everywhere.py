@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN, OTHER
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, own_nodes
-from distlint.analysis.questions.filesystem import asked_paths, names_a_part
-from distlint.analysis.questions.paths import holds, parts_of
+from distlint.analysis.questions.filesystem import FileCall, asked_paths, names_a_part
+from distlint.analysis.questions.paths import Parts, holds, parts_of
 from distlint.knowledge.schema import Effect
 
 if TYPE_CHECKING:
@@ -147,4 +147,40 @@ def is_folder_of_all(
         and {MAIN, OTHER} <= found.ranks
         and parts_of(found.path, found.function) == around
         for found in model.file_calls
+    )
+
+
+def shares_a_disk(model: Model, load: CallSite) -> bool:
+    """Whether ranks beside rank 0 open a file untested that rank 0 alone has written above: machines without a disk in
+    common end there, before or in the place of a training that begins anew.
+
+    litehandnet 0a799ee dist_train.py:118: without a checkpoint, rank 0 saves its first weights, and all load them.
+    """
+    together = linked(model.program, load.module)
+    calls = [
+        (found, parts_of(found.path, found.function))
+        for found in model.file_calls
+        if found.function.module in together and found.path is not None
+    ]
+    written = {
+        (found.function, parts): found.site.node.lineno
+        for found, parts in calls
+        if parts and found.effect is Effect.WRITE and found.ranks == {MAIN}
+    }
+    return any(
+        found.effect is Effect.READ
+        and OTHER in found.ranks
+        and found.site.node is not load.node
+        and written.get((found.function, parts), float("inf")) < found.site.node.lineno
+        and not _asks_for(found, parts)
+        for found, parts in calls
+    )
+
+
+def _asks_for(found: FileCall, parts: Parts) -> bool:
+    """Whether a condition in force at a call has asked for its path."""
+    return any(
+        parts_of(path, found.function) == parts
+        for guard in found.site.guards
+        for path in asked_paths(guard.node)
     )

@@ -12,6 +12,7 @@ from lightning.fabric import Fabric
 from ocpmodels.common.data_parallel import OneDeviceDataParallel
 from peft import PeftModel
 from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.optim.swa_utils import AveragedModel
 from transformers import Trainer
@@ -578,3 +579,24 @@ def wrapped_for_two_launches(args, net, loader):
         net = nn.DataParallel(net)
     for batch in loader:
         unwrap(net).freeze(batch)  # expect: DL204
+
+
+def sharded_or_on_all_gpus(net, settings):
+    # visual-recognition-memory 407fd65 train_fsdp.py:111: each wrapper has a `module`
+    if settings.distributed:
+        if settings.gpu is not None:
+            net = FullyShardedDataParallel(net, device_ids=[settings.gpu])
+        else:
+            net = FullyShardedDataParallel(net)
+    else:
+        net = torch.nn.DataParallel(net)
+    net.module.load_state_dict(torch.load(settings.path))
+
+
+def sharded_or_bare(net, settings):
+    if settings.distributed:
+        if settings.gpu is not None:
+            net = FullyShardedDataParallel(net, device_ids=[settings.gpu])
+        else:
+            net = FullyShardedDataParallel(net)
+    unwrap(net).load_state_dict(torch.load(settings.path))  # expect: DL204

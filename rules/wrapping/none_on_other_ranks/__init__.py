@@ -57,9 +57,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.ranks import MAIN
+from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, RankClass
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
@@ -98,7 +99,9 @@ def check(model: Model) -> Iterator[Finding]:
                 yield _unbound(summaries.function, read, assigned)
         for answer in answered_on_main(model, summaries):
             yield _answered(summaries.function.module, answer)
-        for node in sorted(_absent_by_rank(summaries), key=lambda n: (n.lineno, n.col_offset)):
+        for node in sorted(
+            _absent_by_rank(model, summaries), key=lambda n: (n.lineno, n.col_offset)
+        ):
             name = node.value.id if isinstance(node.value, ast.Name) else ""
             made = _made_by_rank(summaries.function, name) if name not in done else None
             if made is not None:
@@ -198,13 +201,21 @@ def _processed(module: Module, data: Processed) -> Finding:
     )
 
 
-def _absent_by_rank(summaries: FunctionSummaries) -> list[ast.Attribute]:
-    """Attributes that some rank class, but not rank 0, asks of None."""
-    found: dict[ast.Attribute, bool] = {}
+def _absent_by_rank(model: Model, summaries: FunctionSummaries) -> list[ast.Attribute]:
+    """Attributes that some rank class, but not rank 0, asks of None: another machine's where there may be one.
+
+    rNPC d6dfe4b main_ddp.py:228: `local_rank == 0`, of a group that meets at localhost.
+    """
+    found: dict[ast.Attribute, set[RankClass]] = {}
     for rank, summary in summaries.summaries():
         for node in _absent(summary):
-            found[node] = found.get(node, True) and rank is not MAIN
-    return [node for node, only_others in found.items() if only_others]
+            found.setdefault(node, set()).add(rank)
+    return [
+        node
+        for node, ranks in found.items()
+        if MAIN not in ranks
+        and not (ranks == {NODE_MAIN} and on_one_machine(model, summaries.function))
+    ]
 
 
 def _absent(summary: Summary) -> Iterator[ast.Attribute]:

@@ -15,9 +15,9 @@ from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.wrapped import catches_attribute_error
-from distlint.nodes import walk
+from distlint.nodes import last_name, walk
 
-from .settings import is_decided, tests_around
+from .settings import is_decided, parts_of_test, tests_around
 
 _ASKS: Final = frozenset({"hasattr", "getattr"})
 
@@ -73,6 +73,8 @@ def _lacks(model: Model, call: CallGroup, attribute: Attribute) -> bool:
         return False
     lacking = [site for rank, site in call.sites if rank in attribute.absent]
     made = tests_around(attribute.maker, attribute.made)
+    if _lets_in(function, made):
+        return False
     reached = MAIN in call.entered_by and any(
         not maybe_guarded(site) and all(is_decided(model.program, g, made) for g in site.guards)
         for site in lacking
@@ -80,6 +82,31 @@ def _lacks(model: Model, call: CallGroup, attribute: Attribute) -> bool:
     return reached and (
         model.joint_entry_at(call) is not None or not _may_be_called(model, function)
     )
+
+
+def _lets_in(function: Function, made: frozenset[str]) -> bool:
+    """Whether a decorator of its class calls a method only under what was asked where the attribute was made.
+
+    SMDE-Pytorch ebf8a5c logger.py:32: `if self.rank_id == 0: ret = func(self, *args, **kwargs)` in `_parallel_mask`.
+    """
+    methods = function.cls.methods if function.cls is not None else {}
+    makers = [methods.get(last_name(each)) for each in function.decorators]
+    for wrapper in (inner for each in makers if each is not None for inner in each.nested.values()):
+        wrapped = {name for outer in wrapper.outward() for name in outer.parameters}
+        calls = [
+            {
+                text
+                for each in around
+                if isinstance(each, ast.If)
+                for text in parts_of_test(each.test)
+            }
+            for statement, around in statements(wrapper.body)
+            if not isinstance(statement, ast.If)
+            and any(dotted_name(call.func) in wrapped for call in walk(statement, ast.Call))
+        ]
+        if calls and not any(made.isdisjoint(asked) for asked in calls):
+            return True
+    return False
 
 
 def _may_be_called(model: Model, function: Function) -> bool:

@@ -757,3 +757,49 @@ def reads_where_it_is_there(rank):
         told.write("loaded")
     except NameError:
         print("loaded")
+
+
+class CalledThroughAMask:
+    # SMDE-Pytorch ebf8a5c logger.py:29: the decorator asks what the constructor has asked
+    def __init__(self, number):
+        self.number = number
+        if self.number == 0:
+            self.notes = SummaryWriter()
+
+    def masked(func):
+        def inner(self, *args, **kwargs):
+            if self.number == 0:
+                return func(self, *args, **kwargs)
+
+        return inner
+
+    @masked
+    def note(self, value):
+        self.notes.add_scalar("loss", value)
+
+
+class CalledThroughNoMask:
+    def __init__(self, number):
+        self.number = number
+        if self.number == 0:
+            self.notes = SummaryWriter()
+
+    def told(func):
+        def inner(self, *args, **kwargs):
+            if self.number == 0:
+                print(func.__name__)
+            return func(self, *args, **kwargs)
+
+        return inner
+
+    @told
+    def note(self, value):
+        self.notes.add_scalar("loss", value)  # expect: DL208
+
+
+def two_that_are_masked(batches):
+    masked, plain = CalledThroughAMask(dist.get_rank()), CalledThroughNoMask(dist.get_rank())
+    for batch in batches:
+        dist.all_reduce(batch)
+        masked.note(batch)
+        plain.note(batch)

@@ -79,7 +79,7 @@ def _set_on_main(model: Model, module: Module) -> dict[str, ast.stmt]:
         *module.imports,
         *(node.id for node in own_nodes(module.body, ast.Name) if isinstance(node.ctx, ast.Store)),
         *module.classes,
-        *(each.name for each in module.all_functions),
+        *module.functions,
     }
     return {
         name: first

@@ -44,11 +44,12 @@ def tests_around(function: Function, statement: ast.stmt) -> frozenset[str]:
         if inner is statement
         for outer in above
         if isinstance(outer, ast.If)
-        for text in _parts(outer.test)
+        for text in parts_of_test(outer.test)
     )
 
 
-def _parts(test: ast.expr) -> Iterator[str]:
+def parts_of_test(test: ast.expr) -> Iterator[str]:
+    """What holds where a test does."""
     for part, holds in literals(test, taken=True):
         if holds:
             yield ast.unparse(part)
