@@ -120,6 +120,10 @@ _OF_DEEPSPEED: Final = frozenset({"DummyOptim", "DummyScheduler"})
 accelerate/utils/deepspeed.py:337): they have no `step()` of their own, and only `_prepare_deepspeed` replaces them."""
 
 
+_DEEPSPEED_REQUIRED: Final = frozenset({"get_deepspeed_plugin", "select_deepspeed_plugin"})
+"""Methods of `AcceleratorState` (accelerate 1.15.0 accelerate/state.py:1200)."""
+
+
 def is_of_deepspeed(node: ast.expr) -> bool:
     """Whether an expression makes accelerate's stand-in for an optimizer or scheduler of DeepSpeed's configuration."""
     return isinstance(node, ast.Call) and last_name(node.func) in _OF_DEEPSPEED
@@ -145,9 +149,12 @@ def in_plugin_alone(live: LiveProgram, prepares: CallSite) -> bool:
 
     prismer 4f27ab3 train_caption.py:60: `Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin(…))`, in two of three
     arms, which prepare at once. EasyNLP a4ee956 examples/BeautifulPrompt/beautiful_prompt/trainer.py:49: `ds_plugin =
-    self.accelerator.state.deepspeed_plugin`, then `ds_plugin.gradient_accumulation_steps` under no condition.
+    self.accelerator.state.deepspeed_plugin`, then `ds_plugin.gradient_accumulation_steps` under no condition. PasoDoble
+    16dae4f proposergrpo_trainer.py:607: `self.accelerator.state.select_deepspeed_plugin("proposer")` above.
     """
     function, called = prepares.function, prepares.node.func
+    if any(_wants_deepspeed(each) for each in _passed(function, prepares.node.lineno)):
+        return True
     if not isinstance(called, ast.Attribute):
         return False
     owner, within = called.value, [function]
@@ -199,6 +206,21 @@ def _reads_plugin(function: Function) -> bool:
         and (_is_plugin_of_state(node.value) or dotted_name(node.value) in names)
         for statement in _always_run(function)
         for node in walk(statement)
+    )
+
+
+def _passed(function: Function, line: int) -> Iterator[ast.stmt]:
+    """The statements of a body above a line that nobody comes past without running them whole."""
+    for statement in getattr(function.node, "body", ()):
+        if statement.lineno < line and not any(isinstance(n, _MAY_SKIP) for n in walk(statement)):
+            yield statement
+
+
+def _wants_deepspeed(statement: ast.stmt) -> bool:
+    """Whether a statement calls what raises an error in all launches but DeepSpeed's (`deepspeed_required`)."""
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr in _DEEPSPEED_REQUIRED
+        for call in walk(statement, ast.Call)
     )
 
 
