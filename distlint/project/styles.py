@@ -20,17 +20,26 @@ _DECLARED = re.compile(r"\s*distlint\s*(?:$|[\[<>=!~;@, #])", re.IGNORECASE | re
 _FOR_DEVELOPERS = re.compile(r"dev|lint|test|doc|check|style|ci\b", re.IGNORECASE)
 """Names of groups and files of what is installed beside an editor, and not where the code runs."""
 
+_OF_CONDA = re.compile(
+    r"^[ \t]*-[ \t]*[\"']?python[ \t]*={1,2}[ \t]*3\.(?P<minor>\d+)", re.MULTILINE
+)
+_OF_FILE = re.compile(r"\s*3\.(?P<minor>\d+)")
+_OLDEST = 10
+"""The first Python 3 that the runtime runs on (`requires-python` in pyproject.toml)."""
+
 
 def style_of(settings: Settings) -> str:
     """`runtime` or `native`: as the setting says, for `auto` as the runtime can run.
 
     It can where the project declares distlint, has a copy of the runtime, or where distlint itself
-    runs in an environment with torch: the training environment. Nothing is imported for the answer.
+    runs in an environment with torch: the training environment, unless the project pins a Python that is too old for
+    the runtime. Nothing is imported for the answer.
     """
     if settings.fix_style != "auto":
         return settings.fix_style
     root = settings.root
-    here = is_vendored(settings) or is_declared(root) or _installed("torch")
+    trained_here = _installed("torch") and not _pins_older_python(root)
+    here = is_vendored(settings) or is_declared(root) or trained_here
     return "runtime" if here else "native"
 
 
@@ -49,6 +58,16 @@ def is_vendored(settings: Settings) -> bool:
 def is_declared(root: Path) -> bool:
     """Whether the project at `root` needs distlint where it runs, by its pyproject.toml or requirements."""
     return any(_DECLARED.match(each) for each in _requirements(root))
+
+
+def _pins_older_python(root: Path) -> bool:
+    """Whether the project's environment is of a Python before 3.10, by conda's file or `.python-version`.
+
+    Vislocas 6af48c8 environment.yml: `python=3.8.15`.
+    """
+    pins = [_OF_CONDA.search(_text(path)) for path in sorted(root.glob("*.y*ml"))]
+    pins.append(_OF_FILE.match(_text(root / ".python-version")))
+    return any(pin is not None and int(pin["minor"]) < _OLDEST for pin in pins)
 
 
 def _requirements(root: Path) -> Iterator[str]:

@@ -541,6 +541,23 @@ def test_auto_asks_whether_the_runtime_is_there(tmp_path: Path) -> None:
     assert "+from own.distributed import save" in said()
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "runtime"),
+    [
+        ("environment.yml", "dependencies:\n  - python=3.8.15\n  - pytorch=1.13\n", False),
+        ("environment.yml", "dependencies:\n  - python=3.11\n", True),
+        (".python-version", "3.9\n", False),
+        (".python-version", "3.12.1\n", True),
+    ],
+)
+def test_of_a_python_that_is_too_old_fixes_import_no_runtime(
+    distlint: Program, tmp_path: Path, file: str, text: str, runtime: bool
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / file).write_text(text)
+    assert ("+    save(torch.rand(3), path)" in fixed(distlint, tmp_path, SAVES)) is runtime
+
+
 def test_vendor_copies_the_runtime_that_fixes_import(distlint: Program, tmp_path: Path) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/__init__.py").write_text("")
