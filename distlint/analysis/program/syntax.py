@@ -1041,6 +1041,15 @@ def mentions_rank(node: ast.expr) -> bool:
             case ast.Compare(
                 left=ast.Subscript(slice=ast.Constant(value="rank" as name)),
                 ops=[ast.Eq() | ast.NotEq()],
+                comparators=[ast.Constant(value=0) | ast.UnaryOp(operand=ast.Constant(value=1))],
+            ):
+                pass
+            # HE_MFR 9a93f49 trainner.py:300: the first of each machine.
+            case ast.Compare(
+                left=ast.BinOp(
+                    left=ast.Subscript(slice=ast.Constant(value="rank" as name)), op=ast.Mod()
+                ),
+                ops=[ast.Eq() | ast.NotEq()],
                 comparators=[ast.Constant(value=0)],
             ):
                 pass

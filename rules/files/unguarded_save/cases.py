@@ -2449,3 +2449,10 @@ def names_a_folder_of_its_own(args, net):
 
 def save_into_its_own(args, net):
     torch.save(net.state_dict(), os.path.join(args.folder, "last.pth"))
+
+
+def on_the_first_of_each_machine(settings, gpus, state, path):
+    # HE_MFR 9a93f49 trainner.py:310
+    dist.barrier()
+    if settings["rank"] % gpus == 0 or settings["rank"] == -1:
+        torch.save(state, path)

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from distlint.analysis.model import Model, source_of, span_of
-from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.edits import Insert
@@ -88,10 +88,22 @@ def repaired(
             return _told(named, epoch, loop, advice)
         asked = asked or f'hasattr({told}, "set_epoch")'
         code = f"if {asked}:\n    {code}"
+    elif _is_bound_again(function, target, call.lineno):
+        return _told(named, epoch, loop, advice)
     return Fix(
         Applicability.UNSAFE,
         f"Call `{code.rpartition(chr(10))[2].strip()}` at the start of each epoch",
         (Insert(span_of(loop.body[0]), code),),
+    )
+
+
+def _is_bound_again(function: Function, target: str, line: int) -> bool:
+    """Whether a name means another sampler by the time of the loop: Qwen2-Audio-finetune 701d676 src/train_ddp.py:71."""
+    return any(
+        isinstance(statement, ast.Assign)
+        and statement.lineno > line
+        and any(dotted_name(each) == target for each in statement.targets)
+        for statement in function.body
     )
 
 
