@@ -23,6 +23,9 @@ _FOR_DEVELOPERS = re.compile(r"dev|lint|test|doc|check|style|ci\b", re.IGNORECAS
 _OF_CONDA = re.compile(
     r"^[ \t]*-[ \t]*[\"']?python[ \t]*={1,2}[ \t]*3\.(?P<minor>\d+)", re.MULTILINE
 )
+_CREATED = re.compile(r"\bconda create\b[^\n`]*?\bpython[ \t]*={1,2}[ \t]*3\.(?P<minor>\d+)")
+_OLD_TORCH = re.compile(r"\s*torch\s*==\s*1\.(?:\d|10)(?:\.|\+|\s|$)")
+"""torch 1.11 is the first with wheels for Python 3.10."""
 _OF_FILE = re.compile(r"\s*3\.(?P<minor>\d+)")
 _OLDEST = 10
 """The first Python 3 that the runtime runs on (`requires-python` in pyproject.toml)."""
@@ -61,13 +64,17 @@ def is_declared(root: Path) -> bool:
 
 
 def _pins_older_python(root: Path) -> bool:
-    """Whether the project's environment is of a Python before 3.10, by conda's file or `.python-version`.
+    """Whether the project's environment is of a Python before 3.10: conda's file, `.python-version`, what a README has
+    people create, or a torch that has no wheels for later ones.
 
     Vislocas 6af48c8 environment.yml: `python=3.8.15`.
     """
     pins = [_OF_CONDA.search(_text(path)) for path in sorted(root.glob("*.y*ml"))]
     pins.append(_OF_FILE.match(_text(root / ".python-version")))
-    return any(pin is not None and int(pin["minor"]) < _OLDEST for pin in pins)
+    pins += [_CREATED.search(_text(path)) for path in sorted(root.glob("README*"))]
+    return any(pin is not None and int(pin["minor"]) < _OLDEST for pin in pins) or any(
+        _OLD_TORCH.match(each) for each in _requirements(root)
+    )
 
 
 def _requirements(root: Path) -> Iterator[str]:

@@ -548,6 +548,10 @@ def test_auto_asks_whether_the_runtime_is_there(tmp_path: Path) -> None:
         ("environment.yml", "dependencies:\n  - python=3.11\n", True),
         (".python-version", "3.9\n", False),
         (".python-version", "3.12.1\n", True),
+        ("README.md", "conda create -n net python=3.8 -y\n", False),
+        ("README.md", "conda create -n net python=3.10 -y\n", True),
+        ("requirements.txt", "torch==1.7.1+cu101\n", False),
+        ("requirements.txt", "torch==1.11.0\n", True),
     ],
 )
 def test_of_a_python_that_is_too_old_fixes_import_no_runtime(
