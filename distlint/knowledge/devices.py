@@ -169,13 +169,13 @@ DEVICE_CALLS: dict[str, DeviceCall] = {
         ),
         DeviceCall(
             "torch.distributed.fsdp.FullyShardedDataParallel",
-            "torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:397",
+            "torch 2.13.0 torch/distributed/fsdp/fully_sharded_data_parallel.py:118",
             device=9,
             keyword="device_id",
         ),
         DeviceCall(
             "torch.distributed.init_process_group",
-            "torch 2.13.0 torch/distributed/distributed_c10d.py:1664",
+            "torch 2.13.0 torch/distributed/distributed_c10d.py:1666",
             device=8,
             keyword="device_id",
         ),

@@ -10,7 +10,7 @@ from tests.rules.checked import lines_of, marked
 
 CAPTIONS = """
 import torch.distributed as dist
-from accelerate import Accelerator, PartialState
+from accelerate import Accelerator, PartialState{also}
 from transformers import PreTrainedModel
 
 
@@ -27,14 +27,19 @@ def main(model: PreTrainedModel, prompts):
     state.wait_for_everyone()
 """
 
-PLACED = CAPTIONS.format(placed="device_map=device", wrapped="", mark="")
-LOADED = CAPTIONS.format(placed="revision=device", wrapped="", mark="  # here")
+SHARDS = ", FullyShardedDataParallelPlugin"
+PLACED = CAPTIONS.format(also=SHARDS, placed="device_map=device", wrapped="", mark="")
+LOADED = CAPTIONS.format(also=SHARDS, placed="revision=device", wrapped="", mark="  # here")
+UNSHARDED = CAPTIONS.format(also="", placed="revision=device", wrapped="", mark="")
 WRAPPED = CAPTIONS.format(
-    placed="device_map=device", wrapped="model = Accelerator().prepare(model)", mark="  # here"
+    also=SHARDS,
+    placed="device_map=device",
+    wrapped="model = Accelerator().prepare(model)",
+    mark="  # here",
 )
 
 
-@pytest.mark.parametrize("text", [PLACED, LOADED, WRAPPED])
+@pytest.mark.parametrize("text", [PLACED, LOADED, UNSHARDED, WRAPPED])
 def test_a_model_that_its_loader_places_whole_waits_for_nobody(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
