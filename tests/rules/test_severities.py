@@ -1713,3 +1713,81 @@ def test_a_checkpoint_that_nothing_writes_from_a_gpu(
     """ControlAR 87e32e9 condition/hed.py:65; DialoGPT 61194e4 gpt2_training/train_utils.py:29."""
     text = LOADED_BY_NAME.format(saved=saved, path=path)
     assert severities_in("DL505", tmp_path, {"train.py": text}, capsys) == [severity]
+
+
+SET_LATE = """
+import os
+import torch
+
+def start(local_rank):
+    if torch.cuda.is_available():
+        if local_rank != -1:
+            torch.cuda.set_device({device})
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+"""
+
+
+@pytest.mark.parametrize(("device", "severity"), [("local_rank", "info"), ("0", "warning")])
+def test_devices_that_are_named_below_the_one_that_is_taken(
+    device: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DFC2025 45c5b5b train.py:157."""
+    files = {"train.py": SET_LATE.format(device=device)}
+    assert severities_in("DL502", tmp_path, files, capsys) == [severity]
+
+
+COUNTED = """
+import torch
+import torch.distributed as dist
+
+def start(port, rank):
+    dist.init_process_group("nccl", {address}world_size=torch.cuda.device_count(), rank=rank)
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "severity"), [('init_method=f"tcp://127.0.0.1:{port}", ', "warning"), ("", "error")]
+)
+def test_a_count_of_devices_for_a_group_of_one_machine(
+    address: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """autodeeplab 065cf99 train_distributed.py:37."""
+    files = {"train.py": COUNTED.format(address=address)}
+    assert severities_in("DL508", tmp_path, files, capsys) == [severity]
+
+
+HANDED_ON = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.tensorboard import SummaryWriter
+
+def train(net, batches, folder, num_gpus):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    net = DDP(net)
+    writer = SummaryWriter(folder)
+    for batch in batches:
+        if num_gpus > 1:
+            {several}
+        else:
+            {one}
+    writer.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("several", "one", "severity"),
+    [
+        ("if rank == 0: net.module.draw(writer)", "net.draw(writer)", "info"),
+        ("net.module.draw(writer)", "net.draw(writer)", "warning"),
+        ("if rank == 0: writer.add_scalar('loss', 0)", "writer.add_scalar('loss', 0)", "info"),
+        ("writer.add_scalar('loss', 0)", "writer.add_scalar('loss', 0)", "warning"),
+        ("if rank == 0: keep(writer)", "kept = writer", "warning"),
+    ],
+)
+def test_a_writer_that_one_rank_draws_with_in_each_arm(
+    several: str, one: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Superpoints_Registration 1713a3c src/trainer.py:174, ReViT 2188c96 epoch.py:161."""
+    files = {"train.py": HANDED_ON.format(several=several, one=one)}
+    assert severities_in("DL704", tmp_path, files, capsys) == [severity]

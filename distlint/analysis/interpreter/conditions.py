@@ -39,8 +39,9 @@ from distlint.analysis.program.syntax import (
     only_adds_a_bar,
     own_nodes,
 )
+from distlint.analysis.program.training_arguments import asks_list_for_text
 from distlint.knowledge import facts, ranks
-from distlint.knowledge.conventions import LISTED_SETTINGS, PER_MACHINE, TRAINING_ARGUMENTS
+from distlint.knowledge.conventions import PER_MACHINE
 from distlint.knowledge.failures import TENSOR_SIZE
 from distlint.nodes import COMPARISONS, last_name
 
@@ -205,7 +206,7 @@ def compare(frame: Frame, node: ast.Compare) -> Value:
         frame.evaluate(node.left)
         mode = frame.rank_value("zero3", node, "")
         return mode if asks_for_shards else negate(mode)
-    if (equal := _asks_list_for_text(frame, node)) is not None:
+    if (equal := asks_list_for_text(frame.summaries.program, frame.function, node)) is not None:
         return constant(equal)
     if id(node) in settled(frame.function):
         return constant(False)
@@ -261,25 +262,6 @@ def _asks_whose_turn(node: ast.Compare, left: Value, right: Value) -> bool:
         and isinstance(node.comparators[0], (ast.Name, ast.Attribute))
         and all(v.known and "kind:rank" in v.tags for v in (left, right))
     )
-
-
-def _asks_list_for_text(frame: Frame, node: ast.Compare) -> bool | None:
-    """How a comparison comes out of a setting that is a list by then with a text; None for others.
-
-    Video-R1 59d65c3 src/r1-v/src/open_r1/sft_video.py:242: `training_args.report_to == "wandb"` never holds.
-    """
-    match node:
-        case ast.Compare(
-            left=ast.Attribute(value=owner, attr=attr),
-            ops=[ast.Eq() | ast.NotEq() as op],
-            comparators=[ast.Constant(value=str())],
-        ) if attr in LISTED_SETTINGS and last_name(owner) in TRAINING_ARGUMENTS:
-            of_transformers = any(
-                target.partition(".")[0] in ("transformers", "trl")
-                for target in frame.module.imports.values()
-            )
-            return isinstance(op, ast.NotEq) if of_transformers else None
-    return None
 
 
 def _argument_rank(frame: Frame, node: ast.Compare) -> Value | None:

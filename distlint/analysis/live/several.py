@@ -147,13 +147,13 @@ def _goes_another_way_for_one(module: Module) -> bool:
             and any(last_name(each.func) in _HANDS_ON for each in own_nodes(called, ast.Call))
         )
         for test in walk(module.source.tree, ast.If)
-        for statement in _arm_for_several(test)
+        for statement in arms_by_count(test)[0]
         for node in walk(statement, ast.Call)
     )
 
 
-def _arm_for_several(test: ast.If) -> list[ast.stmt]:
-    """The arm of a condition that is for more than one GPU; nothing of another condition."""
+def arms_by_count(test: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """The arms of a condition that are for more than one GPU, and for one; nothing of another condition."""
     match test.test:
         case ast.Compare(
             left=ast.Name() | ast.Attribute() as counted,
@@ -161,10 +161,10 @@ def _arm_for_several(test: ast.If) -> list[ast.stmt]:
             comparators=[ast.Constant(value=1)],
         ) if _COUNTS.search(last_name(counted)):
             if isinstance(op, ast.Gt | ast.NotEq):
-                return test.body
+                return test.body, test.orelse
             if isinstance(op, ast.Eq):
-                return test.orelse
-    return []
+                return test.orelse, test.body
+    return [], []
 
 
 def _asks_which(module: Module) -> bool:

@@ -354,11 +354,12 @@ def reads(module: Module) -> dict[str, list[tuple[Function, ast.expr]]]:
 @remembered
 def is_put_from_outside(program: Program, name: str) -> bool:
     """Whether anything is put into an attribute of a name of another object than `self`."""
-    return any(name in _put_from_outside(module) for module in program.modules.values())
+    return any(name in put_from_outside(module) for module in program.modules.values())
 
 
 @remembered
-def _put_from_outside(module: Module) -> frozenset[str]:
+def put_from_outside(module: Module) -> frozenset[str]:
+    """The attributes into which a file puts anything, of other objects than `self`."""
     return frozenset(
         node.attr
         for node in walk(module.source.tree, ast.Attribute)

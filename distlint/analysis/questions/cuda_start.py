@@ -82,11 +82,20 @@ def evaluated_before(
         above: the statements around it.
         statement: what runs later.
     """
+    for before in passed_before(module, function, above, statement):
+        yield from evaluated_here(before)
+
+
+def passed_before(
+    module: Module,
+    function: _Function | None,
+    above: Sequence[ast.stmt],
+    statement: ast.stmt,
+) -> Iterator[ast.stmt]:
+    """The statements that a process has come to whenever a statement runs, those around it included."""
     body = function.body if function is not None else module.source.tree.body
     path = [s for s in above if function is None or s.lineno > function.lineno]
-    for before in _before(body, [*path, statement]):
-        if before is not statement:
-            yield from evaluated_here(before)
+    yield from (s for s in _before(body, [*path, statement]) if s is not statement)
 
 
 def _before(body: list[ast.stmt], path: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -6,18 +6,20 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.environment import Access, evaluated_here, statements
-from distlint.analysis.program.syntax import SPAWNERS, own_nodes, target_names
+from distlint.analysis.program.syntax import SPAWNERS, mentions_rank, own_nodes, target_names
 from distlint.analysis.questions.cuda_start import (
     evaluated_before,
+    passed_before,
     started_on_import,
     starts_cuda,
 )
-from distlint.nodes import last_name
+from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Module
 
+_SETS_DEVICE: Final = "torch.cuda.set_device"
 _STARTS_RANKS: Final = SPAWNERS | {"Process"}
 _STARTS_CHILD: Final = _STARTS_RANKS | {"Popen", "system", "check_call", "check_output"}
 
@@ -32,6 +34,20 @@ def set_too_late(
         if node.lineno <= access.node.lineno and starts_cuda(live, module, node):
             return module, node
     return started_on_import(live, module, access.statement, access.function)
+
+
+def chosen_by_rank(live: LiveProgram, module: Module, access: Access) -> bool:
+    """Whether the process has taken the device of its rank above an assignment, in its block or in those around it.
+
+    DFC2025 45c5b5b train.py:154: `if local_rank != -1: torch.cuda.set_device(local_rank)`, and 157 sets the variable.
+    """
+    before = passed_before(module, access.function, access.above, access.statement)
+    return any(
+        live.resolve(module, node.func) == _SETS_DEVICE and any(map(mentions_rank, node.args))
+        for statement in before
+        if all(statement is not each for each in access.above)
+        for node in walk(statement, ast.Call)
+    )
 
 
 def _restores(access: Access) -> bool:

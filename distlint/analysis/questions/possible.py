@@ -94,7 +94,7 @@ def _is_kept_apart(
 
 def _is_made_apart(live: LiveProgram, function: Function) -> bool:
     """Whether each object that has a method is made under such a condition."""
-    made = list(_makers(live, function))
+    made = list(makers(live, function))
     return bool(made) and all(any(map(_asks, around)) for around in made)
 
 
@@ -122,7 +122,7 @@ def _leaves(statement: ast.If) -> bool:
 def _callers(live: LiveProgram, function: Function) -> Iterator[Around]:
     """The statements around each call by the name of a function, and of its class: who makes the object has it."""
     yield from _calls_by_name(live, function)
-    yield from _makers(live, function)
+    yield from makers(live, function)
 
 
 def _calls_by_name(live: LiveProgram, function: Function) -> Iterator[Around]:
@@ -130,7 +130,8 @@ def _calls_by_name(live: LiveProgram, function: Function) -> Iterator[Around]:
         yield from _calls_of(live, function.name)
 
 
-def _makers(live: LiveProgram, function: Function) -> Iterator[Around]:
+def makers(live: LiveProgram, function: Function) -> Iterator[Around]:
+    """The statements around each call by the name of the class of a method, that of the call last."""
     if function.cls is not None:
         yield from _calls_of(live, function.cls.name)
 

@@ -40,8 +40,8 @@ runtime is not there when the code runs. An import that nothing else uses goes w
 Information where nothing shows that several ranks come there together, in a file of distributed code: a data set, a
 helper, a branch for errors, and where a table that is written out beside it lacks a key; and where nothing that ranks do together
 follows, up to the end of the script. Silent in other files, in the
-body of a script that says nothing of ranks and that nothing launches, under a condition that speaks of debugging, and
-on `torch.distributed.breakpoint()`.
+body of a script that says nothing of ranks and that nothing launches, under a condition that speaks of debugging, in an object
+that is made under one, and on `torch.distributed.breakpoint()`.
 
 ## References
 - torch 2.13.0, `distributed/__init__.py`: `breakpoint`
@@ -69,7 +69,7 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.awaited import awaited
 from distlint.analysis.questions.filesystem import refuses
 from distlint.analysis.questions.launched import expects_several
-from distlint.analysis.questions.possible import failing_blocks, for_errors, possible
+from distlint.analysis.questions.possible import failing_blocks, for_errors, makers, possible
 from distlint.edits import Edit, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import BREAKPOINTS
@@ -115,7 +115,7 @@ def check(model: Model) -> Iterator[Finding]:
         site = call.site
         if any(_asks_for_debugging(guard) for guard in site.guards):
             continue
-        if _is_for_a_signal(call):
+        if _is_for_a_signal(call) or _is_made_for_debugging(model, site.function):
             continue
         if _fails_above(site.function, site.node):
             told.add(id(site.node))
@@ -144,9 +144,28 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _asks_for_debugging(guard: Guard) -> bool:
     """Whether a condition holds where somebody debugs: `if not cfg.debug` holds everywhere else."""
+    return _says_debugging(guard.node, guard.taken)
+
+
+def _says_debugging(test: ast.expr, taken: bool) -> bool:
     return any(
-        holds and "debug" in ast.unparse(part).lower()
-        for part, holds in literals(guard.node, guard.taken)
+        holds and "debug" in ast.unparse(part).lower() for part, holds in literals(test, taken)
+    )
+
+
+def _is_made_for_debugging(model: Model, function: Function) -> bool:
+    """Whether each object that has a method is made under such a condition.
+
+    Superpoints_Registration 1713a3c src/trainer.py:118: `if self.opt.debug: with TorchDebugger(): …`.
+    """
+    made = list(makers(model, function))
+    return bool(made) and all(
+        any(
+            isinstance(each, ast.If)
+            and _says_debugging(each.test, any(part in each.body for part in around))
+            for each in around
+        )
+        for around in made
     )
 
 

@@ -30,8 +30,8 @@ No fix: what is logged to the run later needs the same condition. accelerate's `
 
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code, and where all
-curves of a writer stand under a question for the rank, there or in all that call their function, its methods are replaced by some that ask, or transformers'
-`TensorBoardCallback` alone is given it, or nothing is: the other ranks' files are empty.
+curves of a writer stand under a question for the rank, there or in all that call their function, its methods are replaced by some that ask, it is handed on under
+one alone, or transformers' `TensorBoardCallback` alone is given it, or nothing is: the other ranks' files are empty.
 Silent where an argument says that the runs belong apart (`group=`, a `mode=` that is not written out), or follows from
 the rank, and where all curves of a writer have the rank in their tags.
 
@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of
+from distlint.analysis.program.training_arguments import asks_list_for_text
 from distlint.analysis.questions.alone import is_flag_of_main, is_given_to_main, is_imported_by_main
 from distlint.analysis.questions.entered import is_named_nowhere
 from distlint.analysis.questions.possible import is_used, possible
@@ -140,9 +141,16 @@ def _asks_in_other_runs(call: CallGroup) -> bool:
 def _may_open(model: Model, told: set[int]) -> Iterator[Finding]:
     """Runs of trackers in files of distributed code where nothing shows who opens them."""
     known = {tracker.name: tracker for tracker in TRACKERS}
-    for function, node, name, _ in possible(model, known):
+    for function, node, name, around in possible(model, known):
         tracker = known[name]
         if id(node) in told or _sets_apart(tracker, node) or not is_used(model, function):
+            continue
+        if any(
+            isinstance(statement, ast.If)
+            and asks_list_for_text(model.program, function, statement.test) is False
+            and any(each in statement.body for each in around)
+            for statement in around
+        ):
             continue
         text = (
             f"Each rank that comes here opens {tracker.what} of its own, and nothing here asks for the rank: one "

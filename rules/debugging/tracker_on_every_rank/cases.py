@@ -262,6 +262,21 @@ def main_of_arguments(training_args, trainer):
     Trainer(args=training_args).train()
 
 
+def setting_of_a_trainer(config):
+    # DRPO4LLM d1b9c09 examples/hh/drpo.py:130: a list as well, whatever the object is called
+    dist.init_process_group("nccl")
+    if config.report_to == "wandb":
+        wandb.init(project="llm")
+    Trainer(args=config).train()
+
+
+def setting_of_its_own(options, config):
+    dist.init_process_group("nccl")
+    if options.report_to == "wandb":
+        wandb.init(project="llm")  # expect: DL704
+    Trainer(args=config).train()
+
+
 class BarWithRun:
     def __init__(self, steps, project):
         self.steps = steps
@@ -315,6 +330,86 @@ class AsksForTheRankAbove:
 
     def draw_losses(self):
         self.lines.add_scalar("loss", self.loss, self.steps)
+
+
+def draws_in_both_arms(of_arms, loss, step, num_gpus, rank):
+    # ReViT 2188c96 epoch.py:161: the arm of one GPU draws for the one process that there is
+    if num_gpus > 1:
+        if rank == 0:
+            of_arms.add_scalar("loss", loss, step)
+    else:
+        of_arms.add_scalar("loss", loss, step)
+
+
+def begun_for_both_arms(model, path, num_gpus):
+    dist.init_process_group("nccl")
+    of_arms = SummaryWriter(path)  # expect: DL704
+    draws_in_both_arms(of_arms, 0.0, 0, num_gpus, dist.get_rank())
+    return DDP(model)
+
+
+class HandsOn:
+    # Superpoints_Registration 1713a3c src/trainer.py:174: information
+    def __init__(self, path):
+        dist.init_process_group("nccl")
+        self.handed = SummaryWriter(path)  # expect: DL704
+        self.handed_by_all = SummaryWriter(path)  # expect: DL704
+
+    def train(self, model, batches):
+        for batch in batches:
+            model.draw_losses_of(self.handed_by_all, batch)
+            if dist.get_rank() == 0:
+                model.draw_losses_of(self.handed, batch)
+        self.handed.close()
+
+
+class DrawsOnOne:
+    def __init__(self, path):
+        dist.init_process_group("nccl")
+        self.two = SummaryWriter(path)  # expect: DL704
+        self.shared = SummaryWriter(path)  # expect: DL704
+        self.judge = DrawsWithWhatItIsGiven(self.shared)
+
+    def train(self, batches):
+        for batch in batches:
+            if dist.get_rank() == 0:
+                self.two.add_scalar("loss", batch, 0)
+                self.shared.add_scalar("loss", batch, 0)
+
+
+class DrawsWithWhatItIsGiven:
+    # The `two` of its own is another writer; `shared` is the one above.
+    def __init__(self, shared):
+        self.shared = shared
+        self.two = SummaryWriter("score")  # expect: DL704
+
+    def score(self, score):
+        self.two.add_scalar("score", score, 0)
+        self.shared.add_scalar("score", score, 0)
+
+
+class HandsOnOnOne:
+    def __init__(self, path):
+        dist.init_process_group("nccl")
+        self.kept = SummaryWriter(path) if dist.get_rank() == 0 else None
+
+    def train(self, model, batches):
+        for batch in batches:
+            if dist.get_rank() == 0:
+                model.draw_losses_of(self.kept, batch)
+
+
+def draws_beside_its_arm(curves_of_one, loss, step, num_gpus, rank):
+    if num_gpus > 1:
+        if rank == 0:
+            curves_of_one.add_scalar("loss", loss, step)
+
+
+def begun_on_one_for_both_arms(model, path, num_gpus):
+    dist.init_process_group("nccl")
+    curves_of_one = SummaryWriter(path) if dist.get_rank() == 0 else None
+    draws_beside_its_arm(curves_of_one, 0.0, 0, num_gpus, dist.get_rank())
+    return DDP(model)
 
 
 def of_what_is_imported_for_the_first(model, path, is_master):

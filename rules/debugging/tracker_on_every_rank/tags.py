@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.joint_entry import asks_for_first_gpu
-from distlint.analysis.program.definitions import Function, last_name
+from distlint.analysis.live.several import arms_by_count
+from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
-from distlint.analysis.program.handed import namings
+from distlint.analysis.program.handed import namings, reads
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.analysis.questions.filesystem import names_a_part
 from distlint.nodes import walk
@@ -63,8 +64,55 @@ def drawn_on_one(model: Model, site: CallSite) -> bool:
         if isinstance(node.func, ast.Attribute)
         and node.func.attr in _CURVES
         and last_name(node.func.value) in names
+        and not _is_of_another(model, site.function, function, node.func.value)
     ]
-    return bool(asked) and all(asked)
+    return all(asked) if asked else _opens_file(site) and _handed_on_one(model, site, names)
+
+
+def _handed_on_one(model: Model, site: CallSite, names: set[str]) -> bool:
+    """Whether all that is done with a writer is to hand it on under a question for the rank, and to close it.
+
+    Superpoints_Registration 1713a3c src/trainer.py:174: `train_summary_fn(writer=self.train_writer, …)`.
+    """
+    asked = [
+        _is_handed_on_one(model, function, node)
+        for module in model.program.modules.values()
+        for name in names
+        for function, node in reads(module).get(name, ())
+        if not _is_of_another(model, site.function, function, node)
+    ]
+    return any(asked) and all(each is not False for each in asked)
+
+
+def _is_handed_on_one(model: Model, function: Function, read: ast.expr) -> bool | None:
+    """Whether an argument is handed on where rank 0 alone comes; None where a writer is closed."""
+    for node in own_nodes(function, ast.Call):
+        if any(each is read for each in (*node.args, *(k.value for k in node.keywords))):
+            return _is_left_to_main(model, function, node, _MAX_CALLERS)
+        match node.func:
+            case ast.Attribute(value=owner, attr="close" | "flush") if owner is read:
+                return None
+    return False
+
+
+def _is_of_another(model: Model, method: Function, user: Function, node: ast.expr) -> bool:
+    """Whether an attribute of `self` is one that another class has of its own: a writer that it makes, or a method."""
+    if not (
+        isinstance(node, ast.Attribute)
+        and dotted_name(node.value) == "self"
+        and method.cls is not None
+        and user.cls is not None
+        and not model.program.may_share_objects(method.cls, user.cls)
+    ):
+        return False
+    given = [
+        value
+        for each in user.cls.methods.values()
+        for value in assignments(each).get(f"self.{node.attr}", ())
+    ]
+    return model.program.find_method(user.cls, node.attr) is not None or (
+        bool(given) and all(isinstance(value, ast.Call) for value in given)
+    )
 
 
 def never_drawn(_: Model, site: CallSite) -> bool:
@@ -85,8 +133,13 @@ def never_drawn(_: Model, site: CallSite) -> bool:
             for node in walk(site.function.node, ast.Name)
             if node.id in names
         )
-        and "summarywriter" in last_name(site.node.func).lower()
+        and _opens_file(site)
     )
+
+
+def _opens_file(site: CallSite) -> bool:
+    """Whether what nothing is drawn with shows up nowhere: an event file, no run of a server's."""
+    return "summarywriter" in last_name(site.node.func).lower()
 
 
 def _is_left_to_main(model: Model, function: Function, node: ast.Call, depth: int) -> bool:
@@ -95,13 +148,19 @@ def _is_left_to_main(model: Model, function: Function, node: ast.Call, depth: in
     VoiceFlow-TTS a12597a hifigan/parallel_wavegan/bin/train.py:305: `if self.config["rank"] == 0:` around
     `self._check_eval_interval()`, which evaluates, and that writes.
     """
+    around = [*_around(function, node)]
     if any(
         isinstance(statement, ast.If)
-        and (mentions_rank(statement.test) or asks_for_first_gpu(statement.test))
-        for statement in _around(function, node)
+        and (
+            mentions_rank(statement.test)
+            or asks_for_first_gpu(statement.test)
+            or _is_arm_of_one(statement, around)
+        )
+        for statement in around
     ):
         return True
-    calls, others = namings(model.program, function.name) if depth else ((), True)
+    named, others = namings(model.program, function.name) if depth else ((), True)
+    calls = [each for each in named if not _is_of_another(model, function, each[0], each[1].func)]
     return (
         bool(calls)
         and not others
@@ -109,6 +168,17 @@ def _is_left_to_main(model: Model, function: Function, node: ast.Call, depth: in
             user is not function and _is_left_to_main(model, user, call, depth - 1)
             for user, call in calls
         )
+    )
+
+
+def _is_arm_of_one(test: ast.If, inside: list[ast.stmt]) -> bool:
+    """Whether statements stand in the arm for one GPU, and the other asks for the rank.
+
+    ReViT 2188c96 epoch.py:161: `if cfg.DEVICE.num_gpu > 1: if rank == 0: …`, and `else:` with the same curves.
+    """
+    several, one = arms_by_count(test)
+    return any(each is statement for each in one for statement in inside) and any(
+        mentions_rank(each.test) for statement in several for each in walk(statement, ast.If)
     )
 
 

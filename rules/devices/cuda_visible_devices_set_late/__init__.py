@@ -30,6 +30,7 @@ or the variable in the environment of the launcher, before the process starts.
 Shown only: setting the device instead changes which numbers the rest of the program has to use.
 
 ## Known limits
+Information where each rank has taken its own device by `set_device` above, which is then all that counts.
 Calls through functions of the program are not followed, nor what importing a library does. An assignment that child
 processes are meant to inherit is not reported where the function starts one below it, or where it is part of making an object of which another method
 spawns ranks.
@@ -49,7 +50,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.environment import Use, accesses
-from distlint.analysis.questions.devices_set_late import set_too_late
+from distlint.analysis.questions.devices_set_late import chosen_by_rank, set_too_late
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
 from distlint.rule import Status
@@ -76,11 +77,16 @@ def check(model: Model) -> Iterator[Finding]:
             started = set_too_late(model, module, access)
             if started is not None:
                 where, started_by = started
-                advice = "Set it before the process starts, or choose the device by `set_device`"
+                chosen = chosen_by_rank(model, module, access)
+                advice = (
+                    "Drop it: `set_device` has chosen the device"
+                    if chosen
+                    else "Set it before the process starts, or choose the device by `set_device`"
+                )
                 yield Finding(
                     CODE,
                     NAME,
-                    SEVERITY,
+                    Severity.INFO if chosen else SEVERITY,
                     f"CUDA has started at {_line(module, where, started_by)} and has read {access.name}: this "
                     f"changes nothing for this process, and each rank keeps all GPUs. {advice}.",
                     place_of(module, access.node),

@@ -33,12 +33,31 @@ def after_a_question_and_before_a_run(engine, index):
     engine.run(launcher="pytorch")
 
 
+def after_another_device(local_rank):
+    if torch.cuda.is_available():
+        torch.cuda.set_device(0)
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(local_rank)  # expect: DL502
+
+
+def after_its_own_device(local_rank):
+    # DFC2025 45c5b5b train.py:157: nothing comes of it; information
+    if torch.cuda.is_available():
+        if local_rank != -1:
+            torch.cuda.set_device(local_rank)
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"  # expect: DL502
+
+
 # Correct
 
 
 def first(model, index):
     os.environ["CUDA_VISIBLE_DEVICES"] = str(index)
     return model.cuda()
+
+
+def before_its_own_device(local_rank):
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+    torch.cuda.set_device(local_rank)
 
 
 def for_a_child(command):

@@ -35,8 +35,8 @@ Safe: without a launcher the variables get the same values.
 One finding for what one function, or the top of a file, sets. Information where it is all of rank 0 of 1 and no script or
 page shows a launch of the program: a tool for one process. Not reported: one variable alone (`WORLD_SIZE = "1"` keeps a tool from looking for ranks: llm-foundry 0.22.0,
 command_utils/data_prep), values that are computed (from SLURM, MPI, arguments), assignments under a condition, workers
-that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), or that put the
-variables back. Nor where a group of one is made on purpose: `init_process_group(rank=0, world_size=1)` beside it, all four
+that take the rank as a parameter, and files that start ranks (`mp.spawn`, `Process`, Ray), functions that only processes which another file starts so call, or files
+that put the variables back. Nor where a group of one is made on purpose: `init_process_group(rank=0, world_size=1)` beside it, all four
 variables of rank 0 of 1 above `init_process_group()` in one function, or rank 0 of 1 in a notebook.
 
 ## References
@@ -51,14 +51,15 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
 from distlint.analysis.program.environment import Access, Use, accesses
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.handed import namings, reads
+from distlint.analysis.program.syntax import SPAWNERS, own_nodes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
 from distlint.rule import Status
 
 if TYPE_CHECKING:
-    from distlint.analysis.program.definitions import Module
+    from distlint.analysis.program.definitions import Function, Module
 
 CODE = "DL510"
 NAME = "launcher-variables-by-hand"
@@ -75,6 +76,7 @@ _STARTS_RANKS = (
     "spawn(", "start_processes", "Process(", "nprocs", "import ray", "from ray", "Popen", "subprocess",
     "launcher(", "run_distributed", "MultiProcess", "os.system",
 )  # fmt: skip
+_STARTERS = SPAWNERS | {"Process"}
 _FIXTURES = ("test", "mock", "setup_module", "fixture")
 
 
@@ -93,9 +95,30 @@ def check(model: Model) -> Iterator[Finding]:
         kept = [each for each in fixed if not _is_for_one(module, each, fixed)]
         for together in _by_function(kept):
             names = {each.name for each in together}
-            if len(names) > 1:
+            if len(names) > 1 and not _is_of_workers(model, together[0]):
                 lone = _is_lone_first(together) and not model.launches_to(module)
                 yield _finding(module, together, lone=lone)
+
+
+def _is_of_workers(model: Model, access: Access) -> bool:
+    """Whether all calls of a function are in what another file starts as processes of its own.
+
+    SUEF 1725670 utils/ddp_utils.py:54: `train_and_val` calls it, and `mp.Process(target=train_and_val, …)` in train_ddp.py.
+    """
+    if access.function is None:
+        return False
+    calls, others = namings(model.program, access.function.name)
+    return bool(calls) and not others and all(_is_started(user) for user, _ in calls)
+
+
+def _is_started(function: Function) -> bool:
+    return any(
+        given is read
+        for user, read in reads(function.module).get(function.name, ())
+        for call in own_nodes(user, ast.Call)
+        if last_name(call.func) in _STARTERS
+        for given in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
 
 
 def _by_function(found: list[Access]) -> list[list[Access]]:

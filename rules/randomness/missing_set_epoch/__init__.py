@@ -47,7 +47,7 @@ Unsafe: the order of the samples changes. Where another function makes the sampl
 the loop runs through (`train_loader.sampler`), also in another file; where each epoch makes a sampler, behind that line. Shown only where the loop has neither.
 
 ## Known limits
-Silent with `shuffle=False`, also where all calls that have the sampler made say so, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
+Silent with `shuffle=False`, also where all calls that have the sampler made say so, where the loader is to shuffle itself, which raises, where a loop counts one epoch in every call that the program makes, for samplers of evaluation by their name, where the loader goes to a framework
 that sets the epoch itself (accelerate's `prepare`, Lightning, Fabric, a Trainer's own methods), where a class of another
 library keeps the sampler (torchdata's `SamplerWrapper`), where the sampler is handed to a function of the project
 that calls `set_epoch` on it in a loop, where the loop over epochs makes and shuffles the data set anew or has it shuffle itself (a `shuffle()` of the program's
@@ -154,8 +154,23 @@ def _made(
                 and not shuffled_anew(model, function, call)
                 and all(node is not call for _, node in never_run(model.program, function))
                 and not _is_never_called(model, function)
+                and not _is_refused(model, function, call)
             ):
                 yield function, call, row
+
+
+def _is_refused(model: Model, function: Function, sampler: ast.Call) -> bool:
+    """Whether a sampler is handed to a loader that shuffles itself, which raises a ValueError on every rank.
+
+    UnitLinearAtt 7b660fb train_attention.py:121. torch 2.13.0 torch/utils/data/dataloader.py: "sampler option is mutually
+    exclusive with shuffle".
+    """
+    for call in own_nodes(function, ast.Call):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        match given.get("shuffle"):
+            case ast.Constant(value=True) if given.get("sampler") is sampler:
+                return model.resolve(function.module, call.func) == "torch.utils.data.DataLoader"
+    return False
 
 
 def _is_never_called(model: Model, function: Function) -> bool:

@@ -829,3 +829,23 @@ def asks_its_options_by_name(args, model, data, optimizer):
         for batch in loader:
             model(batch).sum().backward()
             optimizer.step()
+
+
+def refused_by_its_loader(model, data, epochs):
+    # UnitLinearAtt 7b660fb train_attention.py:121: a ValueError on every rank
+    refused = DataLoader(data, batch_size=8, shuffle=True, sampler=DistributedSampler(data))
+    for epoch in range(epochs):
+        for batch in refused:
+            model(batch).sum().backward()
+
+
+def taken_by_its_loader(model, data, epochs):
+    taken = DataLoader(
+        data,
+        batch_size=8,
+        shuffle=False,
+        sampler=DistributedSampler(data),  # expect: DL403
+    )
+    for epoch in range(epochs):
+        for batch in taken:
+            model(batch).sum().backward()

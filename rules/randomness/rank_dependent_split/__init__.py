@@ -37,7 +37,7 @@ sampler = DistributedSampler(data, seed=seed)
 Unsafe: the order and the parts change.
 
 ## Known limits
-A shuffle of a data set of the rank's own is not reported, nor one that nothing divides afterwards: a whole
+A shuffle of a data set of the rank's own is not reported, nor one that nothing divides or reads afterwards: a whole
 copy in another order on each rank is a choice. That a set holds texts is told by the names of what is put in; sets
 of numbers are in one order everywhere; what a function that nothing calls makes of one, in a file that others import, is
 left out. The order of a folder differs between copies of it, so between machines: ranks

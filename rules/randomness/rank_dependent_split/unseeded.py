@@ -23,6 +23,7 @@ from distlint.analysis.questions.unset_options import is_settled
 from distlint.knowledge import facts
 from distlint.nodes import walk
 
+from .dropped import is_dropped
 from .on_demand import only_on_demand
 from .parted import WORDS, drawn_splits
 from .subsets import DRAWS, drawn_subsets
@@ -260,7 +261,9 @@ def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:
         )
     seeded = bool(found) and any(map(_seeds, linked(model.program, module)))
     for function, node, stream in found:
-        if not seeded or never_seeded(model, function, node, stream):
+        if (not seeded or never_seeded(model, function, node, stream)) and not is_dropped(
+            model, function, node
+        ):
             yield node
 
 
