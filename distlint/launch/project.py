@@ -231,7 +231,7 @@ class LaunchFiles:
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
 
     loads_wrapped: Set[str] = frozenset()
-    """The Python files of the project that may load a state into a wrapped model."""
+    """The Python files of the project that may load a state into a wrapped model, or take the wrapper's prefix off it."""
 
     composed: dict[str, str] = field(default_factory=dict)
     """The YAML files by path of which hydra may compose a configuration."""

@@ -78,7 +78,7 @@ class FileFacts:
 
     `relevant` says whether a literal of the prefilter is in it, `marked` whether a suppression of
     distlint may be, `readable` whether it decodes, `any_rank` whether it goes on with torch's old launcher of any version,
-    `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state into a wrapped model,
+    `clips` whether it may tell DeepSpeed by how much to clip, `loads_wrapped` whether it may load a state of a wrapped model,
     `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `composes` whether it may give
     hydra configurations that are no files, `opens` the settings whose values it opens as files. `old_torch` says whether
     torch 2 cannot import it, `in_package` whether it imports by its place in a package, `spawns` whether it starts a process for each

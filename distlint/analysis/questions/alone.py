@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.handed import argument_of, calls_of
-from distlint.analysis.program.syntax import default_of, mentions_rank, own_nodes
+from distlint.analysis.program.options import options_of
+from distlint.analysis.program.syntax import (
+    default_of,
+    literals,
+    mentions_rank,
+    own_nodes,
+    statement_with_test,
+)
+from distlint.analysis.questions.fixed_options import set_in
+from distlint.analysis.questions.wrapped import asks_for_launch
+from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.nodes import last_name, walk
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.definitions import Function, Module
 
 _FIRST = frozenset({"rank", "local_rank", "global_rank", "gpu", "gpu_id", "process_index"})
 """Names of what is 0 on the first rank of a machine, or of all."""
@@ -35,6 +45,24 @@ def entered_by_main_alone(live: LiveProgram, function: Function) -> bool:
     """
     summaries = live.summaries_of(function)
     return summaries is not None and set(summaries.classes) == {MAIN}
+
+
+def called_by_main_alone(live: LiveProgram, function: Function, depth: int = 2) -> bool:
+    """Whether rank 0 alone makes all calls of a function that the program has, or all that lead to them.
+
+    reward_fm 0a8f668 rfm/utils/save.py:494 and 621: `on_evaluate()` comes to either behind the return of the others.
+    """
+    calls = calls_of(live.program, function)
+    return bool(calls) and all(
+        _is_behind_question(live, call)
+        or (depth > 0 and called_by_main_alone(live, user, depth - 1))
+        for user, call in calls
+    )
+
+
+def _is_behind_question(live: LiveProgram, call: ast.Call) -> bool:
+    group = live.call_at(call)
+    return group is not None and (group.classes == {MAIN} or left_to_flag(live, group.site, 0))
 
 
 def is_flag_of_main(live: LiveProgram, function: Function, test: ast.expr) -> bool:
@@ -60,16 +88,82 @@ def is_flag_of_main(live: LiveProgram, function: Function, test: ast.expr) -> bo
 
 
 def left_to_flag(live: LiveProgram, site: CallSite, depth: int = 2) -> bool:
-    """Whether such an attribute lets rank 0 alone make a call, or all calls of its function.
+    """Whether such an attribute, an option or a method that asks lets rank 0 alone make a call, or all calls of its function.
 
     VL-T5 a07d779 VL-T5/src/trainer_base.py:214: `save()`, called under `if self.verbose:` in all classes that derive.
     """
     if any(
-        guard.taken and is_flag_of_main(live, site.function, guard.node) for guard in site.guards
+        holds
+        and (
+            is_flag_of_main(live, site.function, part)
+            or _is_option_of_main(live, site.module, part)
+            or _answers_for_main(live, part)
+        )
+        for guard in site.guards
+        for part, holds in literals(guard.node, guard.taken)
     ):
         return True
     callers = live.callers.get(site.function, ()) if depth else ()
     return bool(callers) and all(left_to_flag(live, caller, depth - 1) for caller in callers)
+
+
+def _is_option_of_main(live: LiveProgram, module: Module, part: ast.expr) -> bool:
+    """Whether a condition is an option that the file, or else the program, computes, each time with a question for the main
+    process in it.
+
+    MEGAMI 3b04d8b utils/laion_clap/evaluate/eval_linear_probe.py:233: `args.save_logs = args.logs and … and is_master(args)`.
+    """
+    match part:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in ARGUMENT_NAMES:
+            around = [m for m in live.program.modules.values() if name in m.source.text]
+            given = set_in(module).get(name) or [
+                value for other in around for value in set_in(other).get(name, ())
+            ]
+            return (
+                bool(given)
+                and all(any(map(_holds_on_main_alone, literals(value, True))) for value in given)
+                and not any(option.name == name for m in around for option in options_of(m))
+            )
+    return False
+
+
+def _holds_on_main_alone(literal: tuple[ast.expr, bool]) -> bool:
+    part, holds = literal
+    return holds and _OF_MAIN.search(last_name(part)) is not None
+
+
+def _answers_for_main(live: LiveProgram, part: ast.expr) -> bool:
+    """Whether a condition is a function of the program that asks for the main process whatever it returns.
+
+    reward_fm 0a8f668 rfm/utils/save.py:261: `try: return trainer.is_world_process_zero() and …`, and in the `except` what
+    holds where there is one process.
+    """
+    group = live.call_at(part) if _holds_on_main_alone((part, True)) else None
+    callee = group.site.callee if group is not None else None
+    returned = [node.value for node in own_nodes(callee, ast.Return)] if callee is not None else []
+    return bool(returned) and all(each is not None and mentions_rank(each) for each in returned)
+
+
+def is_beside_ranks(site: CallSite) -> bool:
+    """Whether a call is come to only where an option says that there are no ranks: its other arm asks which one this is.
+
+    TopDiG 4f2b06a solvers/valid.py:205: `if args.configs["DDP"]["flag"]: if dist.get_rank() == 0: save_model(…)`, and
+    without the test in the `else`.
+    """
+    for guard in site.guards:
+        block = statement_with_test(site.function, guard.node)
+        if block is not None and any(
+            not holds
+            and not isinstance(part, ast.BoolOp)
+            and asks_for_launch(ast.unparse(part))
+            and not mentions_rank(part)
+            for part, holds in literals(guard.node, guard.taken)
+        ):
+            arm = block.orelse if guard.taken else block.body
+            asked = [inner.test for each in arm for inner in walk(each, ast.If)]
+            if any(map(mentions_rank, asked)):
+                return True
+    return False
 
 
 def is_imported_by_main(function: Function, call: ast.Call) -> bool:

@@ -1471,13 +1471,19 @@ def marks(site: CallSite) -> bool:
 def moves_its_own(found: FileCall) -> bool:
     """Whether a call puts a file of each rank's own in the place of a common one: whoever is last, it is whole.
 
-    esvit 2d6becd datasets/blob_storage.py:158: `os.rename(local_path + rank, local_path)`.
+    esvit 2d6becd datasets/blob_storage.py:158: `os.rename(local_path + rank, local_path)`. Or a path in its own place, which
+    does nothing however often: TemCoCo 06bdad4 utils.py:790, below `new_name = path`.
     """
     site = found.site
     if site.name not in sinks.RENAMES or found.row.target is None:
         return False
     source = _path_node(site, found.row.path, found.row.path_keyword)
-    if source is None or source is found.path:
+    if source is None:
+        return False
+    target = site.argument_node(found.row.target)
+    if target is not None and parts_of(source, found.function) == parts_of(target, found.function):
+        return True
+    if source is found.path:
         return False
     value = path_value(site, source)
     return (value is not None and is_own(value)) or names_a_part(source, found.function)

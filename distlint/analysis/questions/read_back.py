@@ -179,14 +179,27 @@ def _imports_again(function: Function, writes: ast.AST) -> Iterator[ast.AST]:
 def _is_into_folder(live: LiveProgram, found: FileCall, parts: Parts) -> bool:
     """Whether a copy goes into a folder that its function has made: whoever is handed that need not look for the file.
 
-    CVPR2022-DaGAN 052ad35 run.py:124: `copy(opt.config, log_dir)`, and `train(…, log_dir)` writes its checkpoints there.
+    CVPR2022-DaGAN 052ad35 run.py:124: `copy(opt.config, log_dir)`, and `train(…, log_dir)` writes its checkpoints there. Or in
+    which it names files: MM_SLT 4359c0c main_ddp.py:85, below `Logger(os.path.join(WORK_DIR_PATH, "log.txt"))`.
     """
-    return found.site.name in sinks.COPIES and any(
-        other.effect is Effect.CREATE_DIR
-        and other.function is found.function
-        and other.path is not None
-        and parts_of(other.path, other.function) == parts
-        for other in live.answer(file_calls)
+    return found.site.name in sinks.COPIES and (
+        any(
+            other.effect is Effect.CREATE_DIR
+            and other.function is found.function
+            and other.path is not None
+            and parts_of(other.path, other.function) == parts
+            for other in live.answer(file_calls)
+        )
+        or _names_below(found)
+    )
+
+
+def _names_below(found: FileCall) -> bool:
+    """Whether the function of a write names files in what it writes to."""
+    folder = parts_of(found.path, found.function) if found.path is not None else ()
+    return any(
+        len(inside := parts_of(node, found.function)) > len(folder) and holds(folder, inside)
+        for node in own_nodes(found.function, ast.Call, ast.BinOp)
     )
 
 

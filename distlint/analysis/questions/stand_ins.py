@@ -9,7 +9,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class
-from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.analysis.questions.built import classes_of, lacks
 from distlint.analysis.questions.unwrapped import owns_module
 from distlint.analysis.questions.wrapped import asks_for_launch
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
+    from distlint.analysis.program.program import Program
 
 _WITH_MODULE: Final = frozenset(
     (
@@ -144,21 +147,84 @@ def asks_for_group_alone(wrap: CallSite | None) -> bool:
     return bool(held) and all(g.taken and "initialized" in g.value.tags for g in held)
 
 
-def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
+def meets_in_some_step(
+    live: LiveProgram, function: Function, *, only_counted: bool = False
+) -> bool:
     """Whether a function meets the others on torch's default group at some time, and asks neither for one nor for ranks.
 
     `torchrun` sets LOCAL_RANK, by which accelerate wraps on one process as well (accelerate 1.15.0 state.py:769). Where it
     wraps nothing there is no group either, and such a program ends of that: UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:519,
     `dist.barrier()` in each step that saves.
+
+    Args:
+        live: the program.
+        function: the function.
+        only_counted: whether it may ask for nothing but the number of the step: bitfit_dr b635516 src/bitfit.py:291, under
+            `if training_steps % gradient_accumulation_steps == 0`. What wraps nothing ends of that, whatever has started it.
     """
     summaries = live.summaries_of(function)
     return summaries is not None and any(
         _of_default_group(call)
         and not call.tries
         and all(_OF_LAUNCH.isdisjoint(guard.value.tags) for guard in call.guards)
+        and (not only_counted or all(map(_counts, call.guards)))
         for _, summary in summaries.summaries()
         for call in summary.calls
         if call.function is function
+    )
+
+
+def _counts(guard: Guard) -> bool:
+    """Whether a condition holds in each so many steps: `step % every == 0`."""
+    match guard.node:
+        case ast.Compare(
+            left=ast.BinOp(op=ast.Mod()), ops=[ast.Eq()], comparators=[ast.Constant(value=0)]
+        ):
+            return guard.taken
+        case ast.Compare(left=ast.Name(id="__name__")):
+            return True
+    return False
+
+
+def made_to_wrap(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:
+    """Whether the function that reads makes the object that wraps, and tells its constructor each time to do so.
+
+    SIMPL 2a33314 train_ddp.py:72: `Loader(args, device, is_ddp=True, …)`, whose method wraps `if self.is_ddp:`, for another
+    script to load the model without.
+    """
+    cls = wrap.function.cls if wrap is not None else None
+    init = cls.methods.get("__init__") if cls is not None else None
+    if wrap is None or init is None or not wrap.guards:
+        return False
+    told: set[str] = set()
+    for guard in wrap.guards:
+        for part, holds in literals(guard.node, guard.taken):
+            match assignments(init).get(ast.unparse(part), []):
+                case [ast.Name(id=name)] if (
+                    holds
+                    and name in init.parameters
+                    and _stores(live.program, last_name(part)) == 1
+                ):
+                    told.add(name)
+                case _:
+                    return False
+    made = [
+        node
+        for node in own_nodes(site.function, ast.Call)
+        if live.resolve(site.module, node.func) is cls
+    ]
+    given = [argument_of(call, init, name) for call in made for name in told]
+    return bool(given) and all(isinstance(g, ast.Constant) and g.value is True for g in given)
+
+
+@remembered
+def _stores(program: Program, name: str) -> int:
+    """How often a program puts something into an attribute of a name."""
+    return sum(
+        node.attr == name and not isinstance(node.ctx, ast.Load)
+        for module in program.modules.values()
+        if name in module.source.text
+        for node in walk(module.source.tree, ast.Attribute)
     )
 
 

@@ -1573,3 +1573,20 @@ def got_by_whoever_asks(url, folder, asked):
         got(url, folder)
     dist.barrier()
     return torch.load(got(url, folder))
+
+
+def renamed_to_itself(folder):
+    # TemCoCo 06bdad4 utils.py:790
+    dist.barrier()
+    if os.path.exists(folder):
+        kept = folder
+        os.rename(folder, kept)
+    os.makedirs(folder, exist_ok=True)
+
+
+def renamed_for_the_next(folder):
+    dist.barrier()
+    if os.path.exists(folder):
+        kept = folder + "_old"
+        os.rename(folder, kept)  # expect: DL305
+    os.makedirs(folder, exist_ok=True)

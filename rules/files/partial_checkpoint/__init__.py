@@ -41,7 +41,7 @@ repair is shown, since the guard around it has to go.
 ## Known limits
 Silent in files that take the prefix off again, or that load a state into a model that is still wrapped, in those
 of the same package, and where a program of which they are part reads files so; where a program of the same folder, of one in it or around
-it wraps a model and loads a state, too: what it loads, a configuration may say.
+it loads a state, and wraps a model or knows of the prefix, too: what it loads, a configuration may say.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: the model is the submodule `module`

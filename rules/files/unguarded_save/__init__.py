@@ -22,7 +22,8 @@ What a class does shows nothing of a script that uses it, says nothing of ranks,
 Silent where the rank (also in the name of what is copied into a folder), a temporary name or an element of this rank's batch goes into the path, where one rank goes first
 (`main_process_first`, `if rank != 0: barrier()` … `if rank == 0: barrier()`, a context manager of the
 project that does so), in a function that builds a parallel layout whose sizes are all 1, in a program that
-asserts one process at its start, where a comment on the call says that it works on one GPU only, in a branch for a constant that no caller passes, no choice of the command line is
+asserts one process at its start, under an option that the program computes with a question for the main process in it, in the
+branch of an option for no ranks whose other branch asks which one this is, where a comment on the call says that it works on one GPU only, in a branch for a constant that no caller passes, no choice of the command line is
 or an assertion has excluded, and on calls that choose the writing rank themselves
 (`accelerator.save`, `Trainer.save_model`, DCP, `engine.save_checkpoint`).
 
@@ -124,13 +125,18 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import BARRIERS, lets_engine_in
 from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions import filesystem as files
-from distlint.analysis.questions.alone import left_to_flag
+from distlint.analysis.questions.alone import (
+    called_by_main_alone,
+    is_beside_ranks,
+    left_to_flag,
+)
 from distlint.analysis.questions.contents import holds_state, is_large, pickles_module
 from distlint.analysis.questions.harms import OVERWRITTEN, Harm, harm_of
 from distlint.analysis.questions.launched import is_for_one_gpu
@@ -221,6 +227,8 @@ def _found(model: Model) -> Iterator[Finding]:
             or is_for_one_gpu(joint_entry.call or found.site)
             or leaves_all_to_main(found.site)
             or left_to_flag(model, found.site)
+            or (not joint_entry.all_ranks and called_by_main_alone(model, found.function))
+            or _asked_where_there_are_ranks(found)
             or (
                 leaves_to_main(found.site)
                 and model.is_before(*SAVES_BY_FUNCTION, found.site.module)
@@ -350,9 +358,22 @@ def _several_ask(model: Model, found: FileCall) -> bool:
     together = model.callers.get(found.function, ())
     return (
         bool(together)
-        and all(model.is_of_one_process(site.module.path, site.node.lineno) for site in together)
+        and all(
+            is_beside_ranks(site) or model.is_of_one_process(site.module.path, site.node.lineno)
+            for site in together
+        )
         and bool(ranked_callers(model, found.function))
     )
+
+
+def _asked_where_there_are_ranks(found: FileCall) -> bool:
+    """Whether the others come to a write only where an option says that there are none: else they have left above.
+
+    MoAI a7728a8 datasets/evaluation/textvqa_evaluation.py:103, below `if self._distributed: … if not is_main_process():
+    return {}` and its `else`.
+    """
+    others = [site for rank, site, _ in found.sites if rank is not MAIN]
+    return bool(others) and all(map(is_beside_ranks, others))
 
 
 def _is_fetched_by_first(model: Model, found: FileCall, joint_entry: JointEntry) -> bool:

@@ -2517,3 +2517,141 @@ def on_the_first_of_each_machine(settings, gpus, state, path):
     dist.barrier()
     if settings["rank"] % gpus == 0 or settings["rank"] == -1:
         torch.save(state, path)
+
+
+def is_master(options):
+    return options.rank == 0
+
+
+def keeps_by_an_option_of_main(args, model):
+    # MEGAMI 3b04d8b utils/laion_clap/evaluate/eval_linear_probe.py:475
+    dist.init_process_group("nccl")
+    args.keeps_weights = args.folder != "none" and is_master(args)
+    keeps_what_is_asked_for(args, model)
+
+
+def keeps_what_is_asked_for(args, model):
+    dist.barrier()
+    if args.keeps_weights:
+        torch.save(model.state_dict(), os.path.join(args.folder, "asked_for.pth"))
+
+
+def keeps_by_an_option_at_times(args, model):
+    dist.init_process_group("nccl")
+    args.keeps_states = args.folder != "none"
+    if args.folder == "main":
+        args.keeps_states = is_master(args)
+    keeps_at_times(args, model)
+
+
+def keeps_at_times(args, model):
+    dist.barrier()
+    if args.keeps_states:
+        save(model.state_dict(), os.path.join(args.folder, "at_times.pth"))  # expect: DL301
+
+
+class KeepsTheBest(TrainerCallback):
+    # reward_fm 0a8f668 rfm/utils/save.py:330
+    def is_main_process(self, trainer):
+        try:
+            return trainer.is_world_process_zero() and trainer.ready
+        except AttributeError:
+            return not dist.is_initialized() or dist.get_rank() == 0
+
+    def on_evaluate(self, args, state, control, **kwargs):
+        if not self.is_main_process(self.trainer):
+            return control
+        self.keep(args, "best_of_main")
+        self.keep_last(args)
+        return control
+
+    def keep_last(self, args):
+        self.keep(args, "last_of_main")
+
+    def keep(self, args, folder):
+        self.model.save_pretrained(folder)
+        if args.should_save:
+            self.trainer.save_state()
+
+
+class KeepsEach(TrainerCallback):
+    def is_main_process(self, trainer):
+        try:
+            return trainer.is_world_process_zero() and trainer.ready
+        except AttributeError:
+            return True
+
+    def on_evaluate(self, args, state, control, **kwargs):
+        if not self.is_main_process(self.trainer):
+            return control
+        self.keep_each(args, "best_of_each")
+        return control
+
+    def keep_each(self, args, folder):
+        self.model.save_pretrained(folder)  # expect: DL301
+        if args.should_save:
+            self.trainer.save_state()
+
+
+class Answers:
+    # MoAI a7728a8 datasets/evaluation/textvqa_evaluation.py:103
+    def __init__(self, folder, distributed=True, joined=True):
+        self.folder = folder
+        self.distributed = distributed
+        self.joined = joined
+        self.answers = []
+
+    def score(self):
+        if self.distributed:
+            answers = gathered_answers(self.answers)
+            if dist.get_rank() != 0:
+                return {}
+        else:
+            answers = self.answers
+        path = os.path.join(self.folder, "answers_of_main.json")
+        json.dump(answers, open(path, "w"))
+        return json.load(open(path))
+
+    def score_anyhow(self):
+        if self.joined:
+            answers = gathered_answers(self.answers)
+            if dist.get_rank() != 0:
+                return {}
+        else:
+            answers = self.answers
+        path = os.path.join(self.folder, "answers_anyhow.json")
+        json.dump(answers, open(path, "w"))  # expect: DL301
+        return json.load(open(path))
+
+
+def gathered_answers(answers):
+    every = [None] * dist.get_world_size()
+    dist.all_gather_object(every, answers)
+    return every
+
+
+def keeps_on_either_launch(settings, model):
+    # TopDiG 4f2b06a solvers/valid.py:205
+    dist.barrier()
+    if settings["DDP"]["flag"]:
+        if dist.get_rank() == 0:
+            keep_on_either(model)
+    else:
+        keep_on_either(model)
+
+
+def keep_on_either(model):
+    torch.save(model.state_dict(), "on_either_launch.pth")
+
+
+def keeps_in_either_form(settings, model):
+    dist.barrier()
+    if settings["short"]["flag"]:
+        if dist.get_rank() == 0:
+            keep_in_either(model)
+    else:
+        run_on_main(keep_in_either, model)
+
+
+def keep_in_either(model):
+    torch.save(model.state_dict(), "in_either_form.pth")  # expect: DL301

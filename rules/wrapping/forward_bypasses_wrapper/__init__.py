@@ -40,7 +40,7 @@ Shown, not applied: another method than `forward` has to be reached through `for
 ## Known limits
 Variables are followed inside one function, and from one that returns the loss to its caller, which may return it in
 turn. Calls under `no_grad` are right and not reported, nor is a
-function that reduces gradients itself, or whose gradients no optimizer steps with, nor a model that nothing calls
+function that reduces gradients itself, or whose gradients no optimizer steps with, nor a model whose parameters the function has all frozen above, nor one that nothing calls
 where all launches that the project shows ask for FSDP or DeepSpeed.
 
 ## References
@@ -55,6 +55,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from distlint.analysis.interpreter.frozen import is_frozen
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
@@ -292,7 +293,8 @@ def _bypassing(
             and not _samples(model, function, call, calls)
         ):
             continue
-        if backward.reaches(call):
+        # AnyAttack 91b2091 main_ddp.py:141: a frozen encoder has no gradients to synchronise.
+        if backward.reaches(call) and not is_frozen(model.program, function, source):
             yield _finding(function.module, call, source, wrap)
 
 

@@ -805,3 +805,26 @@ def scores_the_bare_net(net, optimizer, batches):
         net(batch).sum().backward()
         optimizer.step()
     return keeper.score(batches)
+
+
+def with_a_frozen_encoder(encoder, decoder, batches):
+    # AnyAttack 91b2091 main_ddp.py:141
+    encoder, decoder = DDP(encoder), DDP(decoder)
+    for weight in encoder.parameters():
+        weight.requires_grad = False
+    optimizer = torch.optim.SGD(decoder.parameters(), lr=0.1)
+    for batch in batches:
+        loss = encoder.module.encode(decoder(batch)).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def with_an_encoder_that_is_frozen_in_part(encoder, decoder, batches):
+    encoder, decoder = DDP(encoder), DDP(decoder)
+    for name, weight in encoder.named_parameters():
+        weight.requires_grad = "head" in name
+    optimizer = torch.optim.SGD(encoder.parameters(), lr=0.1)
+    for batch in batches:
+        loss = encoder.module.encode(decoder(batch)).mean()  # expect: DL206
+        loss.backward()
+        optimizer.step()

@@ -34,7 +34,8 @@ Silent where the wrap is known to take place always, under a condition on the la
 arm or the line above makes something else that has a `module` (DataParallel, a class of the project, one of another library
 that takes the place of the model it is handed), where a flag wraps the model and
 whoever reads `.module`, or all that call it, enters a collective of the default group as well, where `prepare()` does,
-`torchrun` starts all that leads there, or else all of the project, and whoever reads it enters one in some step without asking whether there is a group, where the model is bare for a local rank of -1 alone and all that lead to the read meet the others then, where an option for the CPU alone
+`torchrun` starts all that leads there, or else all of the project, and whoever reads it enters one in some step without asking whether there is a group
+(or, where nothing speaks of an engine that shards, under no condition but on the number of the step), where the model is bare for a local rank of -1 alone and all that lead to the read meet the others then, where the function makes the object that wraps and tells it to, where an option for the CPU alone
 leaves the model bare and whoever reads `.module` moves data to a GPU, and on values of unknown origin,
 since a network may own a part called `module`.
 
@@ -56,6 +57,7 @@ from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import (
     asks_for_group_alone,
     ends_where_bare,
+    made_to_wrap,
     meets_in_some_step,
     module_on_every_path,
     needs_gpu,
@@ -129,6 +131,7 @@ def check(model: Model) -> Iterator[Finding]:
             and not wrapped_in_each_way(model, site, call_of_wrap(model, site))
             and not needs_gpu(model, site, call_of_wrap(model, site))
             and not _needs_group(model, site, wrap)
+            and not made_to_wrap(model, site, call_of_wrap(model, site))
         ):
             receiver = source_of(site.module, site.node.value)
             fix = _fix(model, site, receiver)
@@ -141,7 +144,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
     if wrap.kind in BY_LAUNCH:
-        return model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
+        return (
+            model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
+        ) or (not model.may_shard and meets_in_some_step(model, site.function, only_counted=True))
     call = call_of_wrap(model, site)
     return (
         needs_group(model, site, call)

@@ -803,3 +803,34 @@ def two_that_are_masked(batches):
         dist.all_reduce(batch)
         masked.note(batch)
         plain.note(batch)
+
+
+class Answers:
+    # MoAI a7728a8 datasets/evaluation/hallusionbench_evaluation.py:82
+    def __init__(self, distributed=True):
+        self.distributed = distributed
+        self.answers, self.questions = [], []
+
+    def score(self):
+        if self.distributed:
+            answers = self.joined(self.answers)
+            questions = self.joined(self.questions)
+            if dist.get_rank() != 0:
+                return {}
+        else:
+            answers = self.answers
+        return list(zip(answers, questions))
+
+    def score_all(self):
+        if self.distributed:
+            if dist.get_rank() != 0:
+                return {}
+        answers = self.joined(self.answers)
+        if dist.get_rank() == 0:
+            questions = self.joined(self.questions)
+        return list(zip(answers, questions))  # expect: DL208
+
+    def joined(self, parts):
+        every = [None] * dist.get_world_size()
+        dist.all_gather_object(every, parts)
+        return every

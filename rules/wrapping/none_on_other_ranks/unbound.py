@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.memory import all_remembered
-from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.program.syntax import own_nodes, statement_with_test
 from distlint.nodes import last_name, walk
 
 from .settings import is_decided, tests_around
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import Guard
     from distlint.analysis.live.summaries import FunctionSummaries
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.program import Program
@@ -43,8 +44,27 @@ def unbound_by_rank(
         if not assigned or assigned[-1].lineno >= node.lineno:
             continue
         made = frozenset.intersection(*(tests_around(function, each) for each in assigned))
+        if any(_is_on_the_other_arm(function, guard, assigned) for guard in site.guards):
+            continue
         if all(is_decided(program, guard, made) for guard in site.guards):
             yield node, assigned[0]
+
+
+def _is_on_the_other_arm(function: Function, guard: Guard, assigned: list[ast.stmt]) -> bool:
+    """Whether what holds at a read lets no rank come to any of the assignments: rank 0 has no value there either.
+
+    MoAI a7728a8 datasets/evaluation/hallusionbench_evaluation.py:82, below `if self._distributed: … if not
+    is_main_process(): return {}` and an `else` that assigns less.
+    """
+    block = statement_with_test(function, guard.node)
+    if block is None:
+        return False
+    other = {
+        part
+        for each in (block.orelse if guard.taken else block.body)
+        for part in walk(each, ast.Assign)
+    }
+    return other.issuperset(assigned)
 
 
 def catches_name_error(attempt: ast.Try) -> bool:
