@@ -51,6 +51,8 @@ _MAKES_GROUP: Final = re.compile(
     r"|Accelerator\(|PartialState\(|Trainer\(|Fabric\(|(?:deepspeed|hvd|bmt)\.init|spawn\(|launch|torchrun|TrainingArguments"
 )
 """What a file has that makes a process group, or hands on the processes of a launcher."""
+_COMMENTED_OUT: Final = re.compile(r"^[ \t]*#[^\n]*\binit_process_group\(", re.MULTILINE)
+_COMMENTS: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _NOTEBOOK: Final = ".ipynb"
 _STARTED_IN_NOTEBOOK: Final = re.compile(
     r"torch\.distributed\.(?:run|launch)\b|init_process_group|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun"
@@ -280,6 +282,18 @@ def makes_no_group(program: Program, module: Module) -> bool:
 @remembered
 def _speaks_of_group(module: Module) -> bool:
     return _MAKES_GROUP.search(module.source.text) is not None
+
+
+@remembered
+def has_commented_out_group(program: Program, module: Module) -> bool:
+    """Whether a file makes its process group in a comment, and neither it nor what it imports makes one in code.
+
+    molecular-VAE 9595e1c trainbinding.py:41: `#     torch.distributed.init_process_group(backend='nccl',`.
+    """
+    return _COMMENTED_OUT.search(module.source.text) is not None and not any(
+        _MAKES_GROUP.search(_COMMENTS.sub("", each.source.text))
+        for each in imported_below(program, module)
+    )
 
 
 @remembered
