@@ -66,6 +66,11 @@ _REFUSED: Final = re.compile(
 )
 """Strategies by which a Trainer of Lightning starts scripts, and that it refuses in a notebook (pytorch-lightning 2.6.6
 trainer/connectors/accelerator_connector.py:534)."""
+_ONE_IN_NOTEBOOK: Final = re.compile(
+    r"""\bdevices=[ ]*(?:["']auto["']|1\b)|\bstrategy=[ ]*["']auto["']"""
+)
+"""What gives a Trainer of Lightning one GPU in a notebook (pytorch-lightning 2.6.6 trainer/connectors/accelerator_connector.py:
+"Trainer will use only 1 of … GPUs because it is running inside an interactive / notebook environment"), not a Fabric."""
 _OF_TRAINERS: Final = re.compile(r"\b(?:devices|strategy)=")
 _SHOWS_PAGE: Final = re.compile(r"\.launch\(\s*(?:\)|\w+\s*=)")
 """`launch()` of a page of gradio's, which is handed no function that processes would run."""
@@ -338,7 +343,8 @@ def is_one_kernel(module: Module) -> bool:
     audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel. maskrcnn-benchmark
     57eec25 demo/shapes_pruning.ipynb: `import torch.distributed as dist`, in functions that ask for ranks. Alpaca-CoT
     bd46c44 peft/examples/int8_training/peft_bnb_whisper_large_v2_training.ipynb: `iface.launch(share=True)` at its end.
-    lightly e8d317f examples/notebooks/pytorch_lightning_distributed/mae.ipynb: `strategy="ddp"`.
+    lightly e8d317f examples/notebooks/pytorch_lightning_distributed/mae.ipynb: `strategy="ddp"`. CMUNeXt 18e7d7b
+    Segformer_medical_lightning.ipynb: `devices="auto", strategy="auto"`.
     """
     if not module.path.endswith(_NOTEBOOK):
         return False
@@ -347,6 +353,8 @@ def is_one_kernel(module: Module) -> bool:
         text = _SHOWS_PAGE.sub("", text)
     if _REFUSED.search(text) is not None and "writefile" not in text:
         text = _OF_TRAINERS.sub("", text)
+    if "Fabric" not in text:
+        text = _ONE_IN_NOTEBOOK.sub("", text)
     return not _STARTED_IN_NOTEBOOK.search(text)
 
 
