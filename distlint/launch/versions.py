@@ -36,13 +36,14 @@ _TOLD: Final = re.compile(
 )
 """What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
 _LISTED: Final = re.compile(
-    r"^[ \t]*(?:[-*+][ \t]+)?\**(?P<name>(?:py)?torch|transformers)\**[ \t:=]*(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)"
+    r"^[ \t]*(?:[-*+][ \t]+)?\**(?P<name>(?:py)?torch|transformers|python)\**(?:[ \t]+version)?[ \t:=]*"
+    r"(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)"
     r"(?P=quote)[,.]?[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """One version in a page's list of what there has to be: `- PyTorch 1.8.1`, with or without a bullet or backticks, nothing
 behind it but a comma (Efficient-AI-Backbones f90e129 tnt_pytorch/readme.md:7), or the period of the last one (mPLUG-DocOwl f91a768
-UReader/README.md:49: `* transformers 4.29.1.`)."""
+UReader/README.md:49: `* transformers 4.29.1.`). Of Python as of torch: CoTNet 895e024 README.md:19, `* Python3.7`."""
 _NUMBERS: Final = (
     r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
 )
@@ -91,11 +92,14 @@ _TIMM: Final = re.compile(r"\btimm[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)(?![^\n]*\b
 _BESIDE_IT: Final = r"we use(?: python)?[ =]?[\d.]*(?:,| and)"
 _TESTED: Final = re.compile(
     rf"pytorch\b[^\n]{{0,60}}\btested (?:on|with) (?:versions? )?(?P<first>{_NUMBERS})"
-    rf"|\b(?:tested (?:with|on|under|up to)|developed (?:with|for|on)|we use|{_BESIDE_IT}) pytorch(?: version)?[ =]+(?P<second>{_NUMBERS})",
+    rf"|\b(?:tested (?:with|on|under|up to)|developed (?:with|for|on)|we use|{_BESIDE_IT}) pytorch(?: version)?[ =]+(?P<second>{_NUMBERS})"
+    rf"|(?<!least )(?<!least \*\*)\bpython[ =]?\d[\d.]*\** and \**pytorch[ =]?(?P<third>{_NUMBERS})"
+    r"(?!\**,? (?:or|and) (?:above|higher|later|newer|up)\b)",
     re.IGNORECASE,
 )
 """The versions that a page says the code has been tried with: `PyTorch (currently tested on version 0.4 and 1.0)`, `We use
-python3.8, pytorch 1.8.1 and timm==0.3.2`."""
+python3.8, pytorch 1.8.1 and timm==0.3.2`, or works with, both of one number (HE_MFR 9a93f49 readme.md:10: `**Python 3.7** and
+**PyTorch 1.7**`)."""
 _IMAGE: Final = re.compile(
     r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)?pytorch/pytorch:(?:(?P<version>\d+(?:\.\d+)+)|\$\{?(?P<name>\w+))",
     re.MULTILINE | re.IGNORECASE,
@@ -241,7 +245,7 @@ def _in_guide(text: str) -> Iterator[tuple[str, str]]:
         yield found["name"], re.sub(r"^=(?!=)", "==", found["clauses"])
     for found in _TIMM.finditer(text):
         yield "timm", found["clauses"]
-    tried = [found["first"] or found["second"] for found in _TESTED.finditer(text)]
+    tried = [next(filter(None, found.groups())) for found in _TESTED.finditer(text)]
     versions = [version for each in tried for version in _versions_in(each)]
     if all(version[:2] in ("0.", "1.") for version in versions):
         yield from ((_TRIED, f"=={version}") for version in versions)

@@ -203,7 +203,10 @@ dist.init_process_group("nccl")
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8.1  \n"}, "warning"),
         ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch `1.8.1`\n"}, "warning"),
         ({"docs/README.md": "torchrun\r\n- torch 1.8.0\r\n- tqdm\r\n"}, "warning"),
-        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8 or higher\n"}, "error"),
+        # CoTNet 895e024 README.md:19: there is no torch 2 for it
+        ({"docs/README.md": "torchrun\n* PyTorch 1.8.0+\n* Python3.7\n"}, "warning"),
+        ({"docs/README.md": "torchrun\n- Python 3.8\n- PyTorch 1.8 or higher\n"}, "error"),
+        ({"docs/README.md": "torchrun\n* Pytorch version 1.1\n\n* Python 3\n"}, "warning"),
         ({"INSTALL.md": "conda create -n one python=3.7 -y\n"}, "warning"),
         ({"INSTALL.md": "conda create -n one python=3.10 -y\n"}, "error"),
         (

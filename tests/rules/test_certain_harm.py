@@ -204,6 +204,9 @@ RANK = dist.get_rank() if dist.is_initialized() else 0
         ("import gradio as gr\ngr.Interface(run).launch(share=True)\n", False),
         ("import gradio as gr\njobs.launch(run, 2)\n", True),
         ("jobs.launch()\n", True),
+        ('pl.Trainer(devices="auto", strategy="auto").fit(net)\n', False),
+        ("pl.Trainer(devices=2).fit(net)\n", True),
+        ("Fabric(devices='auto').launch(run)\n", True),
     ],
 )
 def test_the_kernel_of_a_notebook_has_one_rank(

@@ -246,6 +246,12 @@ LINE = 'if index % args.freq == 0: {}(f"Test {{index}} loss {{val_loss / done:.4
         ("for index, batch in enumerate(tqdm(loader))", LINE.format("print"), "info"),
         ("for batch in loader", 'if not done % 20: print("eval loss %.3f" % val_loss)', "info"),
         ("for batch in (bar := tqdm(loader))", "bar.set_postfix(val_loss=val_loss)", "info"),
+        # Diffusion_Modality 90f46de train.py:279
+        (
+            "bar = tqdm(enumerate(loader))\n    for index, batch in bar",
+            "bar.set_postfix(val_loss=val_loss)",
+            "info",
+        ),
         # makani 2dfc4c8 makani/utils/training/deterministic_trainer.py:706: a loop over the parts of a batch
         (
             "for batch in (bar := tqdm(loader))",

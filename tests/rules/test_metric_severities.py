@@ -162,3 +162,61 @@ def test_what_is_put_together_is_of_more_than_one_batch(
     """OpenChemFold dc0df86 train_ddp.py:240: the batches of the training are drawn one by one under the same name."""
     text = DRAWN.format(over=over, keeps=keeps, given=given)
     assert severities(tmp_path, "DL601", text) == [severity]
+
+
+APPENDED = """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def run(net, data, path):
+    dist.init_process_group("nccl")
+    total = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        total += net(batch).item()
+    {guard}:
+        with open(path, "{mode}") as log:
+            log.write(f"val loss {{total}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "mode", "severity"),
+    [
+        ("if path", "a+", "info"),
+        ("if path", "w", "warning"),
+        ("if dist.get_rank() == 0", "a+", "warning"),
+    ],
+)
+def test_a_line_of_each_rank_in_one_file_is_of_that_rank(
+    guard: str, mode: str, severity: str, tmp_path: Path
+) -> None:
+    """bitfit_dr b635516 src/util.py:200: rank 0 merges the lines."""
+    assert severities(tmp_path, "DL601", APPENDED.format(guard=guard, mode=mode)) == [severity]
+
+
+DRAWS_EACH = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def run(net, data, optimizer, writer):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss = net(batch).mean()
+        loss.backward()
+        optimizer.step()
+        draw(writer, {{"loss": loss.item()}})
+
+def draw(writer, losses):
+    for name, {value} in losses.items():
+        writer.add_scalar(name, {value})
+"""
+
+
+@pytest.mark.parametrize(("value", "severity"), [("val", "info"), ("val_loss", "warning")])
+def test_the_values_of_a_dict_are_of_no_validation(
+    value: str, severity: str, tmp_path: Path
+) -> None:
+    """SIMPL 2a33314 utils/logger.py:58, which gets the losses of a step."""
+    assert set(severities(tmp_path, "DL601", DRAWS_EACH.format(value=value))) == {severity}

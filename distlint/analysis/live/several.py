@@ -51,6 +51,8 @@ _MAKES_GROUP: Final = re.compile(
     r"|Accelerator\(|PartialState\(|Trainer\(|Fabric\(|(?:deepspeed|hvd|bmt)\.init|spawn\(|launch|torchrun|TrainingArguments"
 )
 """What a file has that makes a process group, or hands on the processes of a launcher."""
+_COMMENTED_OUT: Final = re.compile(r"^[ \t]*#[^\n]*\binit_process_group\(", re.MULTILINE)
+_COMMENTS: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _NOTEBOOK: Final = ".ipynb"
 _STARTED_IN_NOTEBOOK: Final = re.compile(
     r"torch\.distributed\.(?:run|launch)\b|init_process_group|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun"
@@ -64,6 +66,11 @@ _REFUSED: Final = re.compile(
 )
 """Strategies by which a Trainer of Lightning starts scripts, and that it refuses in a notebook (pytorch-lightning 2.6.6
 trainer/connectors/accelerator_connector.py:534)."""
+_ONE_IN_NOTEBOOK: Final = re.compile(
+    r"""\bdevices=[ ]*(?:["']auto["']|1\b)|\bstrategy=[ ]*["']auto["']"""
+)
+"""What gives a Trainer of Lightning one GPU in a notebook (pytorch-lightning 2.6.6 trainer/connectors/accelerator_connector.py:
+"Trainer will use only 1 of … GPUs because it is running inside an interactive / notebook environment"), not a Fabric."""
 _OF_TRAINERS: Final = re.compile(r"\b(?:devices|strategy)=")
 _SHOWS_PAGE: Final = re.compile(r"\.launch\(\s*(?:\)|\w+\s*=)")
 """`launch()` of a page of gradio's, which is handed no function that processes would run."""
@@ -283,6 +290,18 @@ def _speaks_of_group(module: Module) -> bool:
 
 
 @remembered
+def has_commented_out_group(program: Program, module: Module) -> bool:
+    """Whether a file makes its process group in a comment, and neither it nor what it imports makes one in code.
+
+    molecular-VAE 9595e1c trainbinding.py:41: `#     torch.distributed.init_process_group(backend='nccl',`.
+    """
+    return _COMMENTED_OUT.search(module.source.text) is not None and not any(
+        _MAKES_GROUP.search(_COMMENTS.sub("", each.source.text))
+        for each in imported_below(program, module)
+    )
+
+
+@remembered
 def trains_on_one(program: Program, module: Module) -> bool:
     """Whether each file that makes a trainer with the callbacks of a file keeps to one process."""
     makers = importers(program, module) & _makers_of_trainers(program)
@@ -324,7 +343,8 @@ def is_one_kernel(module: Module) -> bool:
     audiolm-pytorch audiolm_pytorch_demo.ipynb: its trainers call `prepare()`, in the one kernel. maskrcnn-benchmark
     57eec25 demo/shapes_pruning.ipynb: `import torch.distributed as dist`, in functions that ask for ranks. Alpaca-CoT
     bd46c44 peft/examples/int8_training/peft_bnb_whisper_large_v2_training.ipynb: `iface.launch(share=True)` at its end.
-    lightly e8d317f examples/notebooks/pytorch_lightning_distributed/mae.ipynb: `strategy="ddp"`.
+    lightly e8d317f examples/notebooks/pytorch_lightning_distributed/mae.ipynb: `strategy="ddp"`. CMUNeXt 18e7d7b
+    Segformer_medical_lightning.ipynb: `devices="auto", strategy="auto"`.
     """
     if not module.path.endswith(_NOTEBOOK):
         return False
@@ -333,6 +353,8 @@ def is_one_kernel(module: Module) -> bool:
         text = _SHOWS_PAGE.sub("", text)
     if _REFUSED.search(text) is not None and "writefile" not in text:
         text = _OF_TRAINERS.sub("", text)
+    if "Fabric" not in text:
+        text = _ONE_IN_NOTEBOOK.sub("", text)
     return not _STARTED_IN_NOTEBOOK.search(text)
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.ir import Layer
+from distlint.analysis.interpreter.ir import CallStep, Event, InlineBody, Layer, UnknownCall
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.analysis.traces.compare import Comparison
+from distlint.analysis.traces.graph import steps_below
 from distlint.analysis.traces.nodes import (
     OPAQUE,
     BranchNode,
@@ -30,7 +31,8 @@ from distlint.nodes import children, last_name, walk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from distlint.analysis.interpreter.ir import CallSite, Event
+    from distlint.analysis.interpreter.ir import CallSite, Summary
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.traces.divergence import Divergence
     from distlint.analysis.traces.graph import Graphs
@@ -73,8 +75,7 @@ def meets_next_step(graphs: Graphs, divergence: Divergence) -> bool:
     site = divergence.event.site
     if site is None or divergence.event.op != "forward" or not _runs_in_ddp(site):
         return False
-    alone = divergence.event.first_only or without_gradients(site.function, site.node)
-    if not (alone or _called_without_gradients(divergence)):
+    if not _has_no_gradients(divergence, site):
         return False
     if _in_first_step(divergence) and not _keeps_buckets(site):
         return False
@@ -86,6 +87,58 @@ def meets_next_step(graphs: Graphs, divergence: Divergence) -> bool:
         and _wrap(act.event.site) is _wrap(site)
         for act in following
     )
+
+
+def follows_another(live: LiveProgram, divergence: Divergence) -> bool:
+    """Whether each rank that waits in a forward of DDP without gradients has come from another one of that model: it
+    broadcasts nothing.
+
+    GX_alBERTo 7b15839 train_ddp.py:141: rank 0 tests the model behind the last epoch, and has evaluated it at line 122.
+    """
+    site, found = divergence.event.site, live.summaries_of(divergence.function)
+    if site is None or found is None or divergence.event.op != "forward":
+        return False
+    runs = [run for rank, run in found.summaries() if rank == divergence.waiters]
+    return (
+        bool(runs)
+        and _runs_in_ddp(site)
+        and _has_no_gradients(divergence, site)
+        and all(_has_evaluated(run, divergence, site) for run in runs)
+    )
+
+
+def _has_evaluated(run: Summary, divergence: Divergence, site: CallSite) -> bool:
+    """Whether the last forward of a model above the place where ranks part is one without gradients, under no condition."""
+    line = place_of_any(divergence.anchor)[0]
+    above = [
+        (at, step)
+        for step in steps_below(run.steps)
+        if isinstance(step, Event | CallStep | InlineBody | UnknownCall)
+        and (at := place_of_any(step.node)[0]) < line
+    ]
+    forwards = [
+        (at, step, step.site)
+        for at, step in above
+        if isinstance(step, Event)
+        and step.op == "forward"
+        and step.site is not None
+        and _wrap(step.site) is _wrap(site)
+    ]
+    if not forwards:
+        return False
+    last, event, before = max(forwards, key=lambda each: each[0])
+    by_rank = {id(guard.node) for guard in run.rank_conditions}
+    return (
+        _is_left_out(event)
+        and all(isinstance(step, Event) for at, step in above if at > last)
+        and all(id(guard.node) in by_rank for guard in before.guards)
+        and all(any(each is loop for each in before.loops) for loop in _loops_around(divergence))
+    )
+
+
+def _has_no_gradients(divergence: Divergence, site: CallSite) -> bool:
+    alone = divergence.event.first_only or without_gradients(site.function, site.node)
+    return alone or _called_without_gradients(divergence)
 
 
 def _runs_in_ddp(site: CallSite) -> bool:

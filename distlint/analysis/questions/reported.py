@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.handed import argument_of
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import (
     assignments,
     ends_process,
@@ -20,7 +21,7 @@ from distlint.analysis.questions.filesystem import differs_between_ranks
 from distlint.analysis.questions.shares.values import Kind
 from distlint.analysis.questions.training import goes_backward
 from distlint.knowledge.conventions import BACKWARD
-from distlint.knowledge.shares import METER_CLASSES, RANK_NAMES, SYNCHRONISES
+from distlint.knowledge.shares import METER_CLASSES, RANK_NAMES, RUNNERS, SYNCHRONISES
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _OF_TRACKERS: Final = re.compile(
 """Methods of trackers and of the project's own."""
 _TRACKERS: Final = re.compile(r"logger|writer|tracker|tensorboard", re.IGNORECASE)
 _VALUE: Final = re.compile(r"\b(\w+?)_val\b")
+_VALUE_OF_DICT: Final = re.compile(r"(?<= )val$")
 _BARS: Final = frozenset({"set_postfix", "set_description"})
 _SHOWS: Final = (
     frozenset({"info", "print", "print_on_main", "print_rank_0", "log_for_0", "write"}) | _BARS
@@ -124,6 +126,8 @@ def is_evaluation(text: str, function: Function) -> bool:
     text = _PRESENT.sub("", text)  # a meter's present value
     text = _BOARD.sub("", text)
     text = _VALUE.sub(lambda found: _without_value(found, function), text)
+    if _VALUE_OF_DICT.search(text) and _goes_through_values(function):
+        text = _VALUE_OF_DICT.sub("", text)
     if _TRAINING.search(text) is not None or not is_metric(text):
         return False
     if _PHASE.search(text) is not None:
@@ -169,6 +173,22 @@ def _without_value(found: re.Match[str], function: Function) -> str:
     values = assignments(function).get(found[0], ())
     of_it = [any(n.id == found[1] for n in walk(v, ast.Name)) for v in values]
     return found[1] if of_it and all(of_it) else found[0]
+
+
+@remembered
+def _goes_through_values(function: Function) -> bool:
+    """Whether `val` is what a loop calls each value of a dict, and of no validation.
+
+    SIMPL 2a33314 utils/logger.py:56: `for key, val in data.items():`, of the losses of a step.
+    """
+    for loop in own_nodes(function, ast.For):
+        match loop:
+            case ast.For(
+                target=ast.Tuple(elts=[_, ast.Name(id="val")]),
+                iter=ast.Call(func=ast.Attribute(attr="items")),
+            ):
+                return True
+    return False
 
 
 def evaluates(function: Function) -> bool:
@@ -359,12 +379,27 @@ def _round_of_batches(
         if any(part is call for part in walk(n))
         and any(
             known.of(part).kind is Kind.LOADER
-            for part in walk(n.iter)
+            for part in (*walk(n.iter), *_gone_through(function, n.iter))
             if isinstance(part, ast.expr)
         )
     ]
     loop = max(around, key=lambda each: each.lineno, default=None)
     return None if loop is None or goes_backward(loop) else loop
+
+
+def _gone_through(function: Function, iterated: ast.expr) -> Iterator[ast.expr]:
+    """What the name stands for that a loop goes through: `bar = tqdm(enumerate(loader))`.
+
+    Diffusion_Modality 90f46de train.py:279.
+    """
+    for value in assignments(function).get(dotted_name(iterated), ()):
+        while (
+            isinstance(value, ast.Call)
+            and value.args
+            and last_name(value) in {*RUNNERS, "enumerate"}
+        ):
+            value = value.args[0]
+        yield value
 
 
 def _now_and_then(loop: ast.AST, call: ast.Call) -> bool:
@@ -469,8 +504,28 @@ def goes_to_own_file(live: LiveProgram, function: Function, call: ast.Call) -> b
     )
 
 
+def is_appended_by_each(live: LiveProgram, function: Function, call: ast.Call) -> bool:
+    """Whether every rank adds its own line to a file that is open for that: none is the number of all.
+
+    bitfit_dr b635516 src/util.py:200: one line for each query and document, which rank 0 reads back and merges.
+    """
+    group = live.call_at(call)
+    if group is None or not group.by_all or len(group.classes) < 2:
+        return False
+    return any(
+        isinstance(mode, ast.Constant) and str(mode.value).startswith("a")
+        for opened in _opened(function, call)
+        for mode in (*opened.args[1:2], *(k.value for k in opened.keywords if k.arg == "mode"))
+    )
+
+
 def _paths(function: Function, call: ast.Call) -> Iterator[ast.expr]:
     """The paths of the open files that a call writes to or is handed."""
+    return (opened.args[0] for opened in _opened(function, call))
+
+
+def _opened(function: Function, call: ast.Call) -> Iterator[ast.Call]:
+    """What opens the files that a call writes to or is handed."""
     handles = {ast.unparse(each) for each in (*call.args[1:], *(k.value for k in call.keywords))}
     if isinstance(call.func, ast.Attribute) and call.func.attr in ("write", "writelines"):
         handles.add(ast.unparse(call.func.value))
@@ -479,6 +534,7 @@ def _paths(function: Function, call: ast.Call) -> Iterator[ast.expr]:
             for item in node.items:
                 match item:
                     case ast.withitem(
-                        context_expr=ast.Call(args=[path, *_]), optional_vars=ast.expr() as name
+                        context_expr=ast.Call(args=[_, *_]) as opened,
+                        optional_vars=ast.expr() as name,
                     ) if ast.unparse(name) in handles:
-                        yield path
+                        yield opened

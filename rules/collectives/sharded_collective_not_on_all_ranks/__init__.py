@@ -47,7 +47,7 @@ DeepSpeed refuses), and where the training steps call methods of the model past 
 is prepared together with its optimizer: no sharded mode runs with these. Silent on calls of a model that the same
 function wraps below, on a copy of the model from before `prepare`, and on an evaluation of DDP without gradients behind
 which the next that ranks come to is a training step of the same model: it makes the one broadcast that stands between
-two steps, and the step leaves its own out (not so behind the first step of all).
+two steps, and the step leaves its own out (not so behind the first step of all); nor on one that comes behind another evaluation on its rank.
 Information where rank 0 alone calls a model in DDP whose whole class is seen and keeps no buffer: nothing is broadcast.
 A model that is not sharded yet (before `prepare`, or inside a branch that excludes it) is told apart only
 where the branch asks for the mode.
@@ -69,7 +69,7 @@ from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import place_of, related
 from distlint.analysis.questions.buffers import buffer_of, has_no_buffers
-from distlint.analysis.questions.evaluation_forwards import meets_next_step
+from distlint.analysis.questions.evaluation_forwards import follows_another, meets_next_step
 from distlint.analysis.questions.sharding import BARE_MODEL, is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
 from distlint.findings import Applicability, Finding, Fix, Severity
@@ -155,7 +155,7 @@ def _missed(model: Model, divergence: Divergence) -> Iterator[tuple[Module, ast.
     site = divergence.event.site
     if site is not None and is_engine(site) and never_sharded(site):
         return
-    harmless = meets_next_step(model.graphs, divergence)
+    harmless = meets_next_step(model.graphs, divergence) or follows_another(model, divergence)
     if harmless and divergence.layer is Layer.WRAPPED:
         return
     buffer = None if harmless else _buffer(model, divergence)

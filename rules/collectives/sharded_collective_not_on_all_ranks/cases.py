@@ -644,6 +644,38 @@ def rank_0_evaluates_between_epochs(net, loader, held_out, optimizer):
                     print(net(batch).mean())
 
 
+def rank_0_tests_what_it_has_evaluated(net, loader, held_out, kept, optimizer):
+    # GX_alBERTo 7b15839 train_ddp.py:141: behind another forward without gradients it broadcasts nothing
+    net = DistributedDataParallel(net)
+    for _ in range(3):
+        for batch in loader:
+            net(batch).sum().backward()
+            optimizer.step()
+        if dist.get_rank() == 0:
+            with torch.no_grad():
+                for batch in held_out:
+                    print(net(batch).mean())
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            print(net(kept).mean())
+    dist.destroy_process_group()
+
+
+def rank_0_tests_what_it_may_have_evaluated(net, loader, held_out, kept, optimizer):
+    net = DistributedDataParallel(net)
+    for epoch in range(3):
+        for batch in loader:
+            net(batch).sum().backward()
+            optimizer.step()
+        if dist.get_rank() == 0 and epoch % 2 == 1:
+            with torch.no_grad():
+                print(net(held_out).mean())
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            print(net(kept).mean())  # expect: DL106
+    dist.destroy_process_group()
+
+
 def rank_0_evaluates_before_a_barrier(net, loader, held_out, optimizer):
     net = DistributedDataParallel(net)
     for _ in range(3):

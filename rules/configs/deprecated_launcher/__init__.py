@@ -46,7 +46,7 @@ it is given; one with `--use_env` is a finding itself in the first
 README that has one, where no script of the project has. Without a known launch, silent where the program reads
 `LOCAL_RANK` from the environment (unless the option, which nothing assigns, gives `device_ids` or the current device
 all the same, or the process group is made behind a test of it alone), where the script assigns the option before anything reads it, where it knows DeepSpeed, whose launcher passes `--local_rank`, and where nothing
-meets other processes or divides devices or data among them, or no process group is made: the argument is left over. Silent where the parser gets
+meets other processes or divides devices or data among them, or no process group is made (or in a comment alone): the argument is left over. So where another script is started, and nothing names the function that declares it. Silent where the parser gets
 words of the program instead of a command line, and, of an option that a script does not declare, where it hands its parser to what is not known. So is one that nothing reads
 where no script and no page starts anything with the old launcher.
 Where `parse_known_args` passes over what it does not know, only an argument that the rank's device is taken from is
@@ -74,7 +74,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from distlint.analysis.live.several import makes_no_group, uses_ranks
+from distlint.analysis.live.several import (
+    has_commented_out_group,
+    makes_no_group,
+    uses_ranks,
+)
 from distlint.analysis.model import Model, place_of, span_of
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.linked import imported_below, importers
@@ -97,7 +101,7 @@ from distlint.rule import Status
 
 from .composed import refused_here
 from .filled import is_overwritten, numbers_itself
-from .leaving import leaves_the_rest, parses_what_is_written
+from .leaving import is_made_by_none, leaves_the_rest, parses_what_is_written
 from .refusing import is_shared, refused_by
 from .unfilled import ignored_by_torchrun, is_unfilled
 
@@ -351,6 +355,8 @@ def check(model: Model) -> Iterator[Finding]:
                 launched = [launch for each in started.values() for launch in each]
             elif not launched and not _is_own_script(module, node):
                 launched = _started_with(model, module, own)
+                if launched and is_made_by_none(model, module, node):
+                    continue
             if launched or (
                 isinstance(node, ast.Call)
                 and (not elsewhere or is_unfilled(model, module, node))
@@ -361,6 +367,7 @@ def check(model: Model) -> Iterator[Finding]:
                 # CodeBERT c0de43d UniXcoder/downstream-tasks/code-completion/run.py:226: what is left over from another
                 # script, whose DDP would find no group.
                 and not makes_no_group(model.program, module)
+                and not has_commented_out_group(model.program, module)
                 and not _is_of_other_framework(module)
                 and (
                     _is_asked_for(model, module, node)

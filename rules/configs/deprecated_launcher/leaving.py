@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name, last_name
+from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import default_of, own_nodes
 from distlint.launch.kinds import leaves_the_rest as leaves_all
 from distlint.nodes import walk
@@ -13,6 +14,7 @@ from distlint.nodes import walk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
 
 _PARSES = frozenset({"parse_args", "parse_known_args"})
@@ -62,6 +64,23 @@ def parses_what_is_written(module: Module, declared: ast.expr) -> bool:
         if last_name(node.func) in _PARSES
     ]
     return bool(given) and all(_is_written(each, around) for each in given)
+
+
+def is_made_by_none(model: Model, module: Module, declared: ast.expr) -> bool:
+    """Whether an argument is declared in a function that nothing in the program names.
+
+    autodeeplab 065cf99 evaluate_distributed.py:29: `parse_args()`; the script takes another file's options.
+    """
+    users = [each for each in module.all_functions if declared in own_nodes(each)]
+    if not users or users[0].is_module_body or users[0].cls is not None or users[0].decorators:
+        return False
+    return not any(
+        last_name(node) == users[0].name
+        and (meaning := model.resolve(each, node)) in (users[0], None)
+        and (meaning is not None or isinstance(node, ast.Name))
+        for each in (module, *importers(model.program, module))
+        for node in walk(each.source.tree, ast.Name, ast.Attribute)
+    )
 
 
 def _is_written(words: ast.expr | None, around: Sequence[Function]) -> bool:

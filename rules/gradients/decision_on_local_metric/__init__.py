@@ -7,7 +7,7 @@ gathered nor reduced, decides which checkpoint is the best, when to stop, or wha
 Where it is only logged, that is a warning for a metric of an evaluation, by its name or since a loop that trains nothing gave it, and for one that joins a dict of numbers after
 these were reduced, and information for the loss of
 a training step, for what a loop shows of its progress (a bar, a line
-every so many batches, or what is reduced below it), for a printed line that says of which rank it is, and for what a LightningModule
+every so many batches, or what is reduced below it), for a printed line that says of which rank it is, for lines that all ranks append to a file, and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
 stopper watches (`self.log(f"{stage}_loss", …)`), by the code or by a configuration for the training that names the module, which no other module, no test and no Trainer of one device has, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
 scheduler that rank 0 alone steps, in a file in which the other ranks train too. And metrics of a single controller's workers (verl), of which it keeps those of the first: information for those of a training step.
@@ -79,6 +79,7 @@ from distlint.analysis.questions.decisions import Aim, Decision, decisions
 from distlint.analysis.questions.launched import made_without_launcher, stands_without_launcher
 from distlint.analysis.questions.reported import (
     goes_to_own_file,
+    is_appended_by_each,
     is_of_evaluation,
     is_of_one_batch,
     is_one_of_many,
@@ -331,7 +332,11 @@ def _reported(model: Model, known: Shares, function: Function) -> Iterator[Findi
         ):
             continue
         # One number of a line that is put together below makes the line one of progress.
-        quiet = says_whose(call) or any(is_reduced_below(function, call, n.node) for n in numbers)
+        quiet = (
+            says_whose(call)
+            or is_appended_by_each(model, function, call)
+            or any(is_reduced_below(function, call, n.node) for n in numbers)
+        )
         loud = [] if quiet else [each for each in own if _is_result(known, function, call, *each)]
         number, held = (loud or own)[0]
         why = (
