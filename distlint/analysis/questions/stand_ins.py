@@ -147,43 +147,22 @@ def asks_for_group_alone(wrap: CallSite | None) -> bool:
     return bool(held) and all(g.taken and "initialized" in g.value.tags for g in held)
 
 
-def meets_in_some_step(
-    live: LiveProgram, function: Function, *, only_counted: bool = False
-) -> bool:
+def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
     """Whether a function meets the others on torch's default group at some time, and asks neither for one nor for ranks.
 
     `torchrun` sets LOCAL_RANK, by which accelerate wraps on one process as well (accelerate 1.15.0 state.py:769). Where it
     wraps nothing there is no group either, and such a program ends of that: UniVLA 0ab9e9d vla-scripts/finetune_calvin.py:519,
     `dist.barrier()` in each step that saves.
-
-    Args:
-        live: the program.
-        function: the function.
-        only_counted: whether it may ask for nothing but the number of the step: bitfit_dr b635516 src/bitfit.py:291, under
-            `if training_steps % gradient_accumulation_steps == 0`. What wraps nothing ends of that, whatever has started it.
     """
     summaries = live.summaries_of(function)
     return summaries is not None and any(
         _of_default_group(call)
         and not call.tries
         and all(_OF_LAUNCH.isdisjoint(guard.value.tags) for guard in call.guards)
-        and (not only_counted or all(map(_counts, call.guards)))
         for _, summary in summaries.summaries()
         for call in summary.calls
         if call.function is function
     )
-
-
-def _counts(guard: Guard) -> bool:
-    """Whether a condition holds in each so many steps: `step % every == 0`."""
-    match guard.node:
-        case ast.Compare(
-            left=ast.BinOp(op=ast.Mod()), ops=[ast.Eq()], comparators=[ast.Constant(value=0)]
-        ):
-            return guard.taken
-        case ast.Compare(left=ast.Name(id="__name__")):
-            return True
-    return False
 
 
 def made_to_wrap(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:

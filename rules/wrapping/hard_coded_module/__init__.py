@@ -144,9 +144,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
     if wrap.kind in BY_LAUNCH:
-        return (
-            model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
-        ) or (not model.may_shard and meets_in_some_step(model, site.function, only_counted=True))
+        return model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
     call = call_of_wrap(model, site)
     return (
         needs_group(model, site, call)
