@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from distlint.launch.kinds import kind_of
 from distlint.project.settings import Settings
 
 if sys.version_info >= (3, 11):
@@ -20,15 +21,10 @@ _DECLARED = re.compile(r"\s*distlint\s*(?:$|[\[<>=!~;@, #])", re.IGNORECASE | re
 _FOR_DEVELOPERS = re.compile(r"dev|lint|test|doc|check|style|ci\b", re.IGNORECASE)
 """Names of groups and files of what is installed beside an editor, and not where the code runs."""
 
-_OF_CONDA = re.compile(
-    r"^[ \t]*-[ \t]*[\"']?python[ \t]*={1,2}[ \t]*3\.(?P<minor>\d+)", re.MULTILINE
-)
-_CREATED = re.compile(r"\bconda create\b[^\n`]*?\bpython[ \t]*={1,2}[ \t]*3\.(?P<minor>\d+)")
-_OLD_TORCH = re.compile(r"\s*torch\s*==\s*1\.(?:\d|10)(?:\.|\+|\s|$)")
-"""torch 1.11 is the first with wheels for Python 3.10."""
 _OF_FILE = re.compile(r"\s*3\.(?P<minor>\d+)")
-_OLDEST = 10
-"""The first Python 3 that the runtime runs on (`requires-python` in pyproject.toml)."""
+_PINS = ("README*", "*.y*ml", "requirements*.txt", "pyproject.toml")
+_FIRST = {"python": (3, 10), "torch": (1, 11)}
+"""The first Python that the runtime runs on (`requires-python` in pyproject.toml), and the first torch with wheels for it."""
 
 
 def style_of(settings: Settings) -> str:
@@ -41,8 +37,11 @@ def style_of(settings: Settings) -> str:
     if settings.fix_style != "auto":
         return settings.fix_style
     root = settings.root
-    trained_here = _installed("torch") and not _pins_older_python(root)
-    here = is_vendored(settings) or is_declared(root) or trained_here
+    here = (
+        is_vendored(settings)
+        or is_declared(root)
+        or (_installed("torch") and not _pins_older_python(root))
+    )
     return "runtime" if here else "native"
 
 
@@ -64,16 +63,23 @@ def is_declared(root: Path) -> bool:
 
 
 def _pins_older_python(root: Path) -> bool:
-    """Whether the project's environment is of a Python before 3.10: conda's file, `.python-version`, what a README has
-    people create, or a torch that has no wheels for later ones.
+    """Whether the project's environment is of a Python before the runtime's, by what its files at the top and pages ask for.
 
     Vislocas 6af48c8 environment.yml: `python=3.8.15`.
     """
-    pins = [_OF_CONDA.search(_text(path)) for path in sorted(root.glob("*.y*ml"))]
-    pins.append(_OF_FILE.match(_text(root / ".python-version")))
-    pins += [_CREATED.search(_text(path)) for path in sorted(root.glob("README*"))]
-    return any(pin is not None and int(pin["minor"]) < _OLDEST for pin in pins) or any(
-        _OLD_TORCH.match(each) for each in _requirements(root)
+    from distlint.launch.versions import (
+        required,
+    )  # which a check from the cache needs for nothing else
+
+    pinned = _OF_FILE.match(_text(root / ".python-version"))
+    if pinned is not None and (3, int(pinned["minor"])) < _FIRST["python"]:
+        return True
+    return any(
+        not each.implied and each.newest and each.newest < _FIRST.get(each.name, ())
+        for pattern in _PINS
+        for path in sorted(root.glob(pattern))
+        if (kind := kind_of(path.name)) is not None
+        for each in required(kind, path.name, _text(path))
     )
 
 

@@ -14,6 +14,7 @@ from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClas
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.live.joint_entry import calling, groups_of
 from distlint.analysis.program.definitions import Function, Module
+from distlint.analysis.program.places import place_of_any
 from distlint.analysis.traces.both_make import made_by_both
 from distlint.analysis.traces.compare import Comparison, Difference
 from distlint.analysis.traces.fronts import GaveUp
@@ -320,14 +321,10 @@ def _once_for_each_exit(found: list[Divergence]) -> list[Divergence]:
     return [d for d in found if not d.left or d in kept]
 
 
-def _place(divergence: Divergence) -> tuple[int, bool, int, int]:
-    line, column = _position(divergence.anchor)
-    exits = max((_position(guard.node) for guard in divergence.guards), default=(0, 0))
-    return divergence.layer, (line, column) < exits, line, column
-
-
-def _position(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+def _place(divergence: Divergence) -> tuple[int, bool, tuple[int, ...]]:
+    at = place_of_any(divergence.anchor)[:2]
+    exits = max((place_of_any(guard.node)[:2] for guard in divergence.guards), default=(0, 0))
+    return divergence.layer, at < exits, at
 
 
 def _entered_together(summaries: FunctionSummaries) -> Iterator[dict[RankClass, Summary]]:
