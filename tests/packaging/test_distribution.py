@@ -72,9 +72,9 @@ def distributions(checkout: Path) -> tuple[Path, Path]:
     return wheel, sdist
 
 
-def assert_works(program: Sequence[str | Path], cwd: Path, path: Path, code: Path) -> None:
-    """distlint, run in `cwd`, finds and repairs the example's defects, alone in `code`, and has the pages."""
-    example = str(shutil.copy(ROOT / "examples/train.py", code))
+def assert_works(program: Sequence[str | Path], cwd: Path, path: Path) -> None:
+    """distlint, run in `cwd`, finds and repairs the example's defects and has the pages."""
+    example = str(shutil.copy(ROOT / "examples/train.py", cwd))
 
     def distlint(*arguments: str) -> subprocess.CompletedProcess[str]:
         return run([*program, "-m", "distlint", *arguments], cwd, PYTHONPATH=str(path))
@@ -88,10 +88,8 @@ def assert_works(program: Sequence[str | Path], cwd: Path, path: Path, code: Pat
     assert distlint("--version").stdout.startswith("distlint, version ")
 
 
-def test_a_checkout_runs_without_an_installation(
-    checkout: Path, dependencies: Path, tmp_path: Path
-) -> None:
-    assert_works([sys.executable, "-S"], checkout, dependencies, tmp_path)
+def test_a_checkout_runs_without_an_installation(checkout: Path, dependencies: Path) -> None:
+    assert_works([sys.executable, "-S"], checkout, dependencies)
 
 
 def test_the_wheel_holds_what_runs_and_no_tests(distributions: tuple[Path, Path]) -> None:
@@ -131,6 +129,4 @@ def test_the_wheel_works_in_an_environment_of_its_own(
     pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python]
     done = run([*pip, "install", "--no-deps", "--no-index", distributions[0]], tmp_path)
     assert done.returncode == 0, done.stderr
-    code = tmp_path / "code"
-    code.mkdir()
-    assert_works([python], tmp_path, dependencies, code)
+    assert_works([python], tmp_path, dependencies)
