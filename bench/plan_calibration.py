@@ -80,7 +80,7 @@ ARCHITECTURES = (
             num_layers=5,
             num_heads=4,
             vocab_size=500,
-            decoder_start_token_id=0,  # type: ignore[call-arg]  # of every configuration
+            decoder_start_token_id=0,  # of every configuration
         ),
     ),
     Architecture(
@@ -241,7 +241,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the ratios as JSON")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers.logging.set_verbosity_error()
     ratios: dict[str, tuple[float, float]] = {}
     for case in cases(set(options.names)):
         plan, real = planned(case), measured(case)

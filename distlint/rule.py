@@ -27,9 +27,11 @@ import enum
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -118,15 +120,10 @@ def load_rules() -> dict[str, Rule]:
 
     Raises BrokenRules where a package cannot be imported, is no package of rules, or takes a code.
     """
-    from importlib import metadata  # 12 ms that a run with a catalogue in its cache saves
-
-    entries = {entry.value: entry for entry in metadata.entry_points(group=ENTRY_POINT_GROUP)}
-    # A checkout that was not installed has no entry point.
-    entries.setdefault(BUNDLED, metadata.EntryPoint("distlint", BUNDLED, ENTRY_POINT_GROUP))
     rules: dict[str, Rule] = {}
-    for entry in entries.values():
+    for entry in _registered(tuple(_search_path())):
         try:
-            found = _rules_of(entry.load(), _documentation(entry))
+            found = _rules_of(entry.load(), entry)
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise BrokenRules(
@@ -143,6 +140,26 @@ def load_rules() -> dict[str, Rule]:
     return dict(sorted(rules.items()))
 
 
+def _search_path() -> Iterator[tuple[str, int]]:
+    """Where packages are looked for, and when one was last installed or removed there."""
+    for entry in sys.path:
+        try:
+            yield entry, Path(entry).stat().st_mtime_ns
+        except OSError:
+            yield entry, 0
+
+
+@lru_cache(maxsize=1)
+def _registered(_: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    """The entry points of rules: a process reads the metadata of what is installed again where that has changed."""
+    from importlib import metadata  # 12 ms that a run with a catalogue in its cache saves
+
+    entries = {entry.value: entry for entry in metadata.entry_points(group=ENTRY_POINT_GROUP)}
+    # A checkout that was not installed has no entry point.
+    entries.setdefault(BUNDLED, metadata.EntryPoint("distlint", BUNDLED, ENTRY_POINT_GROUP))
+    return tuple(entries.values())
+
+
 def _documentation(entry: EntryPoint) -> str:
     """The `Documentation` URL among the project URLs of the package that registers `entry`."""
     urls = (entry.dist.metadata.get_all("Project-URL") if entry.dist else None) or []
@@ -154,8 +171,9 @@ def _documentation(entry: EntryPoint) -> str:
 
 
 @cache
-def _rules_of(root: ModuleType, documentation: str) -> tuple[Rule, ...]:
+def _rules_of(root: ModuleType, entry: EntryPoint) -> tuple[Rule, ...]:
     """The rules of a package, which stay what they were when the process imported it."""
+    documentation = _documentation(entry)
     return tuple(rule_from_module(module, documentation) for module in _rule_modules(root))
 
 

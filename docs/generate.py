@@ -3,8 +3,8 @@
 `docs/rules/` gets one page for each bundled rule, from its docstring, and a list of them. In the README and
 the other pages,
 
-- a block below a line `<!-- output: COMMAND -->` becomes the output of that command, run in the root of
-  the repository;
+- a block below a line `<!-- output: COMMAND -->` becomes the output of that command, run in a folder that
+  holds `examples/` alone;
 - a block below a line `<!-- session: SCENE -->` is a session in a folder that holds what SCENES says: what
   follows a line `$ distlint …` becomes what that command prints. The sessions of one page that name one
   scene go on in one folder.
@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -120,8 +121,10 @@ def with_output(page: str) -> str:
 
 
 def output(arguments: str) -> str:
-    """What `distlint ARGUMENTS` prints on standard output, run in the root of the repository."""
-    done = distlint(arguments.split(), ROOT)
+    """What `distlint ARGUMENTS` prints on standard output beside the examples, as for who has nothing else of the repository."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples", Path(folder, "examples"))
+        done = distlint(arguments.split(), Path(folder))
     if done.returncode not in (0, 1):
         raise RuntimeError(f"distlint {arguments} ended with {done.returncode}: {done.stderr}")
     return done.stdout

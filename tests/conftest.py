@@ -31,6 +31,14 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_project_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a test checks in a folder of its own belongs to no project: not to distlint's, whose pages say which Python it needs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("here"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def interpreter() -> Iterator[warm.WarmInterpreter]:
     """The interpreter that ranks are forked off: one for all tests of a worker."""

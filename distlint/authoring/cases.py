@@ -92,6 +92,7 @@ def run_cases(
         return result
     result.failures += _differences(cases, report, request.selection)
     result.failures += _said_twice(cases, report)
+    result.failures += _said_of_this_process(cases, report)
     result.fixes = first.applied
     result.failures += _fix_remarks(cases, first)
     _compare_with_written(cases, first, result, rewrite=rewrite)
@@ -138,6 +139,14 @@ def _said_twice(cases: _Cases, report: Report) -> Iterator[Remark]:
             if found and " ".join(advice.split()) in " ".join(before.split()):
                 text = f"what {row.finding.code} says to do is said above it as well"
                 yield cases.remark(row.finding.place.line, text)
+
+
+def _said_of_this_process(cases: _Cases, report: Report) -> Iterator[Remark]:
+    """Findings that name an object by its address, which is another in each process."""
+    for row in report.findings:
+        if " object at 0x" in repr(row.finding):
+            text = f"what {row.finding.code} says names an object of this process: ` object at 0x…`"
+            yield cases.remark(row.finding.place.line, text)
 
 
 # The fix

@@ -52,6 +52,8 @@ class _Scope:
     inner: list[_Scope] = field(default_factory=list)
     defined: tuple[Arm, ...] = ()
     """What is around its definition in the scope above."""
+    at_the_end: dict[str, bool] = field(default_factory=dict)
+    """Whether names that functions read from it have a value behind all its statements."""
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -143,7 +145,9 @@ def _has_value(
             if runs_now:
                 found = _is_bound_before(at, name, around)
             else:
-                found = _is_bound_in(at.body, name, frozenset())
+                if name not in at.at_the_end:
+                    at.at_the_end[name] = _is_bound_in(at.body, name, frozenset())
+                found = at.at_the_end[name]
             if found or at is module or not isinstance(at.node, ast.ClassDef):
                 return found or (has_star and at is module)
         # The body of a class and a comprehension run where they stand; a function is called from anywhere.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 
@@ -13,8 +13,13 @@ def minimal_literals(literals: Iterable[bytes]) -> tuple[bytes, ...]:
     Shorter ones first. The order only affects the cost: one literal after the other with `in` took
     0.36 CPU s on the 2,860 files of transformers 5.23.0 (25 literals), one compiled alternation 0.66.
     """
+    return _minimal(frozenset(literals))
+
+
+@lru_cache(maxsize=256)
+def _minimal(literals: frozenset[bytes]) -> tuple[bytes, ...]:
     kept: list[bytes] = []
-    for literal in sorted(set(literals), key=lambda item: (len(item), item)):
+    for literal in sorted(literals, key=lambda item: (len(item), item)):
         if literal and not any(shorter in literal for shorter in kept):
             kept.append(literal)
     return tuple(kept)

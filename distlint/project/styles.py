@@ -6,10 +6,11 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from distlint.launch.kinds import kind_of
+from distlint.launch.kinds import Kind, kind_of
 from distlint.project.settings import Settings
 
 if sys.version_info >= (3, 11):
@@ -67,19 +68,28 @@ def _pins_older_python(root: Path) -> bool:
 
     Vislocas 6af48c8 environment.yml: `python=3.8.15`.
     """
-    from distlint.launch.versions import (
-        required,
-    )  # which a check from the cache needs for nothing else
-
     pinned = _OF_FILE.match(_text(root / ".python-version"))
     if pinned is not None and (3, int(pinned["minor"])) < _FIRST["python"]:
         return True
     return any(
-        not each.implied and each.newest and each.newest < _FIRST.get(each.name, ())
+        _asks_for_older(kind, path.name, _text(path))
         for pattern in _PINS
         for path in sorted(root.glob(pattern))
         if (kind := kind_of(path.name)) is not None
-        for each in required(kind, path.name, _text(path))
+    )
+
+
+@lru_cache(
+    maxsize=64
+)  # of all checks of a process: a page takes longer to read than a small script to check
+def _asks_for_older(kind: Kind, name: str, text: str) -> bool:
+    from distlint.launch.versions import (
+        required,
+    )  # which a check from the cache needs for nothing else
+
+    return any(
+        not each.implied and each.newest and each.newest < _FIRST.get(each.name, ())
+        for each in required(kind, name, text)
     )
 
 
@@ -87,8 +97,18 @@ def _requirements(root: Path) -> Iterator[str]:
     for path in sorted(root.glob("requirements*.txt")):
         if not _FOR_DEVELOPERS.search(path.stem):
             yield from _text(path).splitlines()
+    yield from _dependencies(_text(root / "pyproject.toml"))
+
+
+@lru_cache(maxsize=64)
+def _dependencies(text: str) -> tuple[str, ...]:
+    """What a pyproject.toml needs where it runs."""
+    return tuple(_dependencies_in(text))
+
+
+def _dependencies_in(text: str) -> Iterator[str]:
     try:
-        document = tomllib.loads(_text(root / "pyproject.toml"))
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return  # told where the settings are read
     project = _table(document, "project")

@@ -287,8 +287,8 @@ def _function_at(module: Module, span: Span) -> Function:
         function
         for function in module.all_functions
         if not isinstance(function.node, ast.Lambda | ast.Module)
+        and function.node.lineno <= span.line <= (function.node.end_lineno or 0)
         and _start(function.body[0]) <= (span.line, span.column)
-        and span.line <= (function.node.end_lineno or 0)
     ]
     return max(around, key=lambda each: _start(each.node), default=module.body)
 

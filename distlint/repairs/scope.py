@@ -235,15 +235,17 @@ def _add(found: dict[str, str], more: dict[str, str]) -> None:
 
 def _test_in_use(model: Model, function: Function, line: int) -> str:
     """A test of rank 0 that stands above in the function; one by an attribute also in a function around it."""
+    around = _around(function)
     for call in model.calls(module=function.module):
         site = call.site
+        inside = site.function is function
+        if not inside and site.function not in around:
+            continue
         guard = _only_test(site) if call.classes == {MAIN} else None
         if guard is None or guard.lineno >= line or _is_of_words(ast.unparse(guard)):
             continue
-        inside = site.function is function
-        around = site.function in _around(function)
         if (
-            (inside or (around and _is_attribute(guard)))
+            (inside or _is_attribute(guard))
             and not _names(guard) & _rebound(function, None if not inside else guard.lineno, line)
             and (not inside or _is_answered(function, guard, line))
             and (not _asks_group(model, function, guard) or _is_made(model, function, line))

@@ -45,15 +45,12 @@ def test_other_files_and_their_order_change_nothing(seed: int) -> None:
     together = findings([source_of(path) for path in chosen])
     for path in chosen:
         assert together[source_of(path).path] == alone(path), path
-
-
-def test_no_finding_names_an_object_of_this_process() -> None:
-    for path in CASES:
+        # Nor on where the objects of this process are; of each rule's own cases, `test-rules` says so.
         assert not any(" object at 0x" in row or "id(" in row for row in alone(path)), path
 
 
 def test_a_second_run_finds_the_same() -> None:
     path = RULES / "collectives" / "collective_not_on_all_ranks" / "cases.py"
     text = path.read_text(encoding="utf-8")
-    runs = [findings([Source("cases.py", "cases", text, ast.parse(text))]) for _ in range(3)]
-    assert runs[0] == runs[1] == runs[2]
+    runs = [findings([Source("cases.py", "cases", text, ast.parse(text))]) for _ in range(2)]
+    assert runs[0] == runs[1]

@@ -139,6 +139,10 @@ SPOILED = {
         _with("__init__.py", '"Drop the barrier"', '"the rank is asked here"'),
         "cases.py:12: what MINE001 says to do is said above it as well",
     ),
+    "an object of the process": (
+        _with("__init__.py", '"Drop the barrier"', 'f"Drop {object()}"'),
+        "cases.py:12: what MINE001 says names an object of this process",
+    ),
     "words of other libraries": (
         lambda folder: (folder / "cases.py").write_text("one()  # expect: MINE001\n\n\ndef two(): ...\n"),
         "none of LITERALS stands here",

@@ -71,6 +71,10 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+"""Of the tests whose own process forks: Python 3.12 warns where it has several threads."""
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -80,33 +84,35 @@ def project(tmp_path: Path) -> Path:
         ("one", "--output-format", "concise"),
     ],
 )
+@FORKS
 @pytest.mark.usefixtures("project")
 def test_every_number_of_processes_prints_the_same(
-    in_process: Program, options: tuple[str, ...]
+    distlint: Program, options: tuple[str, ...]
 ) -> None:
-    alone = in_process("check", "-j", "1", "--no-cache", *options)
+    alone = distlint("check", "-j", "1", "--no-cache", *options)
     assert alone.code == (1 if options[0] == "one" else 2), alone.err
     assert ("DL301" if options[0] == "one" else "HOUSE001") in alone.out
     for number in ("2", "9"):
-        assert in_process("check", "-j", number, "--no-cache", *options) == alone
-    assert in_process("check", "--no-cache", *options) == alone
+        assert distlint("check", "-j", number, "--no-cache", *options) == alone
+    assert distlint("check", "--no-cache", *options) == alone
 
 
+@FORKS
 def test_what_several_processes_found_is_kept(
-    in_process: Program, project: Path, tmp_path: Path
+    distlint: Program, project: Path, tmp_path: Path
 ) -> None:
     """The cache does not tell who wrote it, and a launch that a rule asked for is part of its keys."""
     (project / "failing.py").unlink()
     options = ("--output-format", "json", "--preview")
     caches = {number: ("--cache-dir", str(tmp_path / f"cache{number}")) for number in "13"}
-    first = {n: in_process("check", "-j", n, *options, *cache) for n, cache in caches.items()}
-    again = {n: in_process("check", "-j", "1", *options, *cache) for n, cache in caches.items()}
+    first = {n: distlint("check", "-j", n, *options, *cache) for n, cache in caches.items()}
+    again = {n: distlint("check", "-j", "1", *options, *cache) for n, cache in caches.items()}
     assert first["1"] == first["3"] == again["1"] == again["3"]
     (project / "launch.sh").write_text("python -m one.train\n")
     (project / "alone.py").write_text("wrong\n")
-    fresh = in_process("check", "--no-cache", *options)
-    assert in_process("check", "-j", "3", *options, *caches["3"]) == fresh
-    assert in_process("check", "-j", "1", *options, *caches["3"]) == fresh
+    fresh = distlint("check", "--no-cache", *options)
+    assert distlint("check", "-j", "3", *options, *caches["3"]) == fresh
+    assert distlint("check", "-j", "1", *options, *caches["3"]) == fresh
 
 
 KILLED = """import os, signal
@@ -192,7 +198,7 @@ def square(number: int) -> tuple[int, int]:
     return number * number, os.getpid()
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@FORKS
 class TestShared:
     """The results are in the order of the tasks, whoever does them."""
 

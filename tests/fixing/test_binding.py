@@ -31,8 +31,10 @@ def statements(draw: st.DrawFn, depth: int = 2) -> list[str]:
         kinds += ["delete", "leave"] if draw(st.booleans()) else []
         kinds += ["if", "if", "else", "for", "try", "class"] if depth else []
         kind = draw(st.sampled_from(kinds))
-        inside = _indented(draw(statements(depth - 1))) if depth else []
-        other = _indented(draw(statements(depth - 1))) if depth else []
+        inside, other = (
+            _indented(draw(statements(depth - 1))) if kind in holders else []
+            for holders in (("if", "else", "for", "try", "class"), ("else", "try"))
+        )
         match kind:
             case "bind":
                 lines += [f"{name} = 1"]

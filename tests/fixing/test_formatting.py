@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,43 +16,37 @@ STYLES = ("runtime", "native")
 WIDTH = 100
 
 
-def _formatted(text: str) -> str:
-    command = [
-        sys.executable,
-        "-m",
-        "ruff",
-        "format",
-        "--isolated",
-        "--line-length",
-        str(WIDTH),
-        "-",
-    ]
-    done = subprocess.run(
-        command, input=text, capture_output=True, text=True, timeout=60, check=True
-    )
-    return done.stdout
+def _formatted(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The files as ruff formats them in a new folder."""
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    command = [sys.executable, "-m", "ruff", "format", "--no-cache", "--isolated"]
+    command += ["--line-length", str(WIDTH), str(folder)]
+    subprocess.run(command, capture_output=True, timeout=60, check=True)
+    return {name: (folder / name).read_text() for name in texts}
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_only_what_a_fix_wrote_is_formatted(tmp_path: Path, style: str) -> None:
-    before = {path.name: _formatted(path.read_text()) for path in SCRIPTS.glob("wrong/*.py")}
-    for name, text in before.items():
-        (tmp_path / name).write_text(text)
+    code = tmp_path / "code"
+    scripts = {path.name: path.read_text() for path in SCRIPTS.glob("wrong/*.py")}
+    before = _formatted(scripts, code)
     command = [sys.executable, "-m", "distlint", "fix", "--apply", "--unsafe-fixes", "--preview"]
     subprocess.run(
         [*command, "--no-cache", "--fix-style", style, "--exit-zero", "."],
-        cwd=tmp_path,
+        cwd=code,
         capture_output=True,
         timeout=120,
         check=True,
     )
+    fixed = {name: (code / name).read_text() for name in before}
+    formatted = _formatted(fixed, tmp_path / "formatted")
     changed = 0
     for name, old in before.items():
-        fixed = (tmp_path / name).read_text()
-        changed += fixed != old
-        formatted = _formatted(fixed).splitlines()
-        ours = fixed.splitlines()
-        again = lines_kept(ours, formatted)
+        changed += fixed[name] != old
+        ours = fixed[name].splitlines()
+        again = lines_kept(ours, formatted[name].splitlines())
         theirs = lines_kept(old.splitlines(), ours)
         lost = [ours[line - 1] for line in theirs.values() if line not in again]
         assert not lost, (name, lost)

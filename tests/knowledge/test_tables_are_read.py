@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 
 import distlint
 from distlint import knowledge
+from tests.once import once
 
 PACKAGE = Path(distlint.__file__).parent
 TABLES = Path(knowledge.__file__).parent
@@ -34,24 +35,35 @@ def _code() -> tuple[Path, ...]:
     )
 
 
-@cache
-def _columns_read() -> frozenset[str]:
-    """Attributes read by the code that asks the tables: what imports them, and their index."""
-    readers = [
-        path
-        for path in _code()
-        if path == INDEX
-        or (TABLES not in path.parents and "distlint.knowledge" in path.read_text("utf-8"))
-    ]
-    return frozenset().union(*(_attributes_read(_tree(path)) for path in readers))
+@pytest.fixture(scope="session")
+def reads(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, frozenset[str]]:
+    """The attributes and names that each module reads; attributes of what asks the tables, and of their index, under `columns`."""
+    found: dict[str, list[str]] = once(tmp_path_factory, "reads-of-tables", _reads)
+    return {path: frozenset(names) for path, names in found.items()}
 
 
-def _attributes_read(tree: ast.Module) -> set[str]:
-    return {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
-    }
+def _reads() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    columns: set[str] = set()
+    for path in _code():
+        text = path.read_text("utf-8")
+        attributes, imported = _read_and_imported(ast.parse(text))
+        found[str(path)] = sorted(attributes | imported)
+        if path == INDEX or (TABLES not in path.parents and "distlint.knowledge" in text):
+            columns |= attributes
+    return {**found, "columns": sorted(columns)}
+
+
+def _read_and_imported(tree: ast.Module) -> tuple[set[str], set[str]]:
+    attributes: set[str] = set()
+    imported: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            if isinstance(node.ctx, ast.Load):
+                attributes.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            imported.update(alias.name for alias in node.names)
+    return attributes, imported
 
 
 def _own_reads(tree: ast.Module, outside: ast.stmt) -> set[str]:
@@ -64,15 +76,6 @@ def _own_reads(tree: ast.Module, outside: ast.stmt) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
     }
-
-
-@cache
-def _names_read(path: Path) -> set[str]:
-    found = _attributes_read(_tree(path))
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.ImportFrom):
-            found |= {alias.name for alias in node.names}
-    return found
 
 
 def _definitions() -> Iterator[tuple[Path, ast.stmt]]:
@@ -103,7 +106,9 @@ def _tables() -> list[tuple[Path, str, ast.stmt]]:
 
 
 @pytest.mark.parametrize("module,row,column", _columns(), ids="-".join)
-def test_every_column_is_read(module: str, row: str, column: str) -> None:
+def test_every_column_is_read(
+    module: str, row: str, column: str, reads: Mapping[str, frozenset[str]]
+) -> None:
     own = {
         name
         for path in TABLES.rglob(module)
@@ -111,12 +116,15 @@ def test_every_column_is_read(module: str, row: str, column: str) -> None:
         if isinstance(statement, ast.ClassDef) and statement.name == row
         for name in _own_reads(_tree(path), statement)
     }
-    assert column in _columns_read() | own, f"{row}.{column} has no reader"
+    assert column in reads["columns"] | own, f"{row}.{column} has no reader"
 
 
 @pytest.mark.parametrize(
     "path,name,statement", _tables(), ids=lambda part: part if isinstance(part, str) else ""
 )
-def test_every_table_is_read(path: Path, name: str, statement: ast.stmt) -> None:
-    elsewhere = any(name in _names_read(other) for other in _code() if other != path)
+def test_every_table_is_read(
+    path: Path, name: str, statement: ast.stmt, reads: Mapping[str, frozenset[str]]
+) -> None:
+    others = (names for other, names in reads.items() if other not in (str(path), "columns"))
+    elsewhere = any(name in names for names in others)
     assert elsewhere or name in _own_reads(_tree(path), statement), f"{name} has no reader"

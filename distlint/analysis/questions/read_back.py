@@ -516,13 +516,14 @@ def _line(node: ast.AST) -> int:
 
 def _loads_again(function: Function, folder: Parts) -> Iterator[Place]:
     """Where a file has a `from_pretrained` of the folder that is written, as `function` names it."""
+    if "from_pretrained" not in function.module.source.text:
+        return
     for user in function.module.all_functions:
-        if "from_pretrained" in function.module.source.text:
-            for node in own_nodes(user, ast.Call):
-                if last_name(node.func) == "from_pretrained":
-                    given = (*node.args[:1], *(k.value for k in node.keywords))
-                    if any(parts_of(path, user) == folder for path in given):
-                        yield function.module, node
+        for node in own_nodes(user, ast.Call):
+            if last_name(node.func) == "from_pretrained":
+                given = (*node.args[:1], *(k.value for k in node.keywords))
+                if any(parts_of(path, user) == folder for path in given):
+                    yield function.module, node
 
 
 def _lists_others(other: FileCall, read: Parts) -> bool:

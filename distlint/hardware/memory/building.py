@@ -41,7 +41,7 @@ def build(described: dict[str, Any], *, eager_attention: bool, tensor_parallel: 
     """
     import transformers
 
-    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers.logging.set_verbosity_error()
     kind = described["model_type"]
     known = transformers.CONFIG_MAPPING
     if kind not in known:
