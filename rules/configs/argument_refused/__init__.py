@@ -3,7 +3,8 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
 that nobody declares, or that is declared with a hyphen for the underscore or with another dash in front, a value that is none of the choices, or a text
-where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
+where a number is wanted, or none where one is, or a word that
+belongs to no option, where there are only options (`--dir= "$DATA"`); transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
 spawns its ranks, or is given several GPUs, is launched by plain `python`. So does a key (`model.width=8`) that the configuration
 of a script of hydra's does not have, where all of it is YAML of the project; and options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
@@ -75,6 +76,7 @@ import ast
 import posixpath
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
@@ -128,7 +130,7 @@ def check(model: Model) -> Iterator[Finding]:
                 for script, launch in started
                 for option in launch.arguments.values()
                 if _tells_of_it(module, script, launch, parser)
-                and (why := parser.refuses(option, model.program)) is not None
+                and (why := parser.refuses(_as_told(script, option), model.program)) is not None
                 and not (option.bare and _may_be_filled_in(script, option))
                 and not (script.told and _STANDS_FOR.fullmatch(option.value or ""))
             )
@@ -190,6 +192,11 @@ def _alone(files: LaunchFiles, module: Module) -> Iterator[tuple[Script, Plain]]
             "spawn(" in module.source.text or (visible is not None and "," in (visible.text or ""))
         ):
             yield script, plain
+
+
+def _as_told(script: Script, option: Option) -> Option:
+    """An option as far as what is written of it is meant: what a page has behind one may be words of a placeholder."""
+    return replace(option, behind=None) if script.told else option
 
 
 def _may_be_filled_in(script: Script, option: Option) -> bool:
