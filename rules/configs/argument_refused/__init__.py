@@ -10,7 +10,8 @@ of a script of hydra's does not have, where all of it is YAML of the project; an
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
 does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), long options of Slurm with one dash (`srun -mem=0`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
-not use it, or where a number of the launcher is to stand that other scripts write out (`--nproc_per_node=$n`); shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number, or that
+not use it, or where a number of the launcher is to stand that other scripts write out (`--nproc_per_node=$n`), or `CUDA_VISIBLE_DEVICES` is such a
+variable, and the others hold devices in it; shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number, or that
 give the launcher an argument for a number (`--nproc_per_node $2`), and are started without that one; and scripts without `#!`
 that `sbatch` or `srun` is to start.
 
@@ -87,7 +88,7 @@ from distlint.launch.interpreter import without_interpreter
 from distlint.launch.made import enters
 from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
-from distlint.launch.unset import numbers_unset, unset
+from distlint.launch.unset import devices_unset, numbers_unset, unset
 from distlint.rule import Status
 
 from .dataclass_options import dataclass_parser_of
@@ -235,6 +236,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for name, written, place in numbers_unset(files):
         happens = f"nothing sets `${name}`: the launcher ends without a number for `{written}`, and no rank starts"
         yield _in_launch(happens, "Write a number, as the other scripts do", place)
+    for name, other, place in devices_unset(files):
+        happens = f"nothing sets `${name}`: `CUDA_VISIBLE_DEVICES` is empty, and no rank sees a GPU"
+        yield _in_launch(happens, f"Set it here, as {other} does", place)
     for script in files.scripts:
         for command, written, place in written_with_one_dash(script):
             happens = f"`{command}` reads `{written}` as the short option `{written[:2]}`, and refuses it: no rank starts"
