@@ -403,6 +403,18 @@ class LaunchFiles:
             for each in self.scripts
         )
 
+    def begun_beside(self, name: str, beside: str) -> bool:
+        """Whether scripts with launches lie in the folder of the file `beside` that are called as one is, and more: `train_4_gpus.sh`."""
+        stem, end = posixpath.splitext(name)
+        return any(
+            each.starts_ranks
+            and not each.told
+            and each.path.startswith((f"{_folder_of(beside)}{stem}_", f"{_folder_of(beside)}{stem}-"))
+            and each.path.endswith(end)
+            and posixpath.dirname(each.path) == posixpath.dirname(beside)
+            for each in self.scripts
+        )
+
     def called(self, path: str, beside: str) -> str:
         """The file of the project that the one `beside` calls `path`, the nearest; empty where none is."""
         return next((each for each in _meant(path, beside) if each in self.names), "")
