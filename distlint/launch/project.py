@@ -409,7 +409,9 @@ class LaunchFiles:
         return any(
             each.starts_ranks
             and not each.told
-            and each.path.startswith((f"{_folder_of(beside)}{stem}_", f"{_folder_of(beside)}{stem}-"))
+            and each.path.startswith(
+                (f"{_folder_of(beside)}{stem}_", f"{_folder_of(beside)}{stem}-")
+            )
             and each.path.endswith(end)
             and posixpath.dirname(each.path) == posixpath.dirname(beside)
             for each in self.scripts

@@ -31,9 +31,7 @@ _OF_A_LIBRARY: Final = re.compile(
 )
 """How variables begin that a library reads from the environment, so that no command has to name them."""
 _VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
-_SHOWN: Final = re.compile(
-    r"""\bCUDA_VISIBLE_DEVICES=["']?\$\{?([A-Za-z_]\w*)\}?["']?(?=\s|$)"""
-)
+_SHOWN: Final = re.compile(r"""\bCUDA_VISIBLE_DEVICES=["']?\$\{?([A-Za-z_]\w*)\}?["']?(?=\s|$)""")
 """A variable as all that a command is told of the devices."""
 _LAUNCHER: Final = (
     r"(?:torchrun|deepspeed|accelerate launch|python3? -m torch\.distributed\.(?:launch|run))"
