@@ -36,6 +36,7 @@ from distlint.launch.kinds import (
     Kind,
     is_composed,
     is_for_one_gpu,
+    is_manifest,
     is_readme,
     kind_of,
     meets_here,
@@ -43,6 +44,7 @@ from distlint.launch.kinds import (
     of_trainer,
     says_launch,
 )
+from distlint.launch.manifests import pods_of
 from distlint.launch.places import Lines
 from distlint.launch.shell import SBATCH, Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
@@ -151,7 +153,10 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script with launches: its commands, and what it asks the scheduler for (`#SBATCH`), by name."""
+    """A script with launches: its commands, and what it asks the scheduler for (`#SBATCH`), by name.
+
+    A container in a manifest of Kubernetes is one, too.
+    """
 
     path: str
     commands: tuple[Command, ...]
@@ -162,6 +167,8 @@ class Script:
     """Whether it only tells people what to type: a README or another page of Markdown."""
     reported: bool = True
     """Whether what is found in it is asked for."""
+    gives: str = "Slurm"
+    """Who gives it what the `scheduler` says."""
 
     @property
     def followed(self) -> bool:
@@ -1026,6 +1033,9 @@ def read_files(
                 _read_configuration(file, result)
                 if names_classes(file.text.encode()):
                     result.naming.append(file)
+                if file.kind is Kind.YAML and is_manifest(file.text.encode()):
+                    for pod in pods_of(file.path, file.text):
+                        _read_script(file, pod.commands, result, pod.given)
             case Kind.SHELL:
                 _read_script(file, commands_of(file.path, file.text), result)
             case Kind.DOCKERFILE:
@@ -1083,19 +1093,29 @@ def is_deepspeed(values: Mapping[str, Any]) -> bool:
     return named and known >= max(2, (len(values) + 1) // 2)
 
 
-def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -> None:
+def _read_script(
+    file: TextFile,
+    commands: list[Command],
+    result: LaunchFiles,
+    given: dict[str, Word] | None = None,
+) -> None:
+    """Add a script; what it is `given`, where a manifest says it."""
     found = list(commands)
     for command in commands:
         found += _inner(file.path, command)
     lines = Lines(file.path, file.text)
     scheduler = {
         match[1].lstrip("-").replace("-", "_"): Word(match[2], lines.place(*match.span()))
-        for match in SBATCH.finditer(file.text)
+        for match in SBATCH.finditer(file.text if given is None else "")
     }
     environments = {name for each in result.requirements for name in each.environments}
     started = tuple(launches(found, environments))
     told = file.kind is Kind.GUIDE
-    script = Script(file.path, tuple(found), started, scheduler, file.text, told, file.reported)
+    gives = "Slurm" if given is None else "Kubernetes"
+    scheduler |= given or {}
+    script = Script(
+        file.path, tuple(found), started, scheduler, file.text, told, file.reported, gives
+    )
     result.scripts.append(script)
 
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
-`CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
+`CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the replicas and GPUs of
+Kubernetes' pods, the `srun` in front
 of the launcher, or of a script that starts a process for each GPU (`mp.spawn`), the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
 and no number of processes, of which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
 has fewer. What the machine at hand has is for `distlint doctor`. With
@@ -203,7 +204,7 @@ def _of_slurm(script: Script) -> Iterator[tuple[int, str, Place]]:
             continue
         found = _GRES.search(word.text) or re.search(r"(?:^|:)(\d+)$", word.text)
         if found is not None and int(found[1]) and (name != "gres" or "gpu" in word.text):
-            yield int(found[1]), "Slurm gives", word.place
+            yield int(found[1]), f"{script.gives} gives", word.place
 
 
 def _of_lightning(script: Script) -> Iterator[Finding]:
@@ -287,7 +288,7 @@ def _machines(script: Script, launch: Launch) -> Iterator[Finding]:
     given = int(nodes.text or 0)
     if wanted[0] > given:
         text = (
-            f"The ranks wait for {wanted[0]} machines, and Slurm gives {given}: no rank starts before "
+            f"The ranks wait for {wanted[0]} machines, and {script.gives} gives {given}: no rank starts before "
             f"the timeout. Ask for as many as the launcher expects."
         )
         yield _finding(text, wanted[1].place, (nodes.place, "the machines"))
