@@ -49,6 +49,7 @@ from distlint.launch.places import Lines
 from distlint.launch.shell import SBATCH, Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
 from distlint.launch.versions import Requirement, closest, near, required
+from distlint.launch.written import written_by
 from distlint.launch.yaml_text import read_yaml
 
 _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
@@ -119,10 +120,12 @@ class Configuration:
     values: dict[str, Any]
     text: str
     spans: Spans
+    inside: str = ""
+    """The script that writes it, where it is no file of the project."""
 
     @cached_property
     def _lines(self) -> Lines:
-        return Lines(self.path, self.text)
+        return Lines(self.inside or self.path, self.text)
 
     def place(self, keys: Keys) -> Place:
         """Where the setting that `keys` lead to stands: key and value, on the key's line.
@@ -1038,6 +1041,11 @@ def read_files(
                         _read_script(file, pod.commands, result, pod.given)
             case Kind.SHELL:
                 _read_script(file, commands_of(file.path, file.text), result)
+                for made in written_by(file.path, file.text):
+                    kind = kind_of(made.path)
+                    if kind is not None and made.path not in names:
+                        written = TextFile(made.path, kind, made.text)
+                        _read_configuration(written, result, inside=file.path)
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
             case Kind.MAKEFILE:
@@ -1052,7 +1060,8 @@ def _is_of_conda(path: str) -> bool:
     return kind_of(path) is Kind.YAML
 
 
-def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
+def _read_configuration(file: TextFile, result: LaunchFiles, inside: str = "") -> None:
+    """Add a configuration; `inside` a script that writes it, what cannot be read is the script's own."""
     read = read_yaml if file.kind is Kind.YAML else read_json
     said = says_launch(file.kind, file.text.encode())
     if _PLACEHOLDER.search(file.text) or not (said or of_trainer(file.text.encode())):
@@ -1060,14 +1069,16 @@ def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
     try:
         values, spans = read(file.text)
     except Unreadable as failure:
-        if not said:
+        if not said or inside:
             return
         line = file.text.count("\n", 0, failure.offset) + 1
         result.notes.append(f"{file.path}:{line}: not read as {file.kind.value}: {failure.reason}")
         return
     form = _format(file.kind, values)
     if form is not None:
-        result.configurations.append(Configuration(file.path, form, values, file.text, spans))
+        result.configurations.append(
+            Configuration(file.path, form, values, file.text, spans, inside)
+        )
 
 
 def _format(kind: Kind, values: Any) -> Format | None:
