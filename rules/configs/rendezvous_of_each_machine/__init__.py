@@ -87,11 +87,11 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Launches of a machine among several that are told no common place, or draw the port themselves."""
     yield from _at_themselves(files)
     for name, started, place, launch in told_in_vain(files):
-        why = Why(
+        unread = Why(
             f"`{started}` does not read `{name}`, and launches for one machine: each trains a model of its own",
             f"Hand it on: `--nnodes=${name}`, with `--node_rank` and an address that all have",
         )
-        yield _nowhere(why, place, [Related(launch.place, "launched here")])
+        yield _nowhere(unread, place, [Related(launch.place, "launched here")])
     for script in files.scripts:
         if script.told:
             continue
