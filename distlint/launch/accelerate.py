@@ -226,8 +226,12 @@ def _is_default(section: str, inner: Mapping[str, Any], key: str) -> bool:
     """Whether a key that is not read has the value that the one which is meant has without it.
 
     SEED 93b3cf4 MultiModalLLM/configs/accelerate/fsdp_2_fp16_single_machine.yaml:28: `fsdp_backward_prefetch_policy: NO_PREFETCH`.
+    vk_embedder_25 467a1ab configs/accelerate/default_config.yaml:12: `offload_param: false`, where `offload_param_device` is none.
     """
     given = next((value for short, value in inner.items() if full_key(section, short) == key), None)
+    if section == "deepspeed_config" and key.startswith("offload_"):
+        longer = [each for each in keys.OFFLOADS if each.startswith(key)]
+        return given in (False, None, "none") and bool(longer) and inner.keys().isdisjoint(longer)
     meant = nearest(key, keys.FSDP_DEFAULTS) if section == "fsdp_config" else None
     return (
         meant is not None and meant not in inner and str(given).lower() == keys.FSDP_DEFAULTS[meant]

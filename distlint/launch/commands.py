@@ -30,6 +30,18 @@ class Option:
     """Whether another option stands behind it, or nothing: no value at all."""
     word: Word | None = None
     """The value as it is written, where that is a word of its own."""
+    behind: Word | None = None
+    """The word behind it and its value, where that is no option."""
+
+    @property
+    def lost(self) -> Word | None:
+        """The word behind it and its value that a program without arguments of its own refuses.
+
+        Not the rest of a value that a variable holds: Emu3 f6ea9aa scripts/t2i_sft.sh:10, `DATAPATH="your data path (json file)"`.
+        """
+        behind = self.behind
+        held = self.word is not None and behind is not None and self.word.place == behind.place
+        return behind if behind is not None and behind.sure and not held else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,8 +456,11 @@ def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], boo
             at += 1
             continue
         option, used = _option(words, at, frozenset())
-        arguments[option.name] = option
         at += used
+        behind = words[at] if at < len(words) else None
+        if behind is not None and behind.text and not behind.text.startswith("-"):
+            option = replace(option, behind=behind)
+        arguments[option.name] = option
     return arguments, complete
 
 

@@ -16,6 +16,15 @@ _OF_TORCH: Final = re.compile(
 )
 
 
+_OF_PYTHON: Final = re.compile(r"(?:^|[^A-Za-z])p(?:y(?:thon)?)?[-_]?3\.?[5-7](?!\d)")
+
+
+def has_old_python(environment: str) -> bool:
+    """Whether an environment is called after a Python for which there is no torch 2: compression_imagenet_code 2587b41
+    run_cifar.sh:18, `source activate pytorch_latest_p37`."""
+    return _OF_PYTHON.search(environment) is not None
+
+
 def torch_of(environment: str) -> tuple[int, ...]:
     """The torch that the name of an environment tells of; empty for one that tells of none.
 

@@ -19,6 +19,7 @@ from distlint.launch.absent import (
     is_written_out,
 )
 from distlint.launch.commands import SHELLS, Launch, script_started
+from distlint.launch.kinds import is_readme
 from distlint.launch.made import MAKES, enters, makes_files
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.shell import Word
@@ -36,11 +37,14 @@ def missing_scripts(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
 
     FAN ee1b7df segmentation/scripts/eval_city_c.sh:7 starts `./tools/dist_test_c.sh`, which is tools/dist_test_city_c.sh.
     """
+    started = [found[0] for c in script.commands if (found := script_started(c)) is not None]
+    for word in started if is_readme(script.path) else ():
+        if _is_cut_off(files, script, word):
+            yield word.text or "", word.place
     if makes_files(script):
         return
     if not script.told:
         yield from _missing_inside(files, script)
-    started = [found[0] for c in script.commands if (found := script_started(c)) is not None]
     if script.told:
         yield from _missing_of_page(files, script, started)
         return
@@ -168,6 +172,23 @@ def _missing_of_page(
             and not any(each.endswith(f"/{name}") for each in files.names)
         ):
             yield name, place
+
+
+def _is_cut_off(files: LaunchFiles, page: Script, word: Word) -> bool:
+    """Whether no file has the name of a script that a README starts without a folder, and scripts with launches beside the page
+    have more behind it.
+
+    PasoDoble 16dae4f README.md:44: `bash train_online.sh`, beside train_online_4_cards.sh and train_online_8_cards.sh.
+    """
+    name = posixpath.normpath(word.text or "")
+    return (
+        "/" not in name
+        and is_written_out(name)
+        and not files.has_name(name)
+        and files.begun_beside(name, page.path)
+        and is_nowhere(files, name, page)
+        and not is_made_above(files, page, word)
+    )
 
 
 def missing_configurations(files: LaunchFiles, script: Script) -> Iterator[tuple[str, Place, str]]:

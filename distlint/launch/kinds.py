@@ -121,6 +121,8 @@ _ENVIRONMENT: Final = re.compile(
     re.MULTILINE,
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
+_POD: Final = re.compile(rb"^[ \t]*(?:-[ \t]+)?containers:[ \t]*(?:#.*)?$", re.MULTILINE)
+"""A pod of Kubernetes, in a manifest."""
 _COMPOSED: Final = re.compile(rb"^defaults:|^hydra:|\$\{[\w.:]+\}|\?\?\?", re.MULTILINE)
 _BY_NAME: Final = re.compile(
     rb"^[^#\n]*\bpython[\d.]*[ \t]+-m[ \t]+\w+\.\w[^\n]*(?:=|\\\r?\n[^#\n]*=)", re.MULTILINE
@@ -224,10 +226,15 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
         or (kind is Kind.SHELL and _STARTS.search(data) is not None)
         or (kind in (Kind.SHELL, Kind.GUIDE) and _PLAIN.search(data) is not None)
         or (kind is Kind.GUIDE and is_for_one_gpu(data))
-        or (kind is Kind.YAML and is_composed(data))
+        or (kind is Kind.YAML and (is_composed(data) or is_manifest(data)))
         or (kind is Kind.SHELL and _BY_NAME.search(data) is not None)
         or (kind in _SETTINGS and (_MEETING.search(data) is not None or of_trainer(data)))
     )
+
+
+def is_manifest(data: bytes) -> bool:
+    """Whether a YAML is a manifest of Kubernetes with a launch in it."""
+    return b"containers:" in data and _LAUNCHES.search(data) is not None and bool(_POD.search(data))
 
 
 def is_composed(data: bytes) -> bool:

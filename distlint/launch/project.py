@@ -36,6 +36,7 @@ from distlint.launch.kinds import (
     Kind,
     is_composed,
     is_for_one_gpu,
+    is_manifest,
     is_readme,
     kind_of,
     meets_here,
@@ -43,10 +44,12 @@ from distlint.launch.kinds import (
     of_trainer,
     says_launch,
 )
+from distlint.launch.manifests import pods_of
 from distlint.launch.places import Lines
 from distlint.launch.shell import SBATCH, Command, Word, commands_of, is_shell
 from distlint.launch.tree import Keys, Spans, Unreadable
 from distlint.launch.versions import Requirement, closest, near, required
+from distlint.launch.written import written_by
 from distlint.launch.yaml_text import read_yaml
 
 _PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
@@ -117,10 +120,12 @@ class Configuration:
     values: dict[str, Any]
     text: str
     spans: Spans
+    inside: str = ""
+    """The script that writes it, where it is no file of the project."""
 
     @cached_property
     def _lines(self) -> Lines:
-        return Lines(self.path, self.text)
+        return Lines(self.inside or self.path, self.text)
 
     def place(self, keys: Keys) -> Place:
         """Where the setting that `keys` lead to stands: key and value, on the key's line.
@@ -151,7 +156,10 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script with launches: its commands, and what it asks the scheduler for (`#SBATCH`), by name."""
+    """A script with launches: its commands, and what it asks the scheduler for (`#SBATCH`), by name.
+
+    A container in a manifest of Kubernetes is one, too.
+    """
 
     path: str
     commands: tuple[Command, ...]
@@ -162,6 +170,8 @@ class Script:
     """Whether it only tells people what to type: a README or another page of Markdown."""
     reported: bool = True
     """Whether what is found in it is asked for."""
+    gives: str = "Slurm"
+    """Who gives it what the `scheduler` says."""
 
     @property
     def followed(self) -> bool:
@@ -400,6 +410,20 @@ class LaunchFiles:
             and not each.told
             and each.path != beside
             and posixpath.dirname(each.path) in folders
+            for each in self.scripts
+        )
+
+    def begun_beside(self, name: str, beside: str) -> bool:
+        """Whether scripts with launches lie in the folder of the file `beside` that are called as one is, and more: `train_4_gpus.sh`."""
+        stem, end = posixpath.splitext(name)
+        return any(
+            each.starts_ranks
+            and not each.told
+            and each.path.startswith(
+                (f"{_folder_of(beside)}{stem}_", f"{_folder_of(beside)}{stem}-")
+            )
+            and each.path.endswith(end)
+            and posixpath.dirname(each.path) == posixpath.dirname(beside)
             for each in self.scripts
         )
 
@@ -1012,8 +1036,16 @@ def read_files(
                 _read_configuration(file, result)
                 if names_classes(file.text.encode()):
                     result.naming.append(file)
+                if file.kind is Kind.YAML and is_manifest(file.text.encode()):
+                    for pod in pods_of(file.path, file.text):
+                        _read_script(file, pod.commands, result, pod.given)
             case Kind.SHELL:
                 _read_script(file, commands_of(file.path, file.text), result)
+                for made in written_by(file.path, file.text):
+                    kind = kind_of(made.path)
+                    if kind is not None and made.path not in names:
+                        written = TextFile(made.path, kind, made.text)
+                        _read_configuration(written, result, inside=file.path)
             case Kind.DOCKERFILE:
                 _read_script(file, commands_of(file.path, _shell_of_dockerfile(file.text)), result)
             case Kind.MAKEFILE:
@@ -1028,7 +1060,8 @@ def _is_of_conda(path: str) -> bool:
     return kind_of(path) is Kind.YAML
 
 
-def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
+def _read_configuration(file: TextFile, result: LaunchFiles, inside: str = "") -> None:
+    """Add a configuration; `inside` a script that writes it, what cannot be read is the script's own."""
     read = read_yaml if file.kind is Kind.YAML else read_json
     said = says_launch(file.kind, file.text.encode())
     if _PLACEHOLDER.search(file.text) or not (said or of_trainer(file.text.encode())):
@@ -1036,14 +1069,16 @@ def _read_configuration(file: TextFile, result: LaunchFiles) -> None:
     try:
         values, spans = read(file.text)
     except Unreadable as failure:
-        if not said:
+        if not said or inside:
             return
         line = file.text.count("\n", 0, failure.offset) + 1
         result.notes.append(f"{file.path}:{line}: not read as {file.kind.value}: {failure.reason}")
         return
     form = _format(file.kind, values)
     if form is not None:
-        result.configurations.append(Configuration(file.path, form, values, file.text, spans))
+        result.configurations.append(
+            Configuration(file.path, form, values, file.text, spans, inside)
+        )
 
 
 def _format(kind: Kind, values: Any) -> Format | None:
@@ -1069,19 +1104,29 @@ def is_deepspeed(values: Mapping[str, Any]) -> bool:
     return named and known >= max(2, (len(values) + 1) // 2)
 
 
-def _read_script(file: TextFile, commands: list[Command], result: LaunchFiles) -> None:
+def _read_script(
+    file: TextFile,
+    commands: list[Command],
+    result: LaunchFiles,
+    given: dict[str, Word] | None = None,
+) -> None:
+    """Add a script; what it is `given`, where a manifest says it."""
     found = list(commands)
     for command in commands:
         found += _inner(file.path, command)
     lines = Lines(file.path, file.text)
     scheduler = {
         match[1].lstrip("-").replace("-", "_"): Word(match[2], lines.place(*match.span()))
-        for match in SBATCH.finditer(file.text)
+        for match in SBATCH.finditer(file.text if given is None else "")
     }
     environments = {name for each in result.requirements for name in each.environments}
     started = tuple(launches(found, environments))
     told = file.kind is Kind.GUIDE
-    script = Script(file.path, tuple(found), started, scheduler, file.text, told, file.reported)
+    gives = "Slurm" if given is None else "Kubernetes"
+    scheduler |= given or {}
+    script = Script(
+        file.path, tuple(found), started, scheduler, file.text, told, file.reported, gives
+    )
     result.scripts.append(script)
 
 

@@ -300,8 +300,13 @@ class _Script:
     def _command(self, node: Node, around: _Around) -> None:
         words: list[Word] = []
         environment = dict(self._exported)
+        end = -1
         for child in node.named_children:
-            if child.type == "variable_assignment":
+            goes_on, end = child.start_byte == end and bool(words), child.end_byte
+            if goes_on and "redirect" not in child.type:
+                # The parser makes two words of `$A-$B/log`: ShapeLLM f754b0d scripts/pretrain.sh:28.
+                words[-1] = replace(words[-1], text=None)
+            elif child.type == "variable_assignment":
                 key, value = child.child_by_field_name("name"), child.child_by_field_name("value")
                 if key is not None and value is not None:
                     environment[_text(key)] = replace(self._word(value), place=self._place(child))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -30,6 +31,8 @@ _OF_A_LIBRARY: Final = re.compile(
 )
 """How variables begin that a library reads from the environment, so that no command has to name them."""
 _VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+_SHOWN: Final = re.compile(r"""\bCUDA_VISIBLE_DEVICES=["']?\$\{?([A-Za-z_]\w*)\}?["']?(?=\s|$)""")
+"""A variable as all that a command is told of the devices."""
 _LAUNCHER: Final = (
     r"(?:torchrun|deepspeed|accelerate launch|python3? -m torch\.distributed\.(?:launch|run))"
 )
@@ -100,6 +103,38 @@ def numbers_unset(files: LaunchFiles) -> Iterator[tuple[str, str, Place]]:
                     and variable not in _held(script)
                 ):
                     yield variable, option.written, option.place
+
+
+def devices_unset(files: LaunchFiles) -> Iterator[tuple[str, str, Place]]:
+    """The launches whose devices are a variable of nobody's, where each other script that has it writes devices into it, for
+    itself; each with the variable and one of those scripts.
+
+    AI-gen-detector 1c34d89 scripts/train_clm_deepspeed.sh:10: `CUDA_VISIBLE_DEVICES=$GPU_IDS \\`, and train_clm_ddp.sh beside it
+    has `GPU_IDS="0,1"`. What a page names comes from who reads it.
+    """
+    for script, launch in files.launches():
+        given = launch.environment.get("CUDA_VISIBLE_DEVICES")
+        if given is None or given.text is not None or _BROUGHT.search(script.text):
+            continue
+        line = split_lines(script.text)[given.place.line - 1]
+        found = _SHOWN.search(line)
+        if found is None or found[1] in _held(script):
+            continue
+        name = found[1]
+        others = [each for each in files.scripts if each is not script and _names(each, name)]
+        if others and all(_keeps_devices(each, name, script) for each in others):
+            yield name, min(each.path for each in others), given.place
+
+
+def _keeps_devices(script: Script, name: str, other: Script) -> bool:
+    """Whether a script writes devices into a variable, and gives it to no other script."""
+    return (
+        not script.told
+        and re.search(rf"^[ \t]*{name}=[\"']?\d+(?:,\d+)*[\"']?[ \t]*$", script.text, re.MULTILINE)
+        is not None
+        and re.search(rf"\bexport\b[^\n]*\b{name}\b", script.text) is None
+        and posixpath.basename(other.path) not in script.text
+    )
 
 
 def launchers_unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, str, str, Place]]:

@@ -266,6 +266,9 @@ FSDP_DEFAULTS: dict[str, str] = {
 """What a key is where the file does not name it, in small letters (commands/launch.py; without `fsdp_backward_prefetch`
 nothing is fetched ahead: utils/dataclasses.py)."""
 
+OFFLOADS = ("offload_optimizer_device", "offload_param_device")
+"""Keys of DeepSpeed's section that are "none" where the file does not name them (commands/launch.py)."""
+
 # utils/dataclasses.py, FullyShardedDataParallelPlugin.__post_init__: dropped with a warning.
 FSDP1_ONLY = ("fsdp_backward_prefetch", "fsdp_use_orig_params", "fsdp_sync_module_states")
 

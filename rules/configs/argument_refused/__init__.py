@@ -3,13 +3,15 @@
 ## What it does
 Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
 that nobody declares, or that is declared with a hyphen for the underscore or with another dash in front, a value that is none of the choices, or a text
-where a number is wanted, or none where one is; transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
+where a number is wanted, or none where one is, or a word that
+belongs to no option, where there are only options (`--dir= "$DATA"`); transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
 spawns its ranks, or is given several GPUs, is launched by plain `python`. So does a key (`model.width=8`) that the configuration
 of a script of hydra's does not have, where all of it is YAML of the project; and options in front of the
 script that the launcher does not have, where one that it has is spelled alike (`torchrun --nproc_per_nodes 8`), two that it
 does not take together (`deepspeed --include localhost:0,1 --num_gpus 2`), long options of Slurm with one dash (`srun -mem=0`), and options
 that are given a variable which nothing sets (`--model $MODEL`), where the script sets another of nearly that name, and does
-not use it, or where a number of the launcher is to stand that other scripts write out (`--nproc_per_node=$n`); shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number, or that
+not use it, or where a number of the launcher is to stand that other scripts write out (`--nproc_per_node=$n`), or `CUDA_VISIBLE_DEVICES` is such a
+variable, and the others hold devices in it; shell scripts that exit by the number of their arguments (`if [ $# -lt 9 ]`), and are given such a number, or that
 give the launcher an argument for a number (`--nproc_per_node $2`), and are started without that one; and scripts without `#!`
 that `sbatch` or `srun` is to start.
 
@@ -75,6 +77,7 @@ import ast
 import posixpath
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.program.definitions import Module
@@ -85,7 +88,7 @@ from distlint.launch.interpreter import without_interpreter
 from distlint.launch.made import enters
 from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
-from distlint.launch.unset import numbers_unset, unset
+from distlint.launch.unset import devices_unset, numbers_unset, unset
 from distlint.rule import Status
 
 from .dataclass_options import dataclass_parser_of
@@ -128,7 +131,7 @@ def check(model: Model) -> Iterator[Finding]:
                 for script, launch in started
                 for option in launch.arguments.values()
                 if _tells_of_it(module, script, launch, parser)
-                and (why := parser.refuses(option, model.program)) is not None
+                and (why := parser.refuses(_as_told(script, option), model.program)) is not None
                 and not (option.bare and _may_be_filled_in(script, option))
                 and not (script.told and _STANDS_FOR.fullmatch(option.value or ""))
             )
@@ -192,6 +195,11 @@ def _alone(files: LaunchFiles, module: Module) -> Iterator[tuple[Script, Plain]]
             yield script, plain
 
 
+def _as_told(script: Script, option: Option) -> Option:
+    """An option as far as what is written of it is meant: what a page has behind one may be words of a placeholder."""
+    return replace(option, behind=None) if script.told else option
+
+
 def _may_be_filled_in(script: Script, option: Option) -> bool:
     """Whether something stands behind an option all the same: a variable that the script leaves empty."""
     return (
@@ -228,6 +236,9 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     for name, written, place in numbers_unset(files):
         happens = f"nothing sets `${name}`: the launcher ends without a number for `{written}`, and no rank starts"
         yield _in_launch(happens, "Write a number, as the other scripts do", place)
+    for name, other, place in devices_unset(files):
+        happens = f"nothing sets `${name}`: `CUDA_VISIBLE_DEVICES` is empty, and no rank sees a GPU"
+        yield _in_launch(happens, f"Set it here, as {other} does", place)
     for script in files.scripts:
         for command, written, place in written_with_one_dash(script):
             happens = f"`{command}` reads `{written}` as the short option `{written[:2]}`, and refuses it: no rank starts"

@@ -57,6 +57,8 @@ class Parser:
         given, value = self.options[name], option.value
         if "nargs" in given or "action" in given:
             return None
+        if (behind := option.lost) is not None and self._takes_no_words:
+            return f"`{self.unknown.format(behind.text)}`, a word behind `{name}` and its value"
         if value is None:
             return f"`argument {name}: expected one argument`" if option.bare else None
         if "choices" in given and self._is_text(given.get("type")):
@@ -67,6 +69,11 @@ class Parser:
             case ast.Name(id="int" | "float" as kind) if not _is_number(value, kind):
                 return f"`argument {name}: invalid {kind} value: '{value}'`"
         return None
+
+    @property
+    def _takes_no_words(self) -> bool:
+        """Whether a word that belongs to no option ends the program."""
+        return self.strict and all(each.startswith("-") for each in self.options)
 
     @staticmethod
     def _is_text(kind: ast.expr | None) -> bool:

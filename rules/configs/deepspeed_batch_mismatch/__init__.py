@@ -2,11 +2,12 @@
 
 ## What it does
 Multiplies `train_micro_batch_size_per_gpu`, `gradient_accumulation_steps` and the number of processes, where a
-launch or accelerate's file says it, and compares the product with `train_batch_size`. Compares the JSON with
+launch or accelerate's file says it, or `CUDA_VISIBLE_DEVICES` in front of DeepSpeed's launcher, and compares the product with `train_batch_size`. Compares the JSON with
 the arguments of transformers' Trainer that the same command line gives (`--per_device_train_batch_size`,
 `--gradient_accumulation_steps`, `--learning_rate` …) or the script's `TrainingArguments`, and `gradient_accumulation_steps` of accelerate's file with
 the argument of the script (`--gradient_accumulation_steps 4`, or the name and the number alone), where that goes to an `Accelerator` or a Trainer. `python train.py` without a launcher is one process, whatever
-the number of GPUs: a file for several, which the script names (`deepspeed="zero.json"`), does not come out then.
+the number of GPUs: a file for several, which the script names (`deepspeed="zero.json"`), does not come out then. A file that
+a script writes by a here-document counts as one that is there.
 
 ## Why it is bad
 DeepSpeed asserts that `train_batch_size` is the product of all three, and transformers raises ValueError where a
@@ -49,6 +50,7 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -80,6 +82,12 @@ _STARTS_OTHERS = ("spawn", "subprocess", "os.system", "launcher(", "Popen", "imp
 """Words of scripts that start processes themselves."""
 _OF_TRAINER = ("deepspeed", "deepspeed_config_file")
 """The options of transformers' Trainer and of accelerate, which write the steps that a file leaves out."""
+
+
+_CHOOSES = frozenset(
+    {"include", "i", "exclude", "e", "num_gpus", "num_nodes", "hostfile", "H", "launcher"}
+)
+"""Options of DeepSpeed's launcher that choose GPUs or machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +213,30 @@ def _file_of(
 def _world(launch: Launch) -> tuple[int, Place] | None:
     """How many processes a launch starts on all machines, where the command says it."""
     given, machines = launch.number(*launch.row.processes), launch.number(launch.row.machines)
+    if given is None and launch.launcher is Launcher.DEEPSPEED:
+        return _visible(launch)
     if given is None or (machines is None and launch.row.machines in launch.options):
         return None
     several = 1 if machines is None or launch.launcher is Launcher.ACCELERATE else machines[0]
     return given[0] * several, given[1].place
+
+
+def _visible(launch: Launch) -> tuple[int, Place] | None:
+    """The GPUs of which DeepSpeed's launcher takes each, as it is told no others: those in `CUDA_VISIBLE_DEVICES`.
+
+    deepspeed 0.19.8 launcher/runner.py, `main`.
+    """
+    visible = launch.environment.get("CUDA_VISIBLE_DEVICES")
+    if (
+        visible is None
+        or not visible.sure
+        or not launch.options_known
+        or not _CHOOSES.isdisjoint(launch.options)
+        or "CUDA_VISIBLE_DEVICES" in launch.tested
+        or re.fullmatch(r"\d+(?:,\d+)*", visible.text or "") is None
+    ):
+        return None
+    return (visible.text or "").count(",") + 1, visible.place
 
 
 def _differs(found: Difference) -> Finding:

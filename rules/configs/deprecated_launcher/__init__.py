@@ -91,6 +91,7 @@ from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.absent import is_dead
 from distlint.launch.commands import Launch
 from distlint.launch.engines import only_starts_one
+from distlint.launch.environments import has_old_python
 from distlint.launch.kinds import needs_mmcv_1, wants_old_timm
 from distlint.launch.made import enters
 from distlint.launch.project import LaunchFiles, Script
@@ -100,7 +101,7 @@ from distlint.repairs.guarding import source
 from distlint.rule import Status
 
 from .composed import refused_here
-from .filled import is_overwritten, numbers_itself
+from .filled import is_given_by_hand, is_overwritten, numbers_itself
 from .leaving import is_made_by_none, leaves_the_rest, parses_what_is_written
 from .refusing import is_shared, refused_by
 from .unfilled import ignored_by_torchrun, is_unfilled
@@ -362,6 +363,7 @@ def check(model: Model) -> Iterator[Finding]:
                 and (not elsewhere or is_unfilled(model, module, node))
                 and not any(map(numbers_itself, model.modules))
                 and not is_overwritten(model, module)
+                and not is_given_by_hand(model, module)
                 and not any(_FILLED_IN.search(each.source.text) for each in model.modules)
                 and _is_for_several(model, module)
                 # CodeBERT c0de43d UniXcoder/downstream-tasks/code-completion/run.py:226: what is left over from another
@@ -694,6 +696,7 @@ def _misspelled(model: Model, module: Module, declared: ast.expr, started: list[
     places = tuple(Related(launch.place, "started here") for launch in started[:_SHOWN])
     # Up to torch 1.13 the launcher passes `--local_rank`; what mmcv 1 or the first timm trains runs with little that is newer.
     old = model.launch.older_than("torch", _HYPHEN, module.source.path)
+    old = old or (bool(started) and all(has_old_python(launch.conda) for launch in started))
     of_torch_1 = _OF_TORCH_1.search(module.source.text) is not None or _has_old_mmcv(model, module)
     severity = Severity.ERROR if started and not old and not of_torch_1 else SEVERITY
     if (

@@ -33,6 +33,35 @@ def numbers_itself(module: Module) -> bool:
     )
 
 
+def is_given_by_hand(model: Model, module: Module) -> bool:
+    """Whether the group meets at an address of the code's own, and takes the option and the number of ranks from the command line.
+
+    Whoever starts it types both: no launcher passes the second. compression_imagenet_code 2587b41
+    main_ddp_psgd_new_code_without_env_setup.py:969: `init_method="tcp://127.0.0.1:2345", world_size=args.world_size,
+    rank=args.local_rank`.
+    """
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == "init_process_group"
+        and _joins_by_hand({each.arg: each.value for each in node.keywords})
+        for each in imported_below(model.program, module)
+        if "init_process_group" in each.source.text
+        for function in each.all_functions
+        for node in own_nodes(function, ast.Call)
+    )
+
+
+def _joins_by_hand(given: dict[str | None, ast.expr]) -> bool:
+    match given.get("init_method"), given.get("rank"), given.get("world_size"):
+        case (
+            ast.Constant(value=str(address)),
+            ast.Attribute(value=ast.Name(id=parsed), attr=name),
+            ast.Attribute(value=ast.Name(id=same)),
+        ):
+            return address.startswith("tcp://") and name == _OPTION and parsed == same
+    return False
+
+
 def is_overwritten(model: Model, module: Module) -> bool:
     """Whether a script assigns the option, under no condition, before anything that it runs reads it.
 

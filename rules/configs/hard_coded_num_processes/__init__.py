@@ -2,10 +2,11 @@
 
 ## What it does
 Compares the number of processes and machines that a launch or a configuration fixes with what stands beside it:
-`CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the `srun` in front
+`CUDA_VISIBLE_DEVICES` and `gpu_ids`, `#SBATCH --gres=gpu:N`, `--gpus-per-node` and `--nodes`, the replicas and GPUs of
+Kubernetes' pods, the `srun` in front
 of the launcher, or of a script that starts a process for each GPU (`mp.spawn`), the `distributed_type`; of a launch on a page, what stands on its line. Also a launch by torch that names several GPUs, or is all that a job of Slurm with several starts,
 and no number of processes, of which it starts one, and a Trainer of Lightning that is told the devices of all machines (`--gpus 16 --num_nodes 2`) where each
-has fewer. What the machine at hand has is for `distlint doctor`. With
+has fewer; and a script that takes a number of GPUs and a port, uses neither, and starts Python alone. What the machine at hand has is for `distlint doctor`. With
 `--select DL801`, also a number in accelerate's file that the command line overrides.
 
 ## Why it is bad
@@ -60,6 +61,8 @@ from distlint.launch.places import Lines
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.rule import Status
 
+from .idle import numbers_idle
+
 CODE = "DL801"
 NAME = "hard-coded-num-processes"
 SEVERITY = Severity.WARNING
@@ -92,6 +95,12 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
             yield from _on_its_line(files, script, launch)
     for script in files.scripts:
         yield from _of_lightning(script)
+    for given, name, place, at in numbers_idle(files):
+        text = (
+            f"This script is given {given} GPUs, hands the number to nobody, and starts `{name}` as one process: the others stay "
+            "idle. Start it with `torchrun --nproc_per_node`."
+        )
+        yield _finding(text, place, (at, "the GPUs"))
     for count, name, place in files.spawned_by_tasks():
         text = (
             f"Slurm starts `{name}` {count} times on this machine, and each starts a process for every GPU: {count} share each, "
@@ -203,7 +212,7 @@ def _of_slurm(script: Script) -> Iterator[tuple[int, str, Place]]:
             continue
         found = _GRES.search(word.text) or re.search(r"(?:^|:)(\d+)$", word.text)
         if found is not None and int(found[1]) and (name != "gres" or "gpu" in word.text):
-            yield int(found[1]), "Slurm gives", word.place
+            yield int(found[1]), f"{script.gives} gives", word.place
 
 
 def _of_lightning(script: Script) -> Iterator[Finding]:
@@ -287,7 +296,7 @@ def _machines(script: Script, launch: Launch) -> Iterator[Finding]:
     given = int(nodes.text or 0)
     if wanted[0] > given:
         text = (
-            f"The ranks wait for {wanted[0]} machines, and Slurm gives {given}: no rank starts before "
+            f"The ranks wait for {wanted[0]} machines, and {script.gives} gives {given}: no rank starts before "
             f"the timeout. Ask for as many as the launcher expects."
         )
         yield _finding(text, wanted[1].place, (nodes.place, "the machines"))

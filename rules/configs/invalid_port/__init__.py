@@ -3,15 +3,18 @@
 ## What it does
 Finds ports below 0 or above 65535, and text that is no number, where ranks meet: `MASTER_PORT`, `--master_port`,
 `main_process_port`, `init_method="tcp://…"`, in shell scripts, configurations, and code; numbers that are too large in the commands of pages as well.
+In code also ports below 1024, written out or drawn, where a tenth of the draws and more end there.
 
 ## Why it is bad
 Every rank raises before it has met another one: rank 0 cannot listen on such a port. A number of six digits is
-written quickly, and a port that is computed from a job's number leaves the range only for some jobs.
+written quickly, and a port that is computed from a job's number leaves the range only for some jobs. Below 1024, Linux lets
+root alone listen: who starts the job as another user sees rank 0 end, and the others wait for it.
 
 ## Errors you may see
 - `port must be 0-65535`
 - `Port could not be cast to integer value`
 - `The server socket has failed to listen on any local network address`
+- `errno: 13 - Permission denied`
 
 ## Example
 ```python
@@ -34,6 +37,7 @@ Not proven: the socket refuses the number on one process as well.
 
 ## References
 - torch 2.13.0, `distributed/rendezvous.py`, `csrc/distributed/c10d/socket.cpp`
+- Linux ip(7): `ip_unprivileged_port_start`
 """
 
 from __future__ import annotations
@@ -53,6 +57,8 @@ from distlint.findings import Finding, Place, Severity
 from distlint.knowledge.configuration.launchers import PORT_VARIABLES, PORTS
 from distlint.launch.project import Format, LaunchFiles
 from distlint.rule import Status
+
+from .privileged import drawn_low, is_privileged
 
 CODE = "DL806"
 NAME = "invalid-port"
@@ -108,6 +114,11 @@ def check(model: Model) -> Iterator[Finding]:
                 wraps = model.launch.older_than("torch", _REFUSED_SINCE, module.path)
                 found = _finding(port, place_of(module, value), wraps=wraps)
                 yield found if _meets(model, module) else replace(found, severity=Severity.INFO)
+            elif is_privileged(port) and _meets(model, module):
+                yield _of_root(f"`{port}` is", place_of(module, value))
+        for call, low, high in drawn_low(model, module):
+            if _meets(model, module):
+                yield _of_root(f"A number from {low} to {high} is often", place_of(module, call))
 
 
 def _meets(model: Model, module: Module) -> bool:
@@ -177,6 +188,14 @@ def _is_port(text: str) -> bool:
 def _may_be_port(text: str) -> bool:
     """Whether what a page says for a port is one, or no number: `...`, which the reader fills in."""
     return not text.strip().isdecimal() or _is_port(text)
+
+
+def _of_root(says: str, place: Place) -> Finding:
+    text = (
+        f"{says} a port of the system's: where the job is not root's, rank 0 cannot listen there, and no rank goes on. Use a "
+        "number from 1024 to 65535."
+    )
+    return Finding(CODE, NAME, Severity.WARNING, text, place)
 
 
 def _finding(port: str, place: Place, *, wraps: bool = False) -> Finding:

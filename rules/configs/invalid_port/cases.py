@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import random
 
 import torch.distributed as dist
 import torch.multiprocessing as mp
@@ -48,3 +49,27 @@ def other_url(rank):
     dist.init_process_group("gloo", init_method="tcp://[::1]:29500", rank=rank)
     dist.init_process_group("gloo", init_method="file:///tmp/99999999", rank=rank)
     mp.spawn(other_url, nprocs=2)
+
+
+def of_the_system(rank):
+    os.environ["MASTER_PORT"] = "888"  # expect: DL806
+    dist.init_process_group("nccl", rank=rank)
+
+
+def drawn_of_the_system(rank):
+    os.environ["MASTER_PORT"] = str(random.randint(1, 2000))  # expect: DL806
+    dist.init_process_group("nccl", rank=rank)
+
+
+def drawn_of_all(rank):
+    os.environ["MASTER_PORT"] = str(random.randint(1000, 60000))
+    dist.init_process_group("nccl", rank=rank)
+
+
+def the_first_of_all(rank):
+    os.environ["MASTER_PORT"] = "1024"
+    dist.init_process_group("nccl", rank=rank)
+
+
+def any_that_is_free(rank):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=rank, world_size=1)

@@ -10,7 +10,8 @@ there from the folder in which the program is, though another has the name; what
 further down, seen from where the program is; configurations that a script hands on as `$1`
 to what it launches, and those without their end (`configs/large` for `configs/large.py`) that the program opens as they
 are, be it by `--config` or any option (`OmegaConf.load(args.model)`); DeepSpeed's JSON in a folder that is nowhere, while the file lies beside the script; shell scripts that another one or a
-page starts, and that are not beside others with launches, or not in the folder that a container is given; `python` in the
+page starts, and that are not beside others with launches, or not in the folder that a container is given, or that a README starts by the
+beginning of their names; `python` in the
 program's place (`torchrun python train.py`) or in front of the launcher (`python torchrun train.py`); the
 YAML of `llamafactory-cli train`; programs without a folder that no file of the project is called, where most others that the
 script (in comments, too), or else those beside it, start in the same folder lie beside it, or a configuration that the launch

@@ -5,7 +5,8 @@ Reads accelerate's YAML and DeepSpeed's JSON beside the code, such a JSON writte
 `FullyShardedDataParallelPlugin`, `DeepSpeedPlugin` and `TrainingArguments(fsdp=…, fsdp_config=…, deepspeed=…)` are given: unknown keys, values outside of what is taken,
 sections that the `distributed_type` does not read, FSDP's settings of version 1 under version 2, offload
 without the ZeRO stage that offloads, and what accelerate's file and the JSON it names say against each other; and launches
-by `torchrun` that give transformers' Trainer an `--fsdp_config` and no `--fsdp`.
+by `torchrun` that give transformers' Trainer an `--fsdp_config` and no `--fsdp`, or that name a JSON of DeepSpeed which the script
+takes and hands to nobody.
 `distlint doctor` judges by the same tables.
 
 ## Why it is bad
@@ -87,6 +88,7 @@ from distlint.nodes import walk
 from distlint.rule import Status
 
 from .calls import defects_of_calls, may_have_calls
+from .unread import jsons_unread
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -181,6 +183,13 @@ def _is_older(files: LaunchFiles, name: str, path: str, version: tuple[int, ...]
 def check(model: Model) -> Iterator[Finding]:
     """DeepSpeed configurations that are written as a dict, and what plugins and TrainingArguments are given."""
     for module in model.modules:
+        for call, option in jsons_unread(model, module):
+            text = (
+                f"Nothing reads the JSON that `{option.written}` names, as these arguments get no `deepspeed`: each rank holds "
+                "the whole model, in DDP. Pass it on, as `deepspeed=`."
+            )
+            named = (Related(option.place, "named here"),)
+            yield Finding(CODE, NAME, Severity.WARNING, text, place_of(module, call), named)
         called = module.all_functions if may_have_calls(module.source.text) else ()
         for function in called:
             for defect, node in defects_of_calls(model, function, _literal):

@@ -6,7 +6,8 @@ Finds, in shell scripts, a launch on several machines that is numbered by the ma
 a launch by `torchrun --nnodes=2` that is told no address to meet at, this machine's own, or not which of the machines it
 is on, be it that the script has that number from outside and keeps it (`RANK=${RANK:-0}`); a number of the machine that the batch script puts into the command of `srun` (`srun … --node_rank=$SLURM_NODEID`),
 which is 0 there, for all machines; one by `srun torchrun` in a job of several machines that is told no number of machines, or `--standalone`, be it in a
-script that `srun` starts; a program that counts
+script that `srun` starts; a script that
+is started with a number of machines that it does not read (`NNODES=8 bash train.sh`), and launches for one; a program that counts
 its machines itself (`--num_shards 2`, `--num-machines 2`) and is told to meet at `tcp://localhost`; and an
 `init_process_group(init_method="tcp://…", rank=…)` at a host of the code's own that `torchrun --rdzv_backend c10d` starts on several.
 
@@ -64,6 +65,7 @@ from distlint.rule import Status
 from .expanded import expanded_once
 from .numbered_freely import numbered_freely
 from .places import ITSELF, Why, has_no_place, meets_itself, put_in_once
+from .unread import told_in_vain
 
 CODE = "DL810"
 NAME = "rendezvous-of-each-machine"
@@ -84,6 +86,12 @@ _ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "pdsh", "kubectl", "docker"})
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Launches of a machine among several that are told no common place, or draw the port themselves."""
     yield from _at_themselves(files)
+    for name, started, place, launch in told_in_vain(files):
+        unread = Why(
+            f"`{started}` does not read `{name}`, and launches for one machine: each trains a model of its own",
+            f"Hand it on: `--nnodes=${name}`, with `--node_rank` and an address that all have",
+        )
+        yield _nowhere(unread, place, [Related(launch.place, "launched here")])
     for script in files.scripts:
         if script.told:
             continue

@@ -49,12 +49,10 @@ def _is_set_once(text: str, name: str) -> bool:
 def _written(script: Script, command: Command) -> str:
     """A command as it stands in its script, from its first word to its last.
 
-    A word that a variable holds stands where that is set, above it.
+    What is added to a variable (`ARGS+=("--seed" 1)`) stands above: SpikeReg 98a08f6 train_spikereg.sh:106.
     """
     first = command.words[0].place
-    last = max(
-        (word.place for word in command.words), key=lambda place: (place.end_line, place.end_column)
-    )
+    last = max((word.place for word in command.words), key=lambda at: (at.end_line, at.end_column))
     lines = [line.encode() for line in split_lines(script.text)[first.line - 1 : last.end_line]]
     lines[-1] = lines[-1][: last.end_column]
     lines[0] = lines[0][first.column :]

@@ -83,6 +83,7 @@ def has_no_place(files: LaunchFiles, script: Script, launch: Launch) -> Why | No
         launch.launcher not in (Launcher.TORCHRUN, Launcher.TORCH_LAUNCH)
         or not launch.options_known
         or "PET_" in script.text
+        or any(name.startswith("PET_") for name in launch.environment)
     ):
         return None
     alone = "standalone" in options

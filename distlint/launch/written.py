@@ -1,0 +1,45 @@
+"""The files that a shell script writes by here-documents."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+_WRITES: Final = re.compile(
+    r"^[ \t]*cat[ \t]*(?:>[ \t]*(?P<first>[^\s<>|&;]+)[ \t]*)?<<[ \t]*(?P<quote>[\"']?)(?P<end>\w+)(?P=quote)"
+    r"(?:[ \t]*>[ \t]*(?P<last>[^\s<>|&;]+))?[ \t]*\n(?P<body>(?:.*\n)*?)(?P=end)[ \t]*$",
+    re.MULTILINE,
+)
+_FILLED_IN: Final = re.compile(r"[$`]")
+_NAME: Final = re.compile(r"[\w./-]+\.(?:json|ya?ml)")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file of which all that is written is known: its path, seen from the script, and the text, at the lines of the script."""
+
+    path: str
+    text: str
+
+
+def written_by(path: str, text: str) -> Iterator[Written]:
+    """The configurations that a script writes, each once, and no variable in them.
+
+    twohopIC 038ce29 run_ft.sh:65: `cat > ds_config.json << EOF`, and `deepspeed llm_ft.py --deepspeed ds_config.json` below.
+    """
+    found: dict[str, list[Written]] = {}
+    for each in _WRITES.finditer(text) if "<<" in text else ():
+        name = (each["first"] or each["last"] or "").strip("\"'")
+        if _NAME.fullmatch(name) and not posixpath.isabs(name):
+            lines = "\n" * text.count("\n", 0, each.start("body"))
+            called = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+            known = each["quote"] or _FILLED_IN.search(each["body"]) is None
+            found.setdefault(called, []).append(
+                Written(called, lines + each["body"] if known else "")
+            )
+    for several in found.values():
+        if len(several) == 1 and several[0].text:
+            yield several[0]

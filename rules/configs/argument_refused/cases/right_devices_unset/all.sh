@@ -1,0 +1,2 @@
+export CARDS=0,1
+bash one.sh

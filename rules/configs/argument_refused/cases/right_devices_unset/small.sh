@@ -1,0 +1,2 @@
+DEVICES="0,1"
+CUDA_VISIBLE_DEVICES=$DEVICES torchrun --nproc_per_node 2 main.py --size small

@@ -1,0 +1,10 @@
+export CUDA_VISIBLE_DEVICES=5,7
+cat > filled.json <<EOF
+{
+  "train_batch_size": $BATCH,
+  "train_micro_batch_size_per_gpu": 4,
+  "gradient_accumulation_steps": 4,
+  "zero_optimization": {"stage": 2}
+}
+EOF
+deepspeed train.py --deepspeed filled.json

@@ -1,0 +1,16 @@
+import argparse
+
+import torch.distributed as dist
+from transformers import Trainer, TrainingArguments
+
+
+def main(model, dataset):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deepspeed_config", default=None)
+    parser.add_argument("--out", default="runs")
+    args = parser.parse_args()
+    from settings import made_of
+
+    settings = made_of(args)
+    Trainer(model, settings, train_dataset=dataset).train()
+    print(dist.get_rank())
