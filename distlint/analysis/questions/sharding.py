@@ -35,9 +35,8 @@ _SHARDED_MODES: Final = tuple(
 """Of a text in small letters. Each begins with letters, which are found ten times as fast as one of several beginnings."""
 _ENGINES: Final = ("deepspeed", "tensor_parallel", "parallelize_module")
 """Words for what keeps a part of a model on each rank, in code, scripts and configurations."""
-_EMPTY: Final = re.compile(r"(?:deepspeed|fsdp)_config[\"']?: *\{\}")
-"""Sections in which a configuration of accelerate sets nothing (ITFormer-ICML25 b80142f accelerate_config_2gpu.yaml), also of
-one that a program writes."""
+_EMPTY: Final = re.compile(r"(?:deepspeed|fsdp)_config: *\{\}")
+"""Sections in which a configuration of accelerate sets nothing (ITFormer-ICML25 b80142f accelerate_config_2gpu.yaml)."""
 _REPLICATED: Final = frozenset({"ddp", "dp"})
 
 
@@ -48,12 +47,7 @@ def shown(live: LiveProgram) -> bool:
 
 @remembered
 def _file_speaks_of_modes(module: Module) -> bool:
-    return _speaks_of_modes(_small(module.source.text))
-
-
-def _small(text: str) -> str:
-    text = text.lower()
-    return _EMPTY.sub("", text) if "_config" in text else text
+    return _speaks_of_modes(module.source.text.lower())
 
 
 def _speaks_of_modes(text: str) -> bool:
@@ -74,7 +68,7 @@ def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
     Any program of accelerate or of a Trainer can be launched with FSDP. Of ten findings at first sight whose project
     has no word of it, none was true (denoising-diffusion-pytorch, audiolm-pytorch, naturalspeech2-pytorch, llm.c).
     """
-    texts = map(_small, beside)
+    texts = (_EMPTY.sub("", text.lower()) for text in beside)
     return live.answer(_speaks) or any(
         _speaks_of_modes(text) or _speaks_of_engines(text) for text in texts
     )
@@ -82,7 +76,7 @@ def may_shard(live: LiveProgram, beside: Iterable[str]) -> bool:
 
 def _speaks(live: LiveProgram) -> bool:
     return live.answer(shown) or any(
-        _speaks_of_engines(_small(m.source.text)) for m in live.program.modules.values()
+        _speaks_of_engines(m.source.text.lower()) for m in live.program.modules.values()
     )
 
 
