@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import traceback
 
 import torch
 import torch.distributed as dist
@@ -834,3 +835,35 @@ class Answers:
         every = [None] * dist.get_world_size()
         dist.all_gather_object(every, parts)
         return every
+
+
+def trains_where_it_is_started(rank=None, mode="train"):
+    # spec2mol b4c404f main.py:137: started on one process to test, where no rank has a folder
+    if rank == 0:
+        folder = mode + "_run"
+    try:
+        if mode == "train":
+            dist.init_process_group("nccl", rank=rank, world_size=2)
+            print(folder)  # expect: DL208
+    except Exception:
+        traceback.print_exc()
+
+
+def trains_where_it_may_have_no_folder(rank=None, mode="train"):
+    if rank == 0:
+        folder = mode + "_run"
+    try:
+        if mode == "train":
+            dist.init_process_group("nccl", rank=rank, world_size=2)
+            print(folder)
+    except Exception:
+        print("no folder")
+
+
+def start(mode):
+    if mode == "test":
+        trains_where_it_is_started()
+        trains_where_it_may_have_no_folder()
+    else:
+        torch.multiprocessing.spawn(trains_where_it_is_started, nprocs=2)
+        torch.multiprocessing.spawn(trains_where_it_may_have_no_folder, nprocs=2)
