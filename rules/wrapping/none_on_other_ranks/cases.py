@@ -867,3 +867,41 @@ def start(mode):
     else:
         torch.multiprocessing.spawn(trains_where_it_is_started, nprocs=2)
         torch.multiprocessing.spawn(trains_where_it_may_have_no_folder, nprocs=2)
+
+
+def hands_over_what_it_made(make, batches, mode):
+    # StereoTool f6bb187 stereo/train.py:547
+    if dist.get_rank() == 0:
+        writer = make("logs")
+    else:
+        writer = None
+    takes_a_writer(batches, mode, writer)
+    takes_a_writer_or_none(batches, writer)
+
+
+def takes_a_writer(batches, mode, writer):
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if dist.get_rank() == 0 and step % 10 == 0:
+            writer.add_scalar("mean", batch.mean(), step)
+        if mode == "step":
+            writer.add_scalar("rate", batch.max(), step)  # expect: DL208
+
+
+def takes_a_writer_or_none(batches, writer):
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if writer is not None:
+            writer.add_scalar("rate", batch.max(), step)
+
+
+def hands_over_where_it_may_log(make, batches, settings):
+    writer = make("logs") if dist.get_rank() == 0 else None
+    takes_a_writer_where_it_logs(batches, writer, settings)
+
+
+def takes_a_writer_where_it_logs(batches, writer, settings):
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if settings.logs:
+            writer.add_scalar("rate", batch.max(), step)
