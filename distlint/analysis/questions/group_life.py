@@ -118,10 +118,14 @@ def made_in_workers(live: LiveProgram) -> Iterator[tuple[Module, ast.Call, Met]]
         for _, group in groups_of(summaries) if summaries is not None else ():
             run = dict(group).get(MAIN)
             met = ways.of(run) if run is not None else []
-            if met and met[0].site.name == TORCH_MAKES and not met[0].caught:
-                if not any(_OF_STATE.search(ast.unparse(g.node)) for g in met[0].guards):
-                    yield module, call, met[0]
-                    break
+            if (
+                met
+                and met[0].site.name == TORCH_MAKES
+                and not met[0].caught
+                and not any(_OF_STATE.search(ast.unparse(g.node)) for g in met[0].guards)
+            ):
+                yield module, call, met[0]
+                break
 
 
 def _worker_loops(live: LiveProgram) -> Iterator[tuple[Module, ast.Call, Function]]:

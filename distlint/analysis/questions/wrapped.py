@@ -40,7 +40,9 @@ _SEVERAL: Final = re.compile(
 """Names of options that ask for several GPUs, or for a launch."""
 _ONE: Final = re.compile(r"gpu|cuda|device")
 """Names that ask for a GPU."""
-_QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable", "dir", "vars"})
+_QUESTIONS: Final = frozenset(
+    {"hasattr", "getattr", "isinstance", "type", "callable", "dir", "vars"}
+)
 _OF_ITS_CLASS: Final = frozenset({"__class__", "__dict__", "_modules"})
 """Attributes that say what an object is, or what it has."""
 _GIVE_ATTRIBUTES: Final = frozenset({"getattr", "hasattr", "callable", "vars"})

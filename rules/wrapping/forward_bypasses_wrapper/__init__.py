@@ -131,9 +131,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield _thrown_away(site, bare)
 
 
-def _rebound(
-    function: Function, found: list[tuple[ast.expr, ast.expr, Wrap]]
-) -> dict[str, int]:
+def _rebound(function: Function, found: list[tuple[ast.expr, ast.expr, Wrap]]) -> dict[str, int]:
     """The parameters that a function rebinds to the model inside wherever they are wrapped, each with the line.
 
     spec2mol b4c404f models/Transformer_modules.py:496: `if type(model) == DistributedDataParallel: model = model.module`.

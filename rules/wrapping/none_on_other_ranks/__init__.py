@@ -243,9 +243,7 @@ def _absent(summary: Summary) -> Iterator[tuple[ast.Attribute, tuple[Guard, ...]
             yield call.node.func, call.guards
 
 
-def _handed_over(
-    model: Model, function: Function, name: str
-) -> tuple[ast.expr, Function] | None:
+def _handed_over(model: Model, function: Function, name: str) -> tuple[ast.expr, Function] | None:
     """What the callers of a function make on some ranks alone, and hand over for a parameter, with one that does.
 
     StereoTool f6bb187 stereo/train.py:547: `tb_logger = None` on other ranks, handed to `train()`.

@@ -40,7 +40,9 @@ def saved_bare(model: Model, function: Function, state: ast.expr) -> tuple[Modul
         return None
     found: tuple[Module, ast.expr] | None = None
     same = [
-        each for each in saves(model) if each[0] is function and _written(function, each[2]) == written
+        each
+        for each in saves(model)
+        if each[0] is function and _written(function, each[2]) == written
     ]
     for writer, what, where in same if written and same else saves(model) if name else ():
         this = True if written and same else _may_be(writer, where, name)
@@ -127,9 +129,7 @@ def _parts(function: Function, what: ast.expr, key: str) -> Iterator[ast.expr | 
 def _set_for_sure(function: Function, read: ast.Name) -> int:
     """The line of the last assignment above that stands in a block which the read is in as well; else 0."""
     found = list(statements(function.body))
-    way = next(
-        ((*above, s) for s, above in found if any(n is read for n in evaluated_here(s))), ()
-    )
+    way = next(((*above, s) for s, above in found if any(n is read for n in evaluated_here(s))), ())
     return max(
         (
             s.lineno
