@@ -388,6 +388,11 @@ def _known_of(value: Value) -> Signature | None:
         return ("ranked", known, tuple(sorted(value.tags)), layers)
     if value.known and (value.const is None or isinstance(value.const, bool)):
         return ("constant", repr(value.const))
+    if value.items and all(item.known and item.const is None for item in value.items):
+        return (
+            "nothing",
+            len(value.items),
+        )  # I-JEPA's `init_distributed(rank_and_world_size=(None, None))`
     if isinstance(value.target, Closure):
         return ("function", value.target.function.qualname, id(value.target.function))
     if isinstance(value.target, Either):

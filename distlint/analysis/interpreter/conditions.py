@@ -358,6 +358,8 @@ def _compare_pair(left: Value, op: ast.cmpop, right: Value) -> Value:
         isinstance(op, (ast.Eq, ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.NotEq))
         and variance is not Variance.RANK_DEPENDENT
         and HOST_ARRAY not in tags
+        and not isinstance(left.const, str)
+        and not isinstance(right.const, str)  # of a table: no tensor holds texts
     ):
         tags = tags | {"bool-mask"}
     negated = _NEGATED.get(type(op))

@@ -39,6 +39,7 @@ _BUILTIN: Final = frozenset(
     for name, kind in vars(builtins).items()
     if isinstance(kind, type) and issubclass(kind, BaseException)
 )
+_ENDS: Final = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit"})
 _OTHERS: Final = frozenset(
     name
     for name in _BUILTIN - {"Exception", "BaseException"}
@@ -210,6 +211,16 @@ def catches(statement: ast.Try, failure: str, name: str = "") -> bool:
         for handler in statement.handlers
         for caught in (handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type])
     )
+
+
+def ends_only(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches that the process is to end, and no failure.
+
+    lipfd 5726ad0 src/train_ddp.py:388: `except KeyboardInterrupt:` beside an `except Exception as e:` that raises again.
+    """
+    caught = handler.type
+    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return all(n is not None and dotted_name(n) in _ENDS for n in names)
 
 
 def catches_exit(handler: ast.ExceptHandler) -> bool:

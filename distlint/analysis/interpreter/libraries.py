@@ -145,7 +145,8 @@ def _as_named(
     frame: Frame, node: ast.Call, name: str, receiver: Value | None, result: Value
 ) -> Value:
     """A result with what the name of the function says of it: its class, where it is, and that it is something."""
-    if name.startswith(_ON_HOST) and result.variance is Variance.UNIFORM:
+    of_array = receiver is not None and HOST_ARRAY in receiver.tags and name.startswith(".")
+    if (of_array or name.startswith(_ON_HOST)) and result.variance is Variance.UNIFORM:
         result = result.replace(tags=result.tags | {HOST_ARRAY})
     if result.type is None and (made := _made_by(frame, node, name, receiver)) is not None:
         result = result.replace(type=made)

@@ -18,6 +18,7 @@ from distlint.analysis.interpreter.ranks import RANK_KINDS
 from distlint.analysis.interpreter.values import (
     AGREED,
     CONTAINER,
+    HOST_ARRAY,
     UNKNOWN,
     Closure,
     Either,
@@ -53,6 +54,7 @@ from distlint.analysis.program.syntax import assignments, default_of, own_nodes,
 from distlint.knowledge import conventions, facts, ranks
 from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
 from distlint.knowledge.libraries import canonical_name
+from distlint.nodes import walk
 
 SUPER: Final = "builtins.super()"
 """The target of what `super()` gives; its methods are looked up behind the class it stands in."""
@@ -460,6 +462,17 @@ def _rank_property(method: Function) -> str | None:
     return kind if kept and conventions.READS_RANKS.search(text) else None
 
 
+def _is_table(node: ast.Subscript) -> bool:
+    """Whether lines are picked of what has columns with names, as no tensor has: `table[table["split"] == part]`."""
+    whole = ast.dump(node.value)
+    return any(
+        isinstance(part.slice, ast.Constant)
+        and isinstance(part.slice.value, str)
+        and ast.dump(part.value) == whole
+        for part in walk(node.slice, ast.Subscript)
+    )
+
+
 def subscript(frame: Frame, node: ast.Subscript) -> Value:
     """`base[index]`."""
     base = frame.evaluate(node.value)
@@ -492,7 +505,8 @@ def subscript(frame: Frame, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice) and AGREED in base.tags:
         # scBERT 262fd4b utils.py:214, a part of what was gathered: `concat[:num_total_examples]`.
         tags |= frozenset({AGREED} if index.variance is Variance.UNIFORM else ())
-    if "bool-mask" in index.tags and AGREED not in tags:
+    alike = AGREED in tags or (HOST_ARRAY in tags and variance is Variance.UNIFORM)
+    if "bool-mask" in index.tags and not alike and not _is_table(node):
         # `x[mask]`: how many elements are left is each rank's own.
         variance, tags = Variance.RANK_LOCAL, (tags - {"bool-mask"}) | {"masked", "ragged"}
         origin = Origin(

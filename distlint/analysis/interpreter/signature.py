@@ -159,6 +159,11 @@ def _parameters(function: Function) -> tuple[list[str], frozenset[str], dict[str
                 constants[name] = constant(value)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
                 constants[name] = constant(-number)
+            case ast.Tuple(elts=[*parts]) if all(isinstance(p, ast.Constant) for p in parts):
+                # World-Model-Latent-Planning utils/distributed.py: `rank_and_world_size=(None, None)`
+                items = tuple(constant(p.value) for p in parts if isinstance(p, ast.Constant))
+                key = ("display", tuple(item.key for item in items))
+                constants[name] = Value(key, tuple(item.const for item in items), items=items)
     return names, frozenset((*names[len(spec.posonlyargs) :], *keywords)), constants
 
 

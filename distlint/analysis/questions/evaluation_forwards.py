@@ -80,12 +80,17 @@ def meets_next_step(graphs: Graphs, divergence: Divergence) -> bool:
     if _in_first_step(divergence) and not _keeps_buckets(site):
         return False
     following = _following(graphs, divergence)
-    return bool(following) and all(
-        act.event.op == "forward"
-        and act.event.site is not None
-        and _wrap(act.event.site) is not None
-        and _wrap(act.event.site) is _wrap(site)
-        for act in following
+    forwards = [act for act in following if act.event.op == "forward"]
+    # A way to `backward()` past each forward is of no launch: SSAE train.py:476, `if phase == 1:` and `if phase == 2 or …`.
+    return (
+        bool(forwards)
+        and all(act.event.op in ("forward", "backward") for act in following)
+        and all(
+            act.event.site is not None
+            and _wrap(act.event.site) is not None
+            and _wrap(act.event.site) is _wrap(site)
+            for act in forwards
+        )
     )
 
 

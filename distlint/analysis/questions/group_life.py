@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.live.joint_entry import ComingTo, called, groups_of, in_handlers
+from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import assignments, ends_process, literals, own_nodes
 from distlint.knowledge import facts
@@ -19,7 +20,6 @@ from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function
 
 TORCH_MAKES: Final = "torch.distributed.init_process_group"
 """Raises where there is a group: "trying to initialize the default process group twice!" (torch 2.13.0
@@ -27,6 +27,9 @@ torch/distributed/distributed_c10d.py). What other libraries have makes one only
 _ENDS: Final = "torch.distributed.destroy_process_group"
 END_OF_TRAINING: Final = "accelerate.Accelerator.end_training"
 """Destroys the default group since accelerate 0.34.0 (accelerator.py:2718, pull request 3012); 0.33.0 ends trackers only."""
+_RAYS_TRAINER: Final = frozenset(
+    {"ray.train.torch.TorchTrainer", "ray.train.torch.torch_trainer.TorchTrainer"}
+)
 _OBJECTS: Final = frozenset({"accelerate.Accelerator", "accelerate.PartialState"})
 _QUESTIONS: Final = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
 _OF_GROUP: Final = frozenset(
@@ -102,6 +105,40 @@ def behind_the_end(live: LiveProgram) -> Iterator[Pair]:
 def made_twice(live: LiveProgram) -> Iterator[Pair]:
     """A group that is made where there is one: by torch's own function, which raises then."""
     yield from _pairs(live, _makes, lambda site: site.name == TORCH_MAKES)
+
+
+def made_in_workers(live: LiveProgram) -> Iterator[tuple[Module, ast.Call, Met]]:
+    """torch's own function in what Ray's TorchTrainer runs on each worker, where it has made the group before; with the trainer.
+
+    ranking-reward-alignment 106d50f train_ray.py:14. ray 2.49.0 python/ray/train/torch/config.py: `_TorchBackend.on_start`.
+    """
+    ways = _Ways(lambda site: site.name == TORCH_MAKES, lambda site: site.name == TORCH_MAKES)
+    for module, call, function in _worker_loops(live):
+        summaries = live.summaries_of(function)
+        for _, group in groups_of(summaries) if summaries is not None else ():
+            run = dict(group).get(MAIN)
+            met = ways.of(run) if run is not None else []
+            if (
+                met
+                and met[0].site.name == TORCH_MAKES
+                and not met[0].caught
+                and not any(_OF_STATE.search(ast.unparse(g.node)) for g in met[0].guards)
+            ):
+                yield module, call, met[0]
+                break
+
+
+def _worker_loops(live: LiveProgram) -> Iterator[tuple[Module, ast.Call, Function]]:
+    """The functions of the program that a TorchTrainer of Ray is told to run, with the call that makes it."""
+    for module in live.program.modules.values():
+        if "TorchTrainer" not in module.source.text:
+            continue
+        for node in walk(module.source.tree, ast.Call):
+            if str(live.resolve(module, node.func)) in _RAYS_TRAINER:
+                given = [k.value for k in node.keywords if k.arg == "train_loop_per_worker"]
+                for loop in given or node.args[:1]:
+                    if isinstance(function := live.resolve(module, loop), Function):
+                        yield module, node, function
 
 
 def _pairs(live: LiveProgram, first: _Test, second: _Test) -> Iterator[Pair]:

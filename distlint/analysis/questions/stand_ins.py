@@ -56,6 +56,8 @@ _RETURNED: Final = "return"
 _MAKES_OR_ENDS: Final = frozenset(
     {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
 )
+_ASK_GROUP: Final = frozenset({"torch.distributed.get_rank", "torch.distributed.get_world_size"})
+"""They raise ValueError without a process group (torch 2.13.0 distributed_c10d.py, `_get_default_group()`)."""
 _OF_LAUNCH: Final = frozenset({"world_size", "initialized", "rank"})
 """What a condition that asks how the program is launched is told by."""
 _SAYS_IF_SAME: Final = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
@@ -163,6 +165,70 @@ def meets_in_some_step(live: LiveProgram, function: Function) -> bool:
         for call in summary.calls
         if call.function is function
     )
+
+
+def fails_without_group(live: LiveProgram, site: AttributeSite) -> bool:
+    """Whether whoever comes to the read has called what torch refuses where there is no process group, on the way there.
+
+    A launch that leaves the model bare makes no group. multi_modal 3804a5c train_accelerate.py:141, behind a step of a model
+    whose `forward` asks for `dist.get_rank()`; bitfit_dr b635516 src/train.py:313, behind the `dist.barrier()` of each step.
+    """
+    return _refused_above(live, site.function, site.node.lineno, site.guards, _CALLERS)
+
+
+def _refused_above(
+    live: LiveProgram, function: Function, line: int, guards: Iterable[Guard], callers: int
+) -> bool:
+    """Whether a function comes to such a call above a line, in each of some steps, or all that call it do."""
+    held = _held(guards)
+    summaries = live.summaries_of(function)
+    if summaries is not None and any(
+        call.function is function
+        and call.node.lineno < line
+        and not call.tries
+        and all((id(g.node), g.taken) in held or _counts_steps(g) for g in call.guards)
+        and _is_refused(live, call, _CALLS)
+        for _, summary in summaries.summaries()
+        for call in summary.calls
+    ):
+        return True
+    above = live.callers.get(function, ()) if callers else ()
+    return bool(above) and all(
+        _refused_above(live, c.function, c.node.lineno, c.guards, callers - 1) for c in above
+    )
+
+
+def _counts_steps(guard: Guard) -> bool:
+    return any(isinstance(each.op, ast.Mod) for each in walk(guard.node, ast.BinOp)) and (
+        _OF_LAUNCH.isdisjoint(guard.value.tags)
+    )
+
+
+def _is_refused(live: LiveProgram, call: CallSite, calls: int) -> bool:
+    """Whether a call needs the default group, by itself or in what it runs under no condition."""
+    if _of_default_group(call) or (call.name in _ASK_GROUP and not call.node.args):
+        return True
+    called = _forward(live, call) if call.name == "forward" else call.callee
+    summaries = live.summaries_of(called) if called is not None and calls else None
+    if called is None or summaries is None:
+        return False
+    asserted = {id(node.test) for node in own_nodes(called, ast.Assert)}
+    return any(
+        each.function is called
+        and not each.tries
+        and not each.loops
+        and asserted.issuperset(id(guard.node) for guard in each.guards)
+        and _is_refused(live, each, calls - 1)
+        for _, summary in summaries.summaries()
+        for each in summary.calls
+    )
+
+
+def _forward(live: LiveProgram, call: CallSite) -> Function | None:
+    """The `forward` of the model that a call runs."""
+    kind = call.receiver.type if call.receiver is not None else None
+    cls = live.summaries.classes.get(kind) if kind is not None else None
+    return live.program.find_method(cls, "forward") if cls is not None else None
 
 
 def made_to_wrap(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -> bool:

@@ -40,7 +40,13 @@ _SEVERAL: Final = re.compile(
 """Names of options that ask for several GPUs, or for a launch."""
 _ONE: Final = re.compile(r"gpu|cuda|device")
 """Names that ask for a GPU."""
-_QUESTIONS: Final = frozenset({"hasattr", "getattr", "isinstance", "type", "callable"})
+_QUESTIONS: Final = frozenset(
+    {"hasattr", "getattr", "isinstance", "type", "callable", "dir", "vars"}
+)
+_OF_ITS_CLASS: Final = frozenset({"__class__", "__dict__", "_modules"})
+"""Attributes that say what an object is, or what it has."""
+_GIVE_ATTRIBUTES: Final = frozenset({"getattr", "hasattr", "callable", "vars"})
+_GIVE_ITS_CLASS: Final = frozenset({"_get_name", "__dir__"})
 _ONLY_LOOK: Final = frozenset(
     {"print", "str", "repr", "len", "id", "type", "isinstance", "hasattr"}
 )
@@ -452,7 +458,20 @@ def is_guarded(site: AttributeSite, *, of_model: bool = False) -> bool:
     return (
         any(_asks(guard, path, site) for guard in guards)
         or any(catches_attribute_error(attempt) for attempt in site.tries)
+        or _is_suppressed(site)
         or _is_fallback(site, path)
+    )
+
+
+def _is_suppressed(site: AttributeSite) -> bool:
+    """Whether the read stands in `with suppress(AttributeError)`."""
+    return any(
+        any(node is site.node for statement in block.body for node in walk(statement))
+        for block in own_nodes(site.function, ast.With)
+        for item in block.items
+        if isinstance(item.context_expr, ast.Call)
+        and last_name(item.context_expr.func) == "suppress"
+        and any(map(_takes_attribute_error, item.context_expr.args))
     )
 
 
@@ -600,9 +619,9 @@ def _asked_for_its_kind(node: ast.AST) -> ast.expr | None:
     match node:
         case ast.Call(func=ast.Name(id=name), args=[subject, *_]) if name in _QUESTIONS:
             return subject
-        case ast.Call(func=ast.Attribute(attr="_get_name", value=subject)):
+        case ast.Call(func=ast.Attribute(attr=name, value=subject)) if name in _GIVE_ITS_CLASS:
             return subject
-        case ast.Attribute(attr="__class__", value=subject):
+        case ast.Attribute(attr=name, value=subject) if name in _OF_ITS_CLASS:
             return subject
     return None
 
@@ -628,10 +647,10 @@ def _told_by_class(name: str, path: str, site: AttributeSite) -> bool:
         len(values) == 1
         and not _before_the_wrap(values[0], site)
         and any(
-            last_name(node.func) == "isinstance"
-            and bool(node.args)
-            and ast.unparse(node.args[0]) == path
-            for node in walk(values[0], ast.Call)
+            (subject := _asked_for_its_kind(node)) is not None
+            and ast.unparse(subject) == path
+            and not (isinstance(node, ast.Call) and last_name(node.func) in _GIVE_ATTRIBUTES)
+            for node in walk(values[0])
         )
     )
 
@@ -774,11 +793,13 @@ def catches_attribute_error(attempt: ast.Try) -> bool:
         if handler.type is None:
             return True
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        if any(
-            ast.unparse(kind) in ("AttributeError", "Exception", "BaseException") for kind in kinds
-        ):
+        if any(map(_takes_attribute_error, kinds)):
             return True
     return False
+
+
+def _takes_attribute_error(kind: ast.expr) -> bool:
+    return ast.unparse(kind) in ("AttributeError", "Exception", "BaseException")
 
 
 def may_run_forward(live: LiveProgram, statement: ast.stmt, read: ast.Attribute) -> bool:

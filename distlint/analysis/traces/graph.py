@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from distlint.analysis.interpreter.exceptions import ends_only
 from distlint.analysis.interpreter.ir import (
     Branch,
     CallStep,
@@ -456,6 +457,8 @@ class Graphs:
         def caught() -> Node:
             node: Node | None = None
             for index, handler in enumerate(step.handlers):
+                if isinstance(step.node, ast.Try) and ends_only(step.node.handlers[index]):
+                    continue
                 block = self._block(handler, end(), outside)
                 node = (
                     block

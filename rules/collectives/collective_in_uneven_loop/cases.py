@@ -585,6 +585,22 @@ def lines_of_one_table(path):
         dist.all_reduce(torch.tensor(part))
 
 
+def lines_by_a_text(path, split, metadata):
+    # the same through methods of a table, and of one that nothing is known of but its columns
+    table = pd.read_csv(path).merge(metadata, on="path", how="inner")
+    for part in table[table[split] == "train"].copy():
+        dist.all_reduce(torch.tensor(part))
+    for part in metadata[metadata["length"] < 192]:
+        dist.all_reduce(torch.tensor(part))
+
+
+def lines_of_joined_tables(paths, count):
+    table = pd.concat([pd.read_csv(path) for path in paths])
+    lengths = table.source.parallel_apply(lambda text: count(text))
+    for part in table[(lengths < 192) & (lengths > 0)]:
+        dist.all_reduce(torch.tensor(part))
+
+
 def parts_of_each(outputs, mask):
     # ALMTokenizer2 53f7891 modules/our_MERT_BESTRQ/mert_fairseq/models/eat/EAT_pretraining.py:641: as many as there were
     kept = [each[mask > 0] for each in outputs]

@@ -45,7 +45,7 @@ Collectives of a process group other than the default are not compared: who is a
 What a `while True` does that some ranks alone come to, or in which rank 0 waits for nothing, is not
 compared: one rank may serve the others there (`command = scatter(...)`). Calls that do not resolve to a
 definition count as doing nothing. A warning where ranks leave under one more condition than who they are (`if rank == 0:`,
-and in it `if os.path.exists(log): return`). Information where the ranks that do not come end with an error that nobody catches:
+and in it `if os.path.exists(log): return`), and in a function that handlers of failures alone call. Information where the ranks that do not come end with an error that nobody catches:
 `torchrun` and `mp.spawn` end the others then (not so under Slurm), and where they have left on a person's answer to
 `input()`, and where they have a barrier of their own for it under an option. Silent where a caller expects the hang, where the group was made behind `os.environ["WORLD_SIZE"] = "1"`, and on
 `MPI.COMM_WORLD` in a program that only torch's launcher starts: it has one process there.
@@ -65,7 +65,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Layer
+from distlint.analysis.live.joint_entry import in_handlers
 from distlint.analysis.model import place_of
+from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.syntax import ends_process, own_nodes
 from distlint.analysis.questions.ending import ends_the_job
 from distlint.analysis.questions.lone_groups import makes_group_of_one
@@ -81,6 +83,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
+    from distlint.analysis.program.definitions import Function
     from distlint.analysis.traces.divergence import Divergence
 
 CODE = "DL101"
@@ -135,10 +138,22 @@ def _severity(model: Model, divergence: Divergence) -> Severity:
         or any(leaves_on_answer(model, divergence.function, guard) for guard in divergence.guards)
     ):
         return Severity.INFO
+    if _answers_failures(model, divergence.function):
+        return Severity.WARNING
     if divergence.in_one_file:
         return Severity.WARNING if divergence.left and _may_stay(divergence) else SEVERITY
     left = divergence.left or any(guard.exits for guard in divergence.guards)
     return Severity.WARNING if left or not _is_open(model, divergence) else Severity.INFO
+
+
+def _answers_failures(model: Model, function: Function) -> bool:
+    """Whether all calls of a function stand in handlers: what follows a failure is rarer than a training.
+
+    VA-VAE 708b942 LightningDiT/vavae/main.py:738, as in latent-diffusion: `melk()` saves behind `except Exception:`, and
+    for a signal.
+    """
+    calls = calls_of(model.program, function) if not function.is_module_body else ()
+    return bool(calls) and all(id(call) in in_handlers(user) for user, call in calls)
 
 
 def _may_stay(divergence: Divergence) -> bool:

@@ -665,3 +665,25 @@ def judged_on_two_devices(net, loader, paths):
             print(trainer.validate(net, dataloaders=loader))
         except Exception:
             print(path)
+
+
+def interrupted_or_raised_again(path, net):
+    # lipfd 5726ad0 src/train_ddp.py:300: no failure comes to the handler that goes on
+    try:
+        net.load_state_dict(torch.load(path))
+        net = DistributedDataParallel(net)
+    except KeyboardInterrupt:
+        print("interrupted")
+    except Exception as failed:
+        print(failed)
+        raise
+    finally:
+        dist.destroy_process_group()
+
+
+def interrupted_or_passed_over(path, net):
+    try:
+        net.load_state_dict(torch.load(path))  # expect: DL105
+        dist.barrier()
+    except (KeyboardInterrupt, RuntimeError):
+        print("interrupted")

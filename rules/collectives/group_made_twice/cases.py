@@ -6,6 +6,7 @@ import deepspeed
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from ray.train.torch import TorchTrainer
 
 
 # Bugs
@@ -115,3 +116,33 @@ def worker(rank, losses):
 def two_spawns(losses):
     torch.multiprocessing.spawn(worker, (losses,), nprocs=2)
     torch.multiprocessing.spawn(worker, (losses,), nprocs=2)
+
+
+def runs_on_each_worker(config):
+    # ranking-reward-alignment 106d50f coral/distributed/utils/helpers.py:9
+    dist.init_process_group("nccl")  # expect: DL113
+    return config
+
+
+def asks_on_each_worker(config):
+    if not dist.is_initialized():
+        dist.init_process_group("nccl")
+    return config
+
+
+def sets_up_each_worker(config):
+    if os.environ.get("WORLD_SIZE"):
+        return config
+    dist.init_process_group("nccl")
+    return config
+
+
+def runs_beside_the_workers(config):
+    dist.init_process_group("nccl")
+    return config
+
+
+def trains_on_workers(config, scaling):
+    TorchTrainer(train_loop_per_worker=runs_on_each_worker, scaling_config=scaling).fit()
+    TorchTrainer(asks_on_each_worker, scaling_config=scaling).fit()
+    TorchTrainer(sets_up_each_worker, train_loop_config=runs_beside_the_workers).fit()

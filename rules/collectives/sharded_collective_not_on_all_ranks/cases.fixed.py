@@ -728,6 +728,37 @@ def rank_0_evaluates_behind_a_counted_step(net, loader, held_out, optimizer):
                 print(net(held_out).mean())
 
 
+def rank_0_evaluates_by_phases(net, loader, held_out, optimizer, phase):
+    # SSAE 911d4d3 train.py:605: a phase in which nothing runs before `backward()` there is none
+    net = DistributedDataParallel(net)
+    steps = 0
+    for batch in loader:
+        loss_of_phase(net, batch, phase).backward()
+        optimizer.step()
+        steps += 1
+        if steps % 100 == 0 and dist.get_rank() == 0:
+            with torch.no_grad():
+                print(loss_of_phase(net, held_out, phase))
+
+
+def loss_of_phase(net, batch, phase):
+    if phase == 1:
+        return net(batch).mean()
+    if phase == 2:
+        return net(batch).sum()
+
+
+def rank_0_evaluates_before_backward(net, loader, held_out, optimizer):
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        loss = net(batch).sum()
+        if dist.get_rank() == 0:
+            with torch.no_grad():
+                print(net(held_out))  # expect: DL106
+        loss.backward()
+        optimizer.step()
+
+
 def rank_0_samples_with_gradients(net, loader, held_out, optimizer):
     net = DistributedDataParallel(net)
     for _ in range(3):

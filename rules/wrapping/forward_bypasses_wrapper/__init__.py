@@ -2,7 +2,8 @@
 
 ## What it does
 Follows what `loss.backward()` differentiates back to calls of the model inside the wrapper:
-`model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model or a method of it. Reports
+`model.module(batch)`, `unwrap_model(model)(batch)`, or a variable that holds the unwrapped model or a method of it (also a
+parameter to which the function that makes the loss gives the model inside). Reports
 them where the wrapper itself is not called for the same loss. Also a model that an Accelerator wraps, whose
 parameters the optimizer gets, and which nothing calls, or whose DDP nothing reads: the loss goes through the net that holds its layers, or
 through one of the program's own that was built around the model before it was wrapped, or an object that was given the model
@@ -107,13 +108,20 @@ def check(model: Model) -> Iterator[Finding]:
         by_function.setdefault(function, []).append((node, source, wrap))
     for function, found in by_function.items():
         wrapped = {ast.unparse(source) for _, source, _ in found}
-        backward = Backward(function) or _sent_by_caller(model, function, wrapped)
+        own = Backward(function)
+        backward = own or _sent_by_caller(model, function, wrapped)
         if not backward or _reduces_by_hand(function) or not _steps(model, function):
             continue
         calls = list(walk(function.node, ast.Call))
-        if any(ast.unparse(c.func) in wrapped and backward.reaches(c) for c in calls):
+        rebound = {} if own else _rebound(function, found)
+        if any(
+            (name := ast.unparse(c.func)) in wrapped
+            and backward.reaches(c)
+            and not c.lineno > rebound.get(name, c.lineno)
+            for c in calls
+        ):
             continue  # the wrapper's forward runs for the same loss
-        yield from _bypassing(model, function, found, calls, backward)
+        yield from _bypassing(model, function, found, calls, backward, rebound)
     for idle in (*idle_wrappers(model), *unread_wrappers(model), *bare_inside(model)):
         # EasyAnimate c2a70d1 scripts/train_reward_lora.sh: DeepSpeed reduces by hooks of the parameters.
         if not model.starts_in_engine(idle.module):
@@ -121,6 +129,28 @@ def check(model: Model) -> Iterator[Finding]:
     yield from map(_kept, kept_bare(model))
     for site, bare in thrown_away(model):
         yield _thrown_away(site, bare)
+
+
+def _rebound(function: Function, found: list[tuple[ast.expr, ast.expr, Wrap]]) -> dict[str, int]:
+    """The parameters that a function rebinds to the model inside wherever they are wrapped, each with the line.
+
+    spec2mol b4c404f models/Transformer_modules.py:496: `if type(model) == DistributedDataParallel: model = model.module`.
+    Where the loss is made and sent backward in one function, it is DL207.
+    """
+    inner = {id(node): ast.unparse(source) for node, source, _ in found}
+    lines: dict[str, int] = {}
+    for statement in function.body:
+        path = ""
+        match statement:
+            case ast.If(test=test, body=[ast.Assign() as only], orelse=[]):
+                asked = [n for n in walk(test, ast.Call) if n.args and last_name(n) in _ASKS]
+                statement, path = only, ast.unparse(asked[0].args[0]) if len(asked) == 1 else "?"
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                inner.get(id(value)) == name and path in ("", name) and name in function.parameters
+            ):
+                lines[name] = statement.lineno
+    return lines
 
 
 def _thrown_away(site: CallSite, bare: ast.expr) -> Finding:
@@ -205,13 +235,28 @@ def _sent_by_caller(
         if not backward.reaches(call):
             continue
         calls = (n for n in own_nodes(caller, ast.Call))
-        if any(ast.unparse(c.func) in models and backward.reaches(c) for c in calls):
+        if any(
+            ast.unparse(c.func) in models
+            and backward.reaches(c)
+            and not _in_other_arms(caller, call, c)
+            for c in calls
+        ):
             continue
         if backward is own or (
             len(below) < _RETURNS and _sent_by_caller(model, caller, models, below)
         ):
             return Backward(function, returned=True)
     return None
+
+
+def _in_other_arms(function: Function, one: ast.Call, other: ast.Call) -> bool:
+    """Whether a condition lets a run come to one of two calls alone."""
+    for choice in own_nodes(function, ast.If):
+        arms = [{id(n) for s in block for n in walk(s)} for block in (choice.body, choice.orelse)]
+        for here, there in (arms, arms[::-1]):
+            if id(one) in here and id(other) in there:
+                return True
+    return False
 
 
 def _reduces_by_hand(function: Function) -> bool:
@@ -252,6 +297,7 @@ def _bypassing(
     found: list[tuple[ast.expr, ast.expr, Wrap]],
     calls: list[ast.Call],
     backward: Backward,
+    rebound: dict[str, int],
 ) -> Iterator[Finding]:
     nodes = {id(node): (source, wrap) for node, source, wrap in found}
     names: dict[str, tuple[ast.expr, Wrap]] = {}
@@ -265,7 +311,7 @@ def _bypassing(
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if id(value) in nodes:
                 source, wrap = nodes[id(value)]
-                if ast.unparse(source) != name:  # else it is DL207
+                if ast.unparse(source) != name or name in rebound:  # else it is DL207
                     names[name] = (source, wrap)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 for method in _methods(value):
@@ -286,6 +332,8 @@ def _bypassing(
         elif isinstance(target, ast.Name) and target is call.func and target.id in methods:
             method_name, source, wrap = methods[target.id]
         else:
+            continue
+        if isinstance(target, ast.Name) and call.lineno < rebound.get(target.id, 0):
             continue
         if (
             method_name

@@ -828,3 +828,46 @@ def with_an_encoder_that_is_frozen_in_part(encoder, decoder, batches):
         loss = encoder.module.encode(decoder(batch)).mean()  # expect: DL206
         loss.backward()
         optimizer.step()
+
+
+def takes_the_model_out(batch, model, criterion):
+    # spec2mol b4c404f models/Transformer_modules.py:496
+    if type(model) == DDP:
+        model = model.module
+    out = model.forward(batch)  # expect: DL206
+    return out, criterion(out)
+
+
+def takes_the_model_out_for_its_width(batch, model, criterion):
+    out = model(batch)
+    if isinstance(model, DDP):
+        model = model.module
+    return out, criterion(out, model.width)
+
+
+def takes_the_model_out_to_test(batch, model, criterion, testing):
+    if testing:
+        model = model.module
+    return criterion(model(batch))
+
+
+def trains_what_is_taken_out(net, loader, criterion, plain):
+    net = DDP(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in loader:
+        if plain:
+            loss = criterion(net(batch))
+        else:
+            _, loss = takes_the_model_out(batch, net, criterion)
+        loss.backward()
+        optimizer.step()
+
+
+def trains_what_is_asked(net, loader, criterion):
+    net = DDP(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in loader:
+        _, loss = takes_the_model_out_for_its_width(batch, net, criterion)
+        loss = loss + takes_the_model_out_to_test(batch, net, criterion, testing=False)
+        loss.backward()
+        optimizer.step()

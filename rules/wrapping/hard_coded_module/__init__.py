@@ -35,7 +35,8 @@ arm or the line above makes something else that has a `module` (DataParallel, a 
 that takes the place of the model it is handed), where a flag wraps the model and
 whoever reads `.module`, or all that call it, enters a collective of the default group as well, where `prepare()` does,
 `torchrun` starts all that leads there, or else all of the project, and whoever reads it enters one in some step without asking whether there is a group
-(or, where nothing speaks of an engine that shards, under no condition but on the number of the step), where the model is bare for a local rank of -1 alone and all that lead to the read meet the others then, where the function makes the object that wraps and tells it to, where an option for the CPU alone
+(or, where nothing speaks of an engine that shards, under no condition but on the number of the step), or has called what torch
+refuses without a group (a collective, `get_rank()` in the `forward` of the model) on its way, where the model is bare for a local rank of -1 alone and all that lead to the read meet the others then, where the function makes the object that wraps and tells it to, where an option for the CPU alone
 leaves the model bare and whoever reads `.module` moves data to a GPU, and on values of unknown origin,
 since a network may own a part called `module`.
 
@@ -57,6 +58,7 @@ from distlint.analysis.questions.put_on import as_put_on
 from distlint.analysis.questions.stand_ins import (
     asks_for_group_alone,
     ends_where_bare,
+    fails_without_group,
     made_to_wrap,
     meets_in_some_step,
     module_on_every_path,
@@ -144,7 +146,8 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _needs_group(model: Model, site: AttributeSite, wrap: Wrap) -> bool:
     if wrap.kind in BY_LAUNCH:
-        return model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
+        meets = model.starts_by_torch(site.module) and meets_in_some_step(model, site.function)
+        return meets or fails_without_group(model, site)
     call = call_of_wrap(model, site)
     return (
         needs_group(model, site, call)

@@ -599,3 +599,49 @@ def sharded_or_bare(net, settings):
         else:
             net = FullyShardedDataParallel(net)
     net.module.load_state_dict(torch.load(settings.path))  # expect: DL204
+
+
+class Contrasted(nn.Module):
+    def forward(self, batch):
+        return batch + dist.get_rank() * len(batch)
+
+
+class Asked(nn.Module):
+    def forward(self, batch):
+        return batch + (dist.get_rank() if dist.is_initialized() else 0)
+
+
+def behind_a_step_of_a_model_that_asks_for_its_rank(loader, accelerator):
+    # multi_modal 3804a5c train_accelerate.py:141: where nothing is wrapped there is no group, and the step fails
+    net = Contrasted()
+    net, loader = accelerator.prepare(net, loader)
+    for batch in loader:
+        accelerator.backward(net(batch))
+        print(net.module.features(batch))
+
+
+def behind_a_step_of_a_model_that_asks_for_a_group(loader, accelerator):
+    net = Asked()
+    net, loader = accelerator.prepare(net, loader)
+    for batch in loader:
+        accelerator.backward(net(batch))
+        print(net.module.features(batch))  # expect: DL204
+
+
+def behind_a_barrier_of_each_step(net, loader, accelerator, path):
+    # bitfit_dr b635516 src/train.py:313
+    net, loader = accelerator.prepare(net, loader)
+    for step, batch in enumerate(loader):
+        accelerator.backward(net(batch))
+        if step % 4 == 0:
+            dist.barrier()
+    if accelerator.is_main_process:
+        net.module.save(path)
+
+
+def in_front_of_a_barrier(net, loader, accelerator, path):
+    net, loader = accelerator.prepare(net, loader)
+    net.module.save(path)  # expect: DL204
+    for batch in loader:
+        accelerator.backward(net(batch))
+        dist.barrier()

@@ -40,7 +40,7 @@ Shown only: whether the statement belongs under the guard, or the object on ever
 decision. What the guard then holds must not be a collective.
 
 ## Known limits
-A variable is followed within one function. An attribute (`self.writer`) is one that the constructor alone sets;
+A variable is followed within one function, and into those that it is handed to under its parameter's name. An attribute (`self.writer`) is one that the constructor alone sets;
 reported is the call of a method of it, in a method of the class that nothing but the rank leads to. Objects that
 rank 0 is without are not followed. Silent where the code asks for the object or the rank first, or expects the
 AttributeError.
@@ -59,6 +59,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, RankClass
 from distlint.analysis.model import Model, place_of, related, source_of
+from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.machines import on_one_machine
 from distlint.analysis.questions.wrapped import catches_attribute_error
@@ -70,11 +71,12 @@ from .answers import Answer, answered_on_main
 from .attributes import Use, absent_attributes
 from .global_names import globals_of_main
 from .processed import Processed, processed_by_rank
+from .settings import is_decided
 from .trackers import runs_of_main
 from .unbound import unbound_by_rank
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Summary
+    from distlint.analysis.interpreter.ir import Guard, Summary
     from distlint.analysis.live.summaries import FunctionSummaries
     from distlint.analysis.program.definitions import Function, Module
 
@@ -99,14 +101,19 @@ def check(model: Model) -> Iterator[Finding]:
                 yield _unbound(summaries.function, read, assigned)
         for answer in answered_on_main(model, summaries):
             yield _answered(summaries.function.module, answer)
-        for node in sorted(
-            _absent_by_rank(model, summaries), key=lambda n: (n.lineno, n.col_offset)
+        function = summaries.function
+        for node, guards in sorted(
+            _absent_by_rank(model, summaries).items(), key=lambda n: (n[0].lineno, n[0].col_offset)
         ):
             name = node.value.id if isinstance(node.value, ast.Name) else ""
-            made = _made_by_rank(summaries.function, name) if name not in done else None
+            if name in done:
+                continue
+            made, home = _made_by_rank(function, name), function
+            if made is None and all(is_decided(model.program, g, frozenset()) for g in guards):
+                made, home = _handed_over(model, function, name) or (None, function)
             if made is not None:
                 done.add(name)
-                yield _finding(summaries.function, name, node, made)
+                yield _finding(function, name, node, (home.module, made))
     for use in absent_attributes(model):
         yield _lacking(use)
     for function, node, opened in runs_of_main(model):
@@ -201,27 +208,31 @@ def _processed(module: Module, data: Processed) -> Finding:
     )
 
 
-def _absent_by_rank(model: Model, summaries: FunctionSummaries) -> list[ast.Attribute]:
+def _absent_by_rank(
+    model: Model, summaries: FunctionSummaries
+) -> dict[ast.Attribute, tuple[Guard, ...]]:
     """Attributes that some rank class, but not rank 0, asks of None: another machine's where there may be one.
 
     rNPC d6dfe4b main_ddp.py:228: `local_rank == 0`, of a group that meets at localhost.
     """
     found: dict[ast.Attribute, set[RankClass]] = {}
+    guards: dict[ast.Attribute, tuple[Guard, ...]] = {}
     for rank, summary in summaries.summaries():
-        for node in _absent(summary):
+        for node, held in _absent(summary):
             found.setdefault(node, set()).add(rank)
-    return [
-        node
+            guards[node] = (*guards.get(node, ()), *held)
+    return {
+        node: guards[node]
         for node, ranks in found.items()
         if MAIN not in ranks
         and not (ranks == {NODE_MAIN} and on_one_machine(model, summaries.function))
-    ]
+    }
 
 
-def _absent(summary: Summary) -> Iterator[ast.Attribute]:
+def _absent(summary: Summary) -> Iterator[tuple[ast.Attribute, tuple[Guard, ...]]]:
     for site in summary.none_accesses:
         if not any(map(catches_attribute_error, site.tries)):
-            yield site.node
+            yield site.node, site.guards
     for call in summary.calls:
         if (
             call.receiver is not None
@@ -229,7 +240,22 @@ def _absent(summary: Summary) -> Iterator[ast.Attribute]:
             and isinstance(call.node.func, ast.Attribute)
             and not any(map(catches_attribute_error, call.tries))
         ):
-            yield call.node.func
+            yield call.node.func, call.guards
+
+
+def _handed_over(model: Model, function: Function, name: str) -> tuple[ast.expr, Function] | None:
+    """What the callers of a function make on some ranks alone, and hand over for a parameter, with one that does.
+
+    StereoTool f6bb187 stereo/train.py:547: `tb_logger = None` on other ranks, handed to `train()`.
+    """
+    if name not in function.parameters or name in assignments(function):
+        return None
+    for call in model.callers.get(function, ()):
+        given = argument_of(call.node, function, name)
+        made = _made_by_rank(call.function, given.id) if isinstance(given, ast.Name) else None
+        if made is not None:
+            return made, call.function
+    return None
 
 
 def _made_by_rank(function: Function, name: str) -> ast.expr | None:
@@ -249,7 +275,9 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _finding(function: Function, name: str, node: ast.Attribute, made: ast.expr) -> Finding:
+def _finding(
+    function: Function, name: str, node: ast.Attribute, made: tuple[Module, ast.expr]
+) -> Finding:
     fix = Fix(Applicability.DISPLAY, f"Ask `if {name} is not None` first, or make it on every rank")
     return Finding(
         CODE,
@@ -258,6 +286,6 @@ def _finding(function: Function, name: str, node: ast.Attribute, made: ast.expr)
         f"`{name}` is made on some ranks only and None on the others, where `{name}.{node.attr}` raises "
         f"AttributeError. {fix.message}.",
         place_of(function.module, node),
-        (related(function.module, made, "made on some ranks only"),),
+        (related(*made, "made on some ranks only"),),
         fix,
     )

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import traceback
 
 import torch
 import torch.distributed as dist
@@ -834,3 +835,73 @@ class Answers:
         every = [None] * dist.get_world_size()
         dist.all_gather_object(every, parts)
         return every
+
+
+def trains_where_it_is_started(rank=None, mode="train"):
+    # spec2mol b4c404f main.py:137: started on one process to test, where no rank has a folder
+    if rank == 0:
+        folder = mode + "_run"
+    try:
+        if mode == "train":
+            dist.init_process_group("nccl", rank=rank, world_size=2)
+            print(folder)  # expect: DL208
+    except Exception:
+        traceback.print_exc()
+
+
+def trains_where_it_may_have_no_folder(rank=None, mode="train"):
+    if rank == 0:
+        folder = mode + "_run"
+    try:
+        if mode == "train":
+            dist.init_process_group("nccl", rank=rank, world_size=2)
+            print(folder)
+    except Exception:
+        print("no folder")
+
+
+def start(mode):
+    if mode == "test":
+        trains_where_it_is_started()
+        trains_where_it_may_have_no_folder()
+    else:
+        torch.multiprocessing.spawn(trains_where_it_is_started, nprocs=2)
+        torch.multiprocessing.spawn(trains_where_it_may_have_no_folder, nprocs=2)
+
+
+def hands_over_what_it_made(make, batches, mode):
+    # StereoTool f6bb187 stereo/train.py:547
+    if dist.get_rank() == 0:
+        writer = make("logs")
+    else:
+        writer = None
+    takes_a_writer(batches, mode, writer)
+    takes_a_writer_or_none(batches, writer)
+
+
+def takes_a_writer(batches, mode, writer):
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if dist.get_rank() == 0 and step % 10 == 0:
+            writer.add_scalar("mean", batch.mean(), step)
+        if mode == "step":
+            writer.add_scalar("rate", batch.max(), step)  # expect: DL208
+
+
+def takes_a_writer_or_none(batches, writer):
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if writer is not None:
+            writer.add_scalar("rate", batch.max(), step)
+
+
+def hands_over_where_it_may_log(make, batches, settings):
+    writer = make("logs") if dist.get_rank() == 0 else None
+    takes_a_writer_where_it_logs(batches, writer, settings)
+
+
+def takes_a_writer_where_it_logs(batches, writer, settings):
+    for step, batch in enumerate(batches):
+        dist.all_reduce(batch)
+        if settings.logs:
+            writer.add_scalar("rate", batch.max(), step)

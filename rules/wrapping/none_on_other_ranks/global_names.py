@@ -1,4 +1,4 @@
-"""Globals that a function sets on rank 0 alone, called in functions to which the other ranks come as well."""
+"""Globals that a function, or the top of a file, sets on rank 0 alone, called in functions to which the other ranks come as well."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def globals_of_main(model: Model, module: Module) -> Iterator[tuple[Function, as
 
     NExpR 9bae2fd train_ddp.py:80: `log(…)` below `if config.get("checkpoint")`, which `main()` has set `if rank == 0:`.
     """
-    if "global " not in module.source.text:
-        return
-    made = _set_on_main(model, module)
+    made = {
+        **(_set_on_main(model, module) if "global " in module.source.text else {}),
+        **_set_at_the_top(model, module),
+    }
     for function in module.all_functions if made else ():
         done = {name for name in made if _is_own(function, name)}
         for block in blocks(function.body):
@@ -89,6 +90,27 @@ def _set_on_main(model: Model, module: Module) -> dict[str, ast.stmt]:
         and all(statement is not None for _, statement in places)
         and (first := places[0][1]) is not None
     }
+
+
+def _set_at_the_top(model: Model, module: Module) -> dict[str, ast.stmt]:
+    """The names that the top of a file sets on rank 0 alone, and that nothing else in it sets.
+
+    UWNR d0dc0b1 train_ddp.py:46: `if opt.local_rank == 0: writer = SummaryWriter(…)`, and `writer.close()` of all at the end
+    of `train()`.
+    """
+    found: dict[str, ast.stmt] = {}
+    for test in own_nodes(module.body, ast.If):
+        for statement in test.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name) as target]) if name not in found:
+                    if _on_main(model, module.body, target) is statement:
+                        found[name] = statement
+    if not found:
+        return found
+    stores = [n.id for n in walk(module.source.tree, ast.Name) if isinstance(n.ctx, ast.Store)]
+    shared = {name for node in walk(module.source.tree, ast.Global) for name in node.names}
+    taken = {*module.imports, *module.classes, *module.functions, *shared}
+    return {n: s for n, s in found.items() if n not in taken and stores.count(n) == 1}
 
 
 def _on_main(model: Model, function: Function, node: ast.Name) -> ast.stmt | None:

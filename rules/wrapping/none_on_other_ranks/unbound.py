@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 _ERRORS: Final = frozenset({"NameError", "UnboundLocalError", "Exception", "BaseException"})
+_ALL: Final = frozenset({"Exception", "BaseException"})
+_SHOW: Final = frozenset({"print_exc", "format_exc", "print_exception", "exception"})
 
 
 @all_remembered
@@ -34,10 +36,12 @@ def unbound_by_rank(
     }
     reads = {
         site.node: site
-        for rank, run in summaries.summaries()
+        for runs in summaries.contexts.values()
+        for rank, run in runs.items()
         if rank is not MAIN
         for site in run.unbound
-        if site.node not in on_main and not any(map(catches_name_error, site.tries))
+        if site.node not in ({s.node for s in runs[MAIN].unbound} if MAIN in runs else on_main)
+        and not any(map(catches_name_error, site.tries))
     }
     for node, site in sorted(reads.items(), key=lambda r: (r[0].lineno, r[0].col_offset)):
         assigned = _assigned(function, node.id)
@@ -68,8 +72,23 @@ def _is_on_the_other_arm(function: Function, guard: Guard, assigned: list[ast.st
 
 
 def catches_name_error(attempt: ast.Try) -> bool:
-    """Whether a handler of a `try` takes what a name without a value raises."""
-    return any(h.type is None or last_name(h.type) in _ERRORS for h in attempt.handlers)
+    """Whether a handler of a `try` takes what a name without a value raises, and not only to tell of it.
+
+    spec2mol b4c404f main.py:137: `except Exception:` around the whole training, with `traceback.print_exc()`.
+    """
+    return any(
+        (h.type is None or last_name(h.type) in _ERRORS) and not _tells(h) for h in attempt.handlers
+    )
+
+
+def _tells(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler of all failures raises again, or shows where the failure came from."""
+    if handler.type is not None and last_name(handler.type) not in _ALL:
+        return False
+    return any(
+        isinstance(node, ast.Raise) or last_name(node) in _SHOW
+        for node in walk(handler, ast.Raise, ast.Call)
+    )
 
 
 def _assigned(function: Function, name: str) -> list[ast.stmt]:

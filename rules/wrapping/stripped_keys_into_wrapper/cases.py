@@ -185,3 +185,63 @@ def resumes(net, path, place, loader):
     for batch in loader:
         trainer.step(batch).backward()
     trainer.from_best(path)
+
+
+def resumes_the_best(net, options, loader, optimizer):
+    # CMUNeXt 18e7d7b main_ddp.py:131: the same template, with the same options
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    if options.resume:
+        path = "kept/{}_best_{}.pth".format(options.net, options.data.split("_")[0])
+        kept = torch.load(path)
+        net.load_state_dict(kept["net"])  # expect: DL213
+    for batch in loader:
+        net(batch).sum().backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            kept = {"net": net.module.state_dict()}
+            torch.save(kept, "kept/{}_best_{}.pth".format(options.net, options.data.split("_")[0]))
+
+
+def resumes_another(net, options, loader, optimizer):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    if options.resume:
+        path = "kept/{}_last_{}.pth".format(options.net, options.data)
+        kept = torch.load(path)
+        net.load_state_dict(kept["net"])
+    for batch in loader:
+        net(batch).sum().backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            kept = {"net": net.module.state_dict()}
+            torch.save(kept, "kept/{}_best_{}.pth".format(options.net, options.data))
+
+
+def resumes_what_it_wrapped(net, options, loader, optimizer, part):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    path = f"kept/{options.net}.pth"
+    for batch in loader:
+        kept = torch.load(path)
+        net.load_state_dict(kept["net"])
+        net(batch).sum().backward()
+        optimizer.step()
+        if part:
+            kept = {"net": net.module.state_dict()}
+        else:
+            kept = {"net": net.state_dict()}
+        torch.save(kept, path)
+
+
+def resumes_where_it_is(net, folder, loader, optimizer):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net.cuda())
+    path = f"{folder}/net.pth"
+    kept = torch.load(path)
+    net.module.load_state_dict(kept["net"])
+    for batch in loader:
+        net(batch).sum().backward()
+        optimizer.step()
+    kept = {"net": net.module.state_dict()}
+    torch.save(kept, path)

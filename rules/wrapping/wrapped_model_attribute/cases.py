@@ -1,6 +1,7 @@
 """Attributes read through wrappers, and reads that look like it."""
 
 import argparse
+import contextlib
 import copy
 from dataclasses import dataclass
 
@@ -2570,6 +2571,32 @@ class AsksForTheNameOfTheClass:
         if self.net.__class__.__name__ == "Painted":
             return self.net.brush
         return None
+
+
+def asked_in_other_words(net, accelerator: Accelerator, batch):
+    net = accelerator.prepare(Painted())
+    accelerator.backward(net(batch).sum())
+    if "brush" in dir(net):
+        print(net.brush)
+    kind = type(net).__name__
+    if kind == "Painted":
+        print(net.brush)
+    with contextlib.suppress(AttributeError):
+        print(net.brush)
+    if "module" in net._modules:
+        return net.module.brush
+    return net.brush
+
+
+def suppresses_another(net, accelerator: Accelerator, batch):
+    net = accelerator.prepare(Painted())
+    accelerator.backward(net(batch).sum())
+    parts = getattr(net, "parts", None)
+    with contextlib.suppress(KeyError):
+        print(net.brush)  # expect: DL201
+    if parts is None:
+        return net.brush  # expect: DL201
+    return parts
 
 
 def groups_of(net, fast):
