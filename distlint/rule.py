@@ -28,12 +28,12 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 from distlint.findings import Finding, Severity
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

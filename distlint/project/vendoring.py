@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from distlint.records import dataclass
 
 MARK = "# Copied from distlint {version} by `distlint vendor`: change it there, not here.\n"
 LICENSE = "# SPDX-License-Identifier: Apache-2.0\n"

@@ -50,7 +50,6 @@ Not proven: DeepSpeed has to be installed; the assertion is `_batch_assertion` i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
@@ -61,6 +60,7 @@ from distlint.launch import deepspeed
 from distlint.launch.commands import Launch
 from distlint.launch.defects import sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.records import dataclass
 from distlint.rule import Status
 
 from .accumulation import STEPS, accumulating, contradiction
