@@ -7,7 +7,6 @@ import functools
 import gc
 import os
 import re
-import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -1091,6 +1090,8 @@ def _crashing_file(rule: Rule, knowledge: Knowledge, sources: Sequence[Source]) 
 
 def crash_text(error: BaseException) -> str:
     """One line that says what was raised and where: enough for a report."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     text = " ".join(str(error).split())

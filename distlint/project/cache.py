@@ -14,7 +14,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, field, fields
@@ -298,6 +297,8 @@ def _read_regular(path: Path) -> bytes:
 
 
 def _replace(target: Path, data: bytes) -> None:
+    import tempfile  # with `random`, 5 ms that a check without a cache saves
+
     descriptor, temporary = tempfile.mkstemp(prefix="new-", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

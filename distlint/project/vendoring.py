@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from distlint.records import dataclass
@@ -98,6 +97,8 @@ def _copies() -> dict[str, str]:
 
 
 def _write(target: Path, files: dict[str, str]) -> None:
+    import tempfile
+
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         new = Path(folder) / "new"
         new.mkdir()
