@@ -7,10 +7,9 @@ import functools
 import gc
 import os
 import re
-import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from distlint.columns import forget_lines, split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.kinds import TELLS, Kind, kind_of
 from distlint.parallel import cores, shared
+from distlint.patterns import pattern
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
@@ -63,6 +63,7 @@ from distlint.project.suppressions import (
 )
 from distlint.project.trees import Trees
 from distlint.project.versions import NEWER
+from distlint.records import dataclass
 from distlint.reporting.report import Report, Reported
 from distlint.rule import BrokenRules, Rule, Status
 
@@ -548,7 +549,7 @@ def _unparsable(request: Request, entries: Sequence[Entry], notes: list[str]) ->
     return findings
 
 
-_TEMPLATE: Final = re.compile(
+_TEMPLATE: Final = pattern(
     r"\{\{\s*cookiecutter\b|\{%-?\s*(?:if|for|else|end\w+|set|block|macro|import|include|extends)\b"
 )
 """What cookiecutter and Jinja fill in."""
@@ -584,8 +585,8 @@ def _is_exported(entry: Entry) -> bool:
     )
 
 
-_CELL: Final = re.compile(r"^#\s?%%", re.MULTILINE)
-_MAGIC: Final = re.compile(r"\s*(?:%%?[a-zA-Z_]|!)")
+_CELL: Final = pattern(r"^#\s?%%", re.MULTILINE)
+_MAGIC: Final = pattern(r"\s*(?:%%?[a-zA-Z_]|!)")
 
 
 def _is_of_cells(entry: Entry) -> bool:
@@ -605,7 +606,7 @@ def _refused_line(entry: Entry) -> str:
     return lines[failure.line - 1] if failure.line <= len(lines) else ""
 
 
-_OLDER_PYTHON: Final = re.compile(
+_OLDER_PYTHON: Final = pattern(
     r"""^\s*(?:print|exec)\s+(?:["'\w%>]|>>)|^\s*print\s*(?:#|$)|^\s*except\b[^:#]+,\s*\w+\s*:|^\s*raise\s+[\w.]+\s*,"""
     r"""|[(,\s]async\s*=[^=]|[.]async\b|\bdef\s+async\b|\bur["']|<>"""
 )
@@ -1019,7 +1020,7 @@ def _needed(finding: Finding) -> Iterator[Place]:
     yield from (each.place for each in finding.related if each.needed)
 
 
-_TEST_FILE: Final = re.compile(
+_TEST_FILE: Final = pattern(
     r"(?:^|/)(?:tests?/|conftest\.py$|(?P<name>(?:test_[^/]*|[^/]*_test)\.py$))"
 )
 """The files that pytest collects, and what lies in folders of tests: paths below the root of the settings.
@@ -1089,6 +1090,8 @@ def _crashing_file(rule: Rule, knowledge: Knowledge, sources: Sequence[Source]) 
 
 def crash_text(error: BaseException) -> str:
     """One line that says what was raised and where: enough for a report."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     text = " ".join(str(error).split())

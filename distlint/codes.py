@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from distlint.records import dataclass
 
 CODE: Final = r"[A-Z]{2,}\d{3}"
 """The form of every code, third parties' too: letters that name the package, three digits."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+from distlint.patterns import pattern
+
+_LINE_END = pattern(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:

@@ -11,7 +11,7 @@ Before that, `distlint.repairs.dressing` writes what the place has in its stead,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

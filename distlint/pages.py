@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from distlint.patterns import pattern
+
 HEADINGS: Final = (
     "What it does",
     "Why it is bad",
@@ -19,7 +21,7 @@ HEADINGS: Final = (
 ERRORS: Final = "Errors you may see"
 """A section that a page may have after the second: texts that a run prints, as people search for them."""
 
-_REASON = re.compile(r"^(Not proven|No cases): (\S.*)$", re.MULTILINE)
+_REASON = pattern(r"^(Not proven|No cases): (\S.*)$", re.MULTILINE)
 
 
 def headings(page: str) -> tuple[str, ...]:

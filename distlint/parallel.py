@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Generic, NoReturn, TypeVar
@@ -118,6 +117,8 @@ class _Crew(Generic[Result]):
                 blocks.append(block)
             # A child that was killed has sent nothing, or not all of it.
             with contextlib.suppress(Exception):
+                import pickle  # 2 ms that one process saves
+
                 found.update(pickle.loads(b"".join(blocks)))
         return found
 
@@ -134,6 +135,8 @@ class _Crew(Generic[Result]):
                         os._exit(_NO_PARENT)
                     with contextlib.suppress(Exception):  # the parent meets it, too
                         found[place] = self._tasks[place]()
+            import pickle
+
             rest = memoryview(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
             while rest:
                 rest = rest[os.write(end, rest) :]

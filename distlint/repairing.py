@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from distlint.checking import Request
@@ -18,10 +17,12 @@ from distlint.fixing.replacements import Changes, Replacement, replacements
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.knowledge.collectives.runtime import ROWS
 from distlint.launch.kinds import kind_of
+from distlint.patterns import pattern
 from distlint.project.files import Problem
 from distlint.project.naming import path_of
 from distlint.project.notebooks import SUFFIX, python_of, with_python
 from distlint.project.reading import decode, is_utf_16, python_text
+from distlint.records import dataclass
 from distlint.reporting.report import Report, Reported
 from distlint.trial import Harm, Trial, harm_of, widened
 
@@ -29,7 +30,7 @@ ROUNDS = 10
 """After this many rounds two fixes undo each other; what is left stays for people."""
 
 
-_RUNTIME_NAME = re.compile(r"\$(\w+)")
+_RUNTIME_NAME = pattern(r"\$(\w+)")
 _MEETINGS = frozenset(row.name.rpartition(".")[2] for row in ROWS)
 """The functions of the runtime that every rank must call."""
 

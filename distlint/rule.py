@@ -29,13 +29,14 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 from distlint.findings import Finding, Severity
+from distlint.records import dataclass
+from distlint.registering import only_bundled
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -149,18 +150,37 @@ def _search_path() -> Iterator[tuple[str, int]]:
             yield entry, 0
 
 
+class _Bundled:
+    """The entry point of the bundled rules, where nobody asks which packages are installed."""
+
+    name = "distlint"
+    value = BUNDLED
+    dist = None
+
+    def load(self) -> ModuleType:
+        """The package of the rules."""
+        return importlib.import_module(BUNDLED)
+
+
+_BUNDLED = _Bundled()
+
+
 @lru_cache(maxsize=1)
-def _registered(_: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
-    """The entry points of rules: a process reads the metadata of what is installed again where that has changed."""
-    from importlib import metadata  # 12 ms that a run with a catalogue in its cache saves
+def _registered(_: tuple[tuple[str, int], ...]) -> tuple[EntryPoint | _Bundled, ...]:
+    """The packages of rules: each once, the bundled one in any case. A checkout that was not installed has no entry point.
+
+    A process asks again which packages are installed where that has changed.
+    """
+    if only_bundled(ENTRY_POINT_GROUP, BUNDLED):
+        return (_BUNDLED,)
+    from importlib import metadata  # 25 ms that a check without other rules saves
 
     entries = {entry.value: entry for entry in metadata.entry_points(group=ENTRY_POINT_GROUP)}
-    # A checkout that was not installed has no entry point.
-    entries.setdefault(BUNDLED, metadata.EntryPoint("distlint", BUNDLED, ENTRY_POINT_GROUP))
-    return tuple(entries.values())
+    found = tuple(entries.values())
+    return found if BUNDLED in entries else (*found, _BUNDLED)
 
 
-def _documentation(entry: EntryPoint) -> str:
+def _documentation(entry: EntryPoint | _Bundled) -> str:
     """The `Documentation` URL among the project URLs of the package that registers `entry`."""
     urls = (entry.dist.metadata.get_all("Project-URL") if entry.dist else None) or []
     for line in urls:
@@ -171,7 +191,7 @@ def _documentation(entry: EntryPoint) -> str:
 
 
 @cache
-def _rules_of(root: ModuleType, entry: EntryPoint) -> tuple[Rule, ...]:
+def _rules_of(root: ModuleType, entry: EntryPoint | _Bundled) -> tuple[Rule, ...]:
     """The rules of a package, which stay what they were when the process imported it."""
     documentation = _documentation(entry)
     return tuple(rule_from_module(module, documentation) for module in _rule_modules(root))

@@ -6,25 +6,26 @@ line reads a name that may have no value there.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from distlint.checking import Outcome, Request, check
 from distlint.columns import lines_kept
 from distlint.findings import Finding, Severity
 from distlint.fixing.binding import added
+from distlint.patterns import pattern
 from distlint.project.files import Problem
 from distlint.project.notebooks import SUFFIX
 from distlint.project.selection import Selection
+from distlint.records import dataclass
 from distlint.reporting.report import Report, Texts
 from distlint.rule import Status
 
 _ABOUT_COMMENTS = "DL901"
 """A comment that silenced what a fix repairs has done its work; the next round takes it away."""
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = pattern(r"\d+")
 
 Line = tuple[int, bool]
 """A line as it was numbered before a repair, or the first of a stretch that changed, and whether it did."""

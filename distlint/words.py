@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_WORD: Final = re.compile(r"[A-Za-z_]\w*\(?")
+from distlint.patterns import pattern
+
+_WORD: Final = pattern(r"[A-Za-z_]\w*\(?")
 _APART: Final = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "_(")}
 """Turns what stands between words into blanks: a third of the cost of finding them by `_WORD`."""
 

@@ -79,10 +79,11 @@ from distlint.launch.engines import (
     waits_for_one,
 )
 from distlint.launch.project import LaunchFiles
+from distlint.patterns import pattern
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
 
-_OF_TYPES: Final = re.compile(r"DistributedDataParallelKwargs|DistributedType|\.distributed_type")
+_OF_TYPES: Final = pattern(r"DistributedDataParallelKwargs|DistributedType|\.distributed_type")
 """What a program says of the type of a launch: it is meant for several."""
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import sys
-from dataclasses import dataclass
 
 import click
 
 from distlint.cli.output import color_option, style_of, write
 from distlint.knowledge.errors import ERRORS, KnownError
 from distlint.pages import errors_of, flat, says
+from distlint.records import dataclass
 from distlint.reporting.style import Style
 from distlint.rule import Rule, load_rules
 

@@ -6,7 +6,6 @@ import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,6 +29,7 @@ from distlint.project.settings import (
     read_settings,
     shown_path,
 )
+from distlint.records import dataclass
 from distlint.reporting.report import Report, Reported
 from distlint.rule import Rule
 

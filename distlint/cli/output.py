@@ -6,13 +6,13 @@ import importlib
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import click
 
 from distlint.project.files import Problem
+from distlint.records import dataclass
 from distlint.reporting.cells import located
 from distlint.reporting.report import Report
 from distlint.reporting.style import Style, style_for

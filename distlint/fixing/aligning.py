@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from distlint.fixing.differing import differing
+from distlint.records import dataclass
 
 _TEXT_STARTS = getattr(tokenize, "FSTRING_START", None)  # from Python 3.12 on; before, a STRING
 _TEXT_ENDS = getattr(tokenize, "FSTRING_END", None)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeVar
+
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 Arm = tuple[ast.AST, str]
 """A statement that is around another one, and the field of it in which that one stands."""
@@ -25,7 +27,7 @@ _OF_MODULES: Final = frozenset(dir(builtins)) | {
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _EXITS: Final = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = pattern(r"\w+")
 _NO_RETURN: Final = frozenset({"exit", "_exit", "quit", "abort"})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import re
 import tokenize
 from collections.abc import Sequence
 
@@ -12,8 +11,9 @@ from distlint.columns import display_column
 from distlint.edits import ReplaceComment
 from distlint.fixing.plain import overlap
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
+from distlint.patterns import pattern
 
-_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+_LINES = pattern(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 def only_comments(fix: FixRequest) -> bool:

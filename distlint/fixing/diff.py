@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator
 
-_PLAIN = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+from distlint.patterns import pattern
+
+_PLAIN = pattern(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 

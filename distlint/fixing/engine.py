@@ -15,7 +15,7 @@ import io
 import tokenize
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 import libcst as cst
@@ -45,6 +45,7 @@ from distlint.fixing.pieces import Pieces, StatementLine, plain_names, runtime_n
 from distlint.fixing.reproducing import FileText, fault, first_line, parsed, read_file
 from distlint.fixing.requests import FixRequest, FixResult, SkipKind, SkippedFix
 from distlint.fixing.rewriting import Moved, Plan, Vanishing, Wrap, rewrite
+from distlint.records import dataclass
 
 RUNTIME_MODULE = "distlint.runtime"
 _NARROW = 79

@@ -7,15 +7,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
 from distlint.fixing.locating import Tree
 from distlint.fixing.naming import Needed
 from distlint.fixing.rewriting import Plan
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_PINNED = re.compile(
+_PINNED = pattern(
     r"isort: *skip|first import|(?:be|must be|import(?:ed)?) (?:this )?(?:first|before)|(?:not|never) (?:move|re-?order)",
     re.IGNORECASE,
 )

@@ -9,21 +9,21 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
 
 from distlint.edits import Span
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 Block = cst.Module | cst.IndentedBlock | cst.SimpleStatementSuite
 Line = cst.SimpleStatementLine | cst.SimpleStatementSuite
 
-_SEMICOLON = re.compile(rb"(?:[ \t\f]|\\(?:\r\n|\r|\n))*;")
-_LINE_END = re.compile(rb"\r\n|\r|\n")
+_SEMICOLON = pattern(rb"(?:[ \t\f]|\\(?:\r\n|\r|\n))*;")
+_LINE_END = pattern(rb"\r\n|\r|\n")
 
 
 class Refused(Exception):

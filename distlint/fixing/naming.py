@@ -10,7 +10,8 @@ import ast
 import builtins
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from distlint.records import dataclass
 
 BUILTINS = frozenset(dir(builtins))
 

@@ -10,20 +10,21 @@ from typing import TypeVar, cast
 import libcst as cst
 
 from distlint.fixing.locating import Refused
+from distlint.patterns import pattern
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 StatementLine = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 # Strings and comments are matched first so that a `$` inside them is left alone: but for `{$name` in an
 # f-string, which no code of a file can hold.
-_TOKEN = re.compile(
+_TOKEN = pattern(
     r"""[rRbBuUfFtT]{0,2}(?:'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\""""
     r"""|'(?:\\.|[^\\\n'])*'|"(?:\\.|[^\\\n"])*")"""
     r"""|\#[^\n]*|\$(?P<name>[A-Za-z_]\w*)""",
     re.DOTALL,
 )
-_IN_BRACES = re.compile(r"(?<=[^{]\{)\$(?P<name>[A-Za-z_]\w*)")
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_IN_BRACES = pattern(r"(?<=[^{]\{)\$(?P<name>[A-Za-z_]\w*)")
+_LINE_END = pattern(r"\r\n|\r|\n")
 
 
 def runtime_names(code: str) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from distlint.fixing.differing import differing, shared
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_END = re.compile(r"\r\n|\r|\n")
+_LINE = pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_END = pattern(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)

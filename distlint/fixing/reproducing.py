@@ -9,18 +9,18 @@ from __future__ import annotations
 import ast
 import difflib
 import io
-import re
 import tokenize
 import warnings
-from dataclasses import dataclass
 
 import libcst as cst
 
 from distlint.fixing.locating import Refused
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_LINE_END = re.compile(r"[\r\n]")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_FEEDS = re.compile(r"[ \t\f]*\f(?=[ \t]*[^\s])")
+_LINE_END = pattern(r"[\r\n]")
+_LINE = pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_FEEDS = pattern(r"[ \t\f]*\f(?=[ \t]*[^\s])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from distlint.edits import Edit
 from distlint.findings import Finding
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

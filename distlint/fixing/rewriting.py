@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, cast
 
 import libcst as cst
 
 from distlint.fixing.locating import Line, Statement, Tree, comments_in, statements_of
 from distlint.fixing.pieces import BlankLines, StatementLine
+from distlint.records import dataclass
 
 NewLines = Sequence["StatementLine | Moved"]
 

@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from distlint.knowledge.schema import Kind
+from distlint.patterns import pattern
 
 NAMED_RANKS: Final[dict[str, Kind]] = {
     # Parameters of worker functions: mp.spawn(worker, args=(world_size,)) passes the rank first.
@@ -43,7 +44,7 @@ RANK_PROPERTIES: Final[dict[str, Kind]] = {
 }
 """Kind by the name of a property of a class that reads it from the launcher or makes the process group."""
 
-READS_RANKS: Final = re.compile(
+READS_RANKS: Final = pattern(
     r"""init_process_group|environ[\w.]*[\[(]\s*["']\w*(?:RANK|PROCID)["']|getenv\(\s*["']\w*RANK["']"""
 )
 """What a class has that makes a process group, or reads this process's rank from the launcher's environment."""
@@ -54,13 +55,13 @@ LISTED_SETTINGS: Final = frozenset({"report_to"})
 """What `__post_init__` of TrainingArguments makes a list of, whatever was given (read in transformers 4.29.2,
 4.45.2 and 5.23.0 training_args.py)."""
 
-PER_MACHINE: Final = re.compile(
+PER_MACHINE: Final = pattern(
     r"(?i)(?:gpus?|procs?|process(?:es)?|devices?|workers|tasks|ranks|size|n)_?per_?(?:node|machine|host)|"
     r"local_(?:world_)?size|nproc|num_proc|(?:n|num|n_|num_)gpus?$|device_count|\bgpus$"
 )
 """Names of how many processes a machine has: times the number of a machine, plus a local rank, it is a global rank."""
 
-DECOMPOSITIONS: Final = re.compile(r"(?i)svd|pca|eigh?$|low_?rank")
+DECOMPOSITIONS: Final = pattern(r"(?i)svd|pca|eigh?$|low_?rank")
 """Last names of functions that decompose a matrix: beside them `rank` is that of the matrix."""
 
 NAMED_TYPES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -248,10 +249,10 @@ BACKWARD: Final = frozenset({"backward", "manual_backward", "loss_scaler"})
 """Names of what computes gradients when it is called; `loss_scaler(loss, optimizer)` is timm's (timm 1.0.31
 timm/utils/cuda.py:20)."""
 
-LOSSES: Final = re.compile(r"loss|criterion|objective|^scale$", re.IGNORECASE)
+LOSSES: Final = pattern(r"loss|criterion|objective|^scale$", re.IGNORECASE)
 """Names of functions that make a loss of what a model gives; `scaler.scale(loss)` is a loss still."""
 
-REDUCING: Final = re.compile(r"reduc|gather|averag|sync|across|mean|log|print", re.IGNORECASE)
+REDUCING: Final = pattern(r"reduc|gather|averag|sync|across|mean|log|print", re.IGNORECASE)
 """Names of functions that may give all ranks one value of a loss, or do something else with it."""
 
 UNIFORM_ATTRIBUTES: Final = frozenset(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from distlint.records import dataclass
 
 BREAKPOINTS: tuple[str, ...] = (
     "builtins.breakpoint",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ from distlint.knowledge import (
     wrappers,
 )
 from distlint.knowledge.schema import CallRow, Effect
+from distlint.records import dataclass
 
 _GROUP_WORDS: Final = ("group", "comm", "communicator", "pg", "mesh")
 

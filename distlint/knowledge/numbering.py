@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from distlint.patterns import pattern
 
 VARIABLES: Final = (
     r"(?:(?:GLOBAL_|LOCAL_|NODE_|GROUP_)?RANK|(?:LOCAL_)?WORLD_SIZE"
@@ -15,8 +16,8 @@ LAUNCHERS: Final = (
     r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
 )
 """What a text has that names a launcher, starts one, or says how many processes one starts."""
-_NUMBERS: Final = re.compile(rf"[\"']{VARIABLES}[\"']")
-_LAUNCHERS: Final = re.compile(LAUNCHERS)
+_NUMBERS: Final = pattern(rf"[\"']{VARIABLES}[\"']")
+_LAUNCHERS: Final = pattern(LAUNCHERS)
 
 
 def names_launcher(text: str) -> bool:

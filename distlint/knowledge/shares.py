@@ -4,6 +4,8 @@
 import re
 from typing import Final, Literal, NamedTuple
 
+from distlint.patterns import pattern
+
 Outcome = Literal["whole", "padded", "sum", "unknown"]
 
 
@@ -121,7 +123,7 @@ ENDINGS: Final[dict[str, Ending]] = {
 MEANS: Final = ("mean", "avg", "max", "min", "product", "band", "bor")
 """Words of the operations that do not add up."""
 
-SYNCHRONISES: Final = re.compile(
+SYNCHRONISES: Final = pattern(
     r"gather|reduce|sync|broadcast|across|(^|_)all_|(^|_)dist_|collect|merge|aggregat|world|consensus",
     re.IGNORECASE,
 )
@@ -158,7 +160,7 @@ WHOLE_METRICS: Final = ("torchmetrics.",)
 """Libraries of metrics whose `compute()` puts the shares together (torchmetrics 1.9 metric.py:
 `_wrap_compute`)."""
 
-METER_CLASSES: Final = re.compile(
+METER_CLASSES: Final = pattern(
     r"Meter|Metric|Recorder|Average|Smoothed|Statistic|Stats|Evaluator|Accumulator|Calculator|Counter"
     r"|Confusion|Scor(?:ers?|es)(?!\w)|[rR]unning_?[sS]core|(?:I[oO]U|Accuracy)(?!\w*Loss)"
 )

@@ -4,6 +4,7 @@ import re
 from typing import Final, NamedTuple
 
 from distlint.knowledge.schema import CallRow, Effect
+from distlint.patterns import pattern
 
 WRITE = Effect.WRITE
 READ = Effect.READ
@@ -94,7 +95,7 @@ DESCRIPTORS = frozenset({"fileno", "dup", "memfd_create"})
 
 READING_METHODS = frozenset({"read", "readline", "readlines", "seek", "tell", "fileno", "close"})
 """Methods of an open file that leave it as it is; `fileno` is for locks and `mmap`."""
-READERS = re.compile(
+READERS = pattern(
     r"(?i)reader$|^read|^(?:safe_|full_)?load(?:_all|s)?$|^(?:enumerate|list|len|print)$"
 )
 """Functions, by their last name, that read the file they are handed."""
@@ -1533,7 +1534,7 @@ IMPORT_AGAIN: Final = frozenset({"reload", "import_module", "exec_module"})
 
 KEEP_NAMES: Final = frozenset({"shutil.copy", "shutil.copy2", "shutil.move"})
 """Those that give what they put into a folder the name that it had (python 3.11 shutil.py:413, 825)."""
-SMALL_OBJECTS: Final = re.compile(
+SMALL_OBJECTS: Final = pattern(
     r"(?:^|_)(?:tokenizers?|processors?|processing_class|(?:feature_)?extractor|noise_scheduler|scheduler"
     r"|chat_template|(?:generation_)?config)(?:_?\d|_fast|_one|_two)?$",
     re.IGNORECASE,
@@ -1561,9 +1562,7 @@ TAKE_PATHS_ALONE: Final = frozenset({
 })  # fmt: skip
 """Functions and methods, by their last names, that ask about a path, tell of it or write there."""
 
-WRITES: Final = re.compile(
-    r"(?i)save|dump|write|export|filehandler|^to_|^(?:make|remove|copy|move)"
-)
+WRITES: Final = pattern(r"(?i)save|dump|write|export|filehandler|^to_|^(?:make|remove|copy|move)")
 """Last names of calls that write, make or remove what they are given the path of."""
 
 LARGE: Final[dict[str, int]] = {
@@ -1624,7 +1623,7 @@ FEW_SMALL_FILES: Final = frozenset(
     }
 )
 """What `save_pretrained` is of the classes that have no weights."""
-SMALL_CLASSES: Final = re.compile(r"(?:Tokenizer(?:Fast)?|Processor|Extractor|Scheduler|Config)$")
+SMALL_CLASSES: Final = pattern(r"(?:Tokenizer(?:Fast)?|Processor|Extractor|Scheduler|Config)$")
 """Ends of the names of further ones: transformers' tokenizers, diffusers' schedulers."""
 FAIL_WHERE_THERE: Final = frozenset(
     {"os.symlink", "os.link", "pathlib.Path.symlink_to", "shutil.copytree"}
@@ -1660,7 +1659,7 @@ KEEP_LINES: Final = frozenset(
     }
 )
 """Functions and methods, by their last names, that write out what they are given."""
-FETCHES: Final = re.compile(
+FETCHES: Final = pattern(
     r"^requests\.(?:get|request)$|^(?:urllib\.request\.|request\.)?urlopen$|(?:^|\.)(?:iter_content|get_asset)$"
 )
 """Calls that give what comes over the network (python 3.11 urllib; requests 2.32 requests/api.py; an experiment of comet_ml, as

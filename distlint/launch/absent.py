@@ -15,6 +15,7 @@ from distlint.launch.commands import OF_PYTHON, Launch, Option, launches, starts
 from distlint.launch.made import MAKES, enters, makes_files, may_put, seen_from, where
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
 from distlint.launch.shell import Command, Word
+from distlint.patterns import pattern
 
 CONFIGURATIONS: Final = frozenset(
     {
@@ -31,18 +32,18 @@ CONFIGURATIONS: Final = frozenset(
 )
 """Options by which programs are told a file to read: ULTRA 427966a README.md:248, `-c config/transductive/pretrain.yaml`."""
 _READ: Final = (".json", ".yaml", ".yml")
-_COUNTS: Final = re.compile(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
+_COUNTS: Final = pattern(r"--(?:nproc[-_]per[-_]node|nnodes)\b")
 """What launchers are told: how many processes, or machines."""
 _SHOW: Final = ("echo", "printf")
-_IN_COMMENT: Final = re.compile(
+_IN_COMMENT: Final = pattern(
     r"^[ \t]*#.{0,300}?\b(?:python[\d.]*|torchrun|deepspeed|launch)[ \t]+(?:[^#\n]{0,300}[ \t])?(?:\./)?([\w.+-]+\.py)\b",
     re.MULTILINE,
 )
 """A program without a folder that a script once started: AbdMLLM 1c9e505 run.sh:2, `# deepspeed --num_gpus=4 … ./finetune_dsp.py`."""
-_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+){2,}")
-_MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_PYTHON: Final = re.compile(r"(?:.*/)?python[\d.]*")
-_WRITTEN_OUT: Final = re.compile(r"[\w./@+-]+")
+_DOTTED: Final = pattern(r"[A-Za-z_]\w*(?:\.\w+){2,}")
+_MODULE: Final = pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_PYTHON: Final = pattern(r"(?:.*/)?python[\d.]*")
+_WRITTEN_OUT: Final = pattern(r"[\w./@+-]+")
 
 
 def missing(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[tuple[str, Place]]:

@@ -6,7 +6,9 @@ import ast
 import re
 from typing import Final
 
-_WRITTEN: Final = re.compile(r"[0-9+\-*/%() \t]{1,200}")
+from distlint.patterns import pattern
+
+_WRITTEN: Final = pattern(r"[0-9+\-*/%() \t]{1,200}")
 _LARGEST: Final = 2**31
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from distlint.findings import Place
@@ -12,8 +12,10 @@ from distlint.knowledge.configuration.launchers import EXCLUSIVE, LAUNCHERS, Lau
 from distlint.launch.environments import activated
 from distlint.launch.shell import Command, Word
 from distlint.launch.spelling import nearest
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_FOLDER = re.compile(r"(?:[\w-]+/)*[A-Za-z_]\w*/?")
+_FOLDER = pattern(r"(?:[\w-]+/)*[A-Za-z_]\w*/?")
 """What may be the path of a package."""
 
 
@@ -239,7 +241,7 @@ def program_of_slurm(command: Command) -> Word | None:
     return None
 
 
-_OTHER_PROGRAM = re.compile(r"|(?:.*/)?(?:bash|sh|env|python[\d.]*|singularity|apptainer)|.*\.py")
+_OTHER_PROGRAM = pattern(r"|(?:.*/)?(?:bash|sh|env|python[\d.]*|singularity|apptainer)|.*\.py")
 """What may start the script in its turn, or be in its place: a word that is not known, too."""
 _STARTS_RANKS = frozenset({"mpirun", "mpiexec", "horovodrun", "srun"})
 
@@ -464,7 +466,7 @@ def _arguments(words: tuple[Word, ...], at: int) -> tuple[dict[str, Option], boo
     return arguments, complete
 
 
-_IS_OPTION = re.compile(r"--|-[A-Za-z]")
+_IS_OPTION = pattern(r"--|-[A-Za-z]")
 """What argparse takes for an option, whether it is declared or not, and for no value: mdetr ea09acc .github/gqa.md:58, `--ema
 -epochs 125`."""
 

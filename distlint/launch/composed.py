@@ -9,19 +9,21 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from distlint.launch.shell import Command, Word
 from distlint.launch.tree import Unreadable
 from distlint.launch.yaml_text import read_yaml
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_KEY: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_ADDS: Final = re.compile(r"\+{1,2}([\w.]+)=")
-_NAME: Final = re.compile(r"[\w./-]+")
-_PACKAGE: Final = re.compile(r"^#\s*@package\s+(\S+)", re.MULTILINE)
+_KEY: Final = pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_ADDS: Final = pattern(r"\+{1,2}([\w.]+)=")
+_NAME: Final = pattern(r"[\w./-]+")
+_PACKAGE: Final = pattern(r"^#\s*@package\s+(\S+)", re.MULTILINE)
 _SUFFIXES: Final = (".yaml", ".yml")
-_LAUNCHERS: Final = re.compile(r"torch\.distributed\.\w+|accelerate\.|deepspeed\.|torchelastic\.")
+_LAUNCHERS: Final = pattern(r"torch\.distributed\.\w+|accelerate\.|deepspeed\.|torchelastic\.")
 _MAX_PARTS: Final = 200
 """Of more files than that no configuration is put together: one that names itself would never end."""
 

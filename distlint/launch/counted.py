@@ -12,14 +12,15 @@ from distlint.knowledge.configuration.launchers import NUMBERS
 from distlint.launch.commands import Option, script_started
 from distlint.launch.project import RENUMBERED, LaunchFiles, Script
 from distlint.launch.shell import Word
+from distlint.patterns import pattern
 
-_TEST: Final = re.compile(
+_TEST: Final = pattern(
     r"""\bif\s+\[\[?\s*["']?\$\{?\#\}?["']?\s+-(?P<sign>lt|le|ne|gt|ge)\s+["']?(?P<number>\d+)["']?\s*\]\]?\s*(?:;|\n)\s*then\b
     (?P<body>(?:(?!\b(?:if|shift)\b).)*?)\bfi\b""",
     re.DOTALL | re.VERBOSE,
 )
-_ENDS: Final = re.compile(r"(?:^|[;\s])exit\b")
-_OTHERWISE: Final = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
+_ENDS: Final = pattern(r"(?:^|[;\s])exit\b")
+_OTHERWISE: Final = pattern(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
 """In front of a test: it may be of a function, or of what is left."""
 _SIGNS: Final[dict[str, Callable[[int, int], bool]]] = {
     "lt": operator.lt,
@@ -28,10 +29,10 @@ _SIGNS: Final[dict[str, Callable[[int, int], bool]]] = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
-_COUNTED: Final = re.compile(r"[ \t]#\w\S*\s*$")
+_COUNTED: Final = pattern(r"[ \t]#\w\S*\s*$")
 """A number to fill in, though a shell would read a comment: Sparsebit f473aef examples/quantization_aware_training/nuscenes/bevdet/README.md:16,
 `./tools/dist_qat_train.sh … #gpu`."""
-_PLAIN: Final = re.compile(r"[^\[\]{}<>*?]*(?<!\.\.\.)")
+_PLAIN: Final = pattern(r"[^\[\]{}<>*?]*(?<!\.\.\.)")
 """A word that stands for itself alone, and is no place to fill something in."""
 
 

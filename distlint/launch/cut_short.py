@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,14 +10,15 @@ from distlint.findings import Place
 from distlint.launch.commands import Launch, launches
 from distlint.launch.project import Script
 from distlint.launch.shell import Command
+from distlint.patterns import pattern
 
-_OPTION: Final = re.compile(r"--?[A-Za-z]")
-_LOST: Final = re.compile(r"[ \t]*(?:> )?(?P<word>[^\s\\`<#]+)")
-_ALL_GIVEN: Final = re.compile(r"[ \t]*(\"\$\{?@\}?\"|\$\{?@\}?)[ \t]*(?:\\[ \t]*)?")
+_OPTION: Final = pattern(r"--?[A-Za-z]")
+_LOST: Final = pattern(r"[ \t]*(?:> )?(?P<word>[^\s\\`<#]+)")
+_ALL_GIVEN: Final = pattern(r"[ \t]*(\"\$\{?@\}?\"|\$\{?@\}?)[ \t]*(?:\\[ \t]*)?")
 """A line of nothing but what the script is given, which is no command where a launch ends above it."""
-_SPACE_BEHIND: Final = re.compile(r"\\[ \t]+$")
-_GOES_ON: Final = re.compile(r"\\[ \t]*$")
-_COMMENT: Final = re.compile(r"(?:^|\s)#")
+_SPACE_BEHIND: Final = pattern(r"\\[ \t]+$")
+_GOES_ON: Final = pattern(r"\\[ \t]*$")
+_COMMENT: Final = pattern(r"(?:^|\s)#")
 
 
 def cut_short(script: Script) -> Iterator[tuple[Launch, str, Place, int]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Defect:
     mended: bool = False
 
 
-_SETTING = re.compile(
+_SETTING = pattern(
     r"[A-Za-z0-9_]+: (?:'[^']*'|[^\s,;]+)(?= and | for | with |[,;]|$)|\"\w+\": (?:\{.*\}|\"[^\"]*\"|\w+)"
 )
 """A setting as it is to be written: `fsdp_version: 2` at the end, or before what goes with it or instead of it."""

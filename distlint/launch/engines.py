@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Hashable, Iterable, Mapping, Set
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.findings import Place, Related
@@ -14,8 +13,10 @@ from distlint.knowledge.configuration.values import section_of
 from distlint.launch.commands import Launch, Option, once_on_each
 from distlint.launch.deepspeed import stage_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_ONLY_SHOWS: Final = re.compile(r"dry_?run")
+_ONLY_SHOWS: Final = pattern(r"dry_?run")
 """Options with which a program shows what it would do: cosmos-predict1 4ed35fa cosmos_predict1/tokenizer/training/train.py:73."""
 
 

@@ -8,10 +8,11 @@ from itertools import pairwise
 from typing import Final
 
 from distlint.launch.shell import Command
+from distlint.patterns import pattern
 
 _TOOLS: Final = frozenset({"conda", "mamba", "micromamba"})
 _SOURCE: Final = frozenset({"source", "."})
-_OF_TORCH: Final = re.compile(
+_OF_TORCH: Final = pattern(
     r"(?:^|[^a-z])(?:pt|torch|pytorch)[-_]?v?(\d\.\d+(?:\.\d+)?)", re.IGNORECASE
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
@@ -16,11 +15,12 @@ from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.shell import Command
 from distlint.launch.tree import Spans, Unreadable
 from distlint.launch.yaml_text import read_yaml
+from distlint.patterns import pattern
 
-_CHOOSES: Final = re.compile(r"\+?(?P<group>[A-Za-z_][\w/]*)=(?P<option>[\w./-]+)")
-_FROM_THE_TOP: Final = re.compile(r"(?:override )?/(?P<group>[\w/]+)")
-_OPTION: Final = re.compile(r"[\w./-]+")
-_OF_RANKS: Final = re.compile(r"deepspeed|fsdp|\bddp|\bnum_nodes\b|\bdevices\b")
+_CHOOSES: Final = pattern(r"\+?(?P<group>[A-Za-z_][\w/]*)=(?P<option>[\w./-]+)")
+_FROM_THE_TOP: Final = pattern(r"(?:override )?/(?P<group>[\w/]+)")
+_OPTION: Final = pattern(r"[\w./-]+")
+_OF_RANKS: Final = pattern(r"deepspeed|fsdp|\bddp|\bnum_nodes\b|\bdevices\b")
 _DEFAULTS: Final = "defaults:"
 
 

@@ -23,10 +23,11 @@ from distlint.launch.kinds import is_readme
 from distlint.launch.made import MAKES, enters, makes_files
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.shell import Word
+from distlint.patterns import pattern
 
 _CONFIGURED: Final = (".py", ".yaml", ".yml")
 _BINDS: Final = frozenset({"-B", "--bind", "-v", "--volume"})
-_INSIDE: Final = re.compile(r":(/[\w./-]*\w)(?::\w+)?$")
+_INSIDE: Final = pattern(r":(/[\w./-]*\w)(?::\w+)?$")
 """What a folder is called in a container, behind its path outside."""
 _OPENED: Final = frozenset({"config", "cfg", "config_file", "cfg_file", "config_path", "cfg_path"})
 """What programs call the setting that names their configuration."""

@@ -10,10 +10,11 @@ import re
 from typing import Any
 
 from distlint.launch.tree import MAX_DEPTH, MAX_VALUES, Keys, Spans, Unreadable
+from distlint.patterns import pattern
 
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SPACE = pattern(r"(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRINGS = json.JSONDecoder(strict=False)
-_SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_SCALAR = pattern(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def read_json(text: str) -> tuple[Any, Spans]:

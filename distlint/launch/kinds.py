@@ -6,6 +6,8 @@ import enum
 import re
 from typing import Final
 
+from distlint.patterns import pattern
+
 
 class Kind(enum.Enum):
     """How a file is read."""
@@ -38,7 +40,7 @@ _SUFFIXES: Final = {
 _HISTORY: Final = ("CHANGELOG", "CHANGES", "HISTORY", "NEWS", "RELEASE")
 """How the names of Markdown files begin that tell what was typed once."""
 
-_DOCKERFILE: Final = re.compile(r"dockerfile|Dockerfile[._-][^/]*|.*\.dockerfile", re.IGNORECASE)
+_DOCKERFILE: Final = pattern(r"dockerfile|Dockerfile[._-][^/]*|.*\.dockerfile", re.IGNORECASE)
 """poolformer a075575 detection/Dockerfile_mmdetseg."""
 _MAKEFILES: Final = frozenset({"GNUmakefile", "Makefile", "makefile"})
 """GNU make 4.4 manual, 3.2: hotr d3cb632 Makefile:25."""
@@ -62,21 +64,21 @@ LAUNCH_LIMIT: Final = 256 * 1024
 _LOCK_LIMIT: Final = 4 * 1024 * 1024
 """Bytes of a lock file, which lists each wheel of each package."""
 
-_LAUNCHES: Final = re.compile(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT")
+_LAUNCHES: Final = pattern(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT")
 _WORDS: Final = {
-    Kind.YAML: re.compile(rb"distributed_type|compute_environment"),
-    Kind.JSON: re.compile(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
+    Kind.YAML: pattern(rb"distributed_type|compute_environment"),
+    Kind.JSON: pattern(rb"zero_optimization|train_micro_batch_size_per_gpu|distributed_type"),
     # Several GPUs that are named are several processes, or were meant to be.
-    Kind.SHELL: re.compile(
+    Kind.SHELL: pattern(
         _LAUNCHES.pattern
         + rb"|\b(?:srun|mpirun)[ \t]|CUDA_VISIBLE_DEVICES=[\"']?\d+,|\bllamafactory-cli[ \t]+train\b"
     ),
     Kind.MAKEFILE: _LAUNCHES,
-    Kind.DOCKERFILE: re.compile(
+    Kind.DOCKERFILE: pattern(
         _LAUNCHES.pattern + rb"|pytorch/pytorch:[\d$]|torch==?\d|/torch\d|mmcv-full==1\.[0-4]\."
         rb"|nvidian?/pytorch:2[0-2]\.|timm==0\.[1-3]\."
     ),
-    Kind.GUIDE: re.compile(
+    Kind.GUIDE: pattern(
         rb"torch\.distributed\.(?:launch|run)|torchrun|deepspeed[ \t]|accelerate[ \t]+launch|torch==?\d|/torch\d"
         rb"|[iI]nstall \[?[pP]y[tT]orch(?:\]\([^)\n]*\))? \[?v?[01]\.\d"
         rb"|mmcv-full==1\.[0-4]\.|timm==0\.[1-3]\.|ytorch\b[^\n]{0,60}\btested (?:on|with) "
@@ -90,90 +92,90 @@ _WORDS: Final = {
         # ClimaX 6d5d354 docs/usage.md:31: `--trainer.strategy=ddp --trainer.devices=8`, which Lightning starts.
         rb"|--trainer\.devices[= \t]|\bsrun[ \t]+-"
     ),
-    Kind.REQUIREMENTS: re.compile(
+    Kind.REQUIREMENTS: pattern(
         rb"^(?:transformers|torch(?:vision|audio)?|accelerate|deepspeed)\b|^timm==0\.[0-3]\.|^mmcv-full==1\.[0-7]\.",
         re.MULTILINE,
     ),
-    Kind.PROJECT: re.compile(
+    Kind.PROJECT: pattern(
         rb"(?:^[ \t]*[\"']?|[\"'])(?:transformers|torch|accelerate)\b", re.MULTILINE
     ),
-    Kind.LOCK: re.compile(rb"^name = \"(?:transformers|torch|accelerate)\"$", re.MULTILINE),
+    Kind.LOCK: pattern(rb"^name = \"(?:transformers|torch|accelerate)\"$", re.MULTILINE),
 }
-_PLAIN: Final = re.compile(rb"^[^#\n]*\bpython[\d.]*[ \t]+[^\n]*\.py\b", re.MULTILINE)
+_PLAIN: Final = pattern(rb"^[^#\n]*\bpython[\d.]*[ \t]+[^\n]*\.py\b", re.MULTILINE)
 """A script that is started as one process: the only thing that tells it from those that a launcher starts."""
-_STARTS: Final = re.compile(
+_STARTS: Final = pattern(
     rb"^[ \t]*(?:\w+=\S*[ \t]+)*(?:(?:ba)?sh[ \t]+|\./)[\w./-]+\.sh\b", re.MULTILINE
 )
 """A shell script that another one starts: the launch may be there, and what it is given here."""
-_OPENS: Final = re.compile(
+_OPENS: Final = pattern(
     rb"\b(?:Config\.fromfile|merge_from_file|OmegaConf\.load|(?<![\w.])open)\(\s*(?!self\b|cls\b)[A-Za-z]\w*\.([A-Za-z]\w*)\s*"
     rb"(?:\)|,(?!\s*(?:mode\s*=\s*)?[\"'][wax]))"
 )
 """What reads a file under the very name that a setting gives: mmcv 1.7.2 utils/config.py, `check_file_exist`."""
-_ON_ONE_GPU: Final = re.compile(
+_ON_ONE_GPU: Final = pattern(
     rb"\bonly (?:supports?|works (?:on|with)|runs on) (?:a |one )?single[- ]GPU\b(?! distributed)"
     rb"|\b(?:[mM]ultiple GPUs|[mM]ulti-GPU(?: training)?) (?:is|are) not (?:yet |currently )?supported\b"
 )
 """What a page says of code that one process runs: pyreft dafd099 examples/loreft/README.md:7."""
-_BY_MPI: Final = re.compile(rb"\b(?:horovodrun|mpirun|mpiexec)[ \t]+-")
-_ENVIRONMENT: Final = re.compile(
+_BY_MPI: Final = pattern(rb"\b(?:horovodrun|mpirun|mpiexec)[ \t]+-")
+_ENVIRONMENT: Final = pattern(
     rb"^[ \t]*-[ \t]*[\"']?(?:(?:(?:py)?torch|accelerate|deepspeed|transformers|cudatoolkit)[ \t]*[=<>~]|python==?3\.[5-7]\b)",
     re.MULTILINE,
 )
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
-_POD: Final = re.compile(rb"^[ \t]*(?:-[ \t]+)?containers:[ \t]*(?:#.*)?$", re.MULTILINE)
+_POD: Final = pattern(rb"^[ \t]*(?:-[ \t]+)?containers:[ \t]*(?:#.*)?$", re.MULTILINE)
 """A pod of Kubernetes, in a manifest."""
-_COMPOSED: Final = re.compile(rb"^defaults:|^hydra:|\$\{[\w.:]+\}|\?\?\?", re.MULTILINE)
-_BY_NAME: Final = re.compile(
+_COMPOSED: Final = pattern(rb"^defaults:|^hydra:|\$\{[\w.:]+\}|\?\?\?", re.MULTILINE)
+_BY_NAME: Final = pattern(
     rb"^[^#\n]*\bpython[\d.]*[ \t]+-m[ \t]+\w+\.\w[^\n]*(?:=|\\\r?\n[^#\n]*=)", re.MULTILINE
 )
 """A module that is run by its name, with words like `key=value` behind it: verl's `python3 -m verl.trainer.main_ppo`."""
-_TRAINER: Final = re.compile(rb"\bper_device_train_batch_size\b")
+_TRAINER: Final = pattern(rb"\bper_device_train_batch_size\b")
 """An argument of transformers' Trainer, in a file that holds them."""
-_MEETING: Final = re.compile(
+_MEETING: Final = pattern(
     rb"""\b(?:dist_url|init_method)["']?[ \t]*[:=][ \t]*["']?tcp://(?P<host>\[?[\w.-]+)"""
 )
 """The address at which the processes meet, in a configuration: `dist_url: "tcp://localhost:54321"`."""
 _THIS_MACHINE: Final = frozenset({b"localhost", b"127.0.0.1"})
-_SPELLED: Final = re.compile(rb"""["']--local([-_])rank["']""")
+_SPELLED: Final = pattern(rb"""["']--local([-_])rank["']""")
 """The argument by which torch's old launcher tells its number to each process of a machine: torch 2 writes a hyphen."""
-_NUMBERED: Final = re.compile(rb"""["'](?:LOCAL_)?RANK["']""")
+_NUMBERED: Final = pattern(rb"""["'](?:LOCAL_)?RANK["']""")
 """The variables that every launcher of torch sets, the old one too."""
-_CLASS_NAMED: Final = re.compile(
+_CLASS_NAMED: Final = pattern(
     rb"""\b(?:_?target_?|class_path)["']?[ \t]*:[ \t]*["']?[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*"""
     rb"""|\bclass(?:_name)?["']?[ \t]*:[ \t]*["']?[A-Z]\w\w"""
     rb"""|\btype["']?[ \t]*:[ \t]*["']?[a-z_]\w*(?:\.\w+)*\.[a-z_]\w*"""
 )
 """A class, or a module, under the key that hydra, jsonargparse, `instantiate_from_config` and registries read it from."""
 
-_PARSES: Final = re.compile(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|command|into))")
+_PARSES: Final = pattern(rb"ars(?:er\(|e\(|e_(?:known_)?(?:arg|opt|conf|cmd|command|into))")
 """What parses a command line, here or in a function of another file that is called for it: `TrainOptions().parse()`."""
 _READS: Final = (b"argv", b"hydra", b"FLAGS", b"cli_main")
 """Words of what reads one in another way: `cli_main()` is fairseq's (0.12.2 fairseq_cli/train.py)."""
-_OLD_TIMM: Final = re.compile(
+_OLD_TIMM: Final = pattern(
     rb"^assert timm\.__version__ == [\"']0\.[12]\.\d+|^assert timm\.__version__ == [\"']0\.3\.[0-4][\"']",
     re.MULTILINE,
 )
-_SIX: Final = re.compile(
+_SIX: Final = pattern(
     rb"^(?:from torch\._six import|import torch\._six|if [^\n]*\btorch\._six\.|from torchvision\.models\.utils import)",
     re.MULTILINE,
 )
 _GONE: Final = (b"torch._six", b"torchvision.models.utils")
 """VideoMAE-Action-Detection 15615db utils.py:15: `from torch._six import inf`; torchvision 0.11.0, which comes with torch
 1.10.0, has no `torchvision/models/utils.py` any more (panoptic-deeplab cf8e20b segmentation/model/backbone/xception.py:9)."""
-_FROM: Final = re.compile(
+_FROM: Final = pattern(
     rb"^from[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE
 )
-_IMPORT: Final = re.compile(rb"^import[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
-_OF_MMCV_1: Final = re.compile(rb"^(?:from|import) mmcv\.(?:runner|parallel)\b", re.MULTILINE)
-_SPAWNS: Final = re.compile(
+_IMPORT: Final = pattern(rb"^import[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
+_OF_MMCV_1: Final = pattern(rb"^(?:from|import) mmcv\.(?:runner|parallel)\b", re.MULTILINE)
+_SPAWNS: Final = pattern(
     rb"^[ \t]*(?P<name>\w+)[ \t]*=[ \t]*torch\.cuda\.device_count\(\)[ \t]*\r?$(?:[^\n]*\n)+?"
     rb"[^#\n]*\bspawn\([^#]*?\bnprocs[ \t]*=[ \t]*(?P=name)\b"
     rb"|^[^#\n]*\bspawn\([^#]*?\bnprocs[ \t]*=[ \t]*torch\.cuda\.device_count\(\)",
     re.MULTILINE,
 )
-_RELATIVE: Final = re.compile(rb"^from[ \t]+\.[\w.]*[ \t]+import\b", re.MULTILINE)
-_PARSES_ALL: Final = re.compile(rb"\.parse_args\((?!\[\]\))")
+_RELATIVE: Final = pattern(rb"^from[ \t]+\.[\w.]*[ \t]+import\b", re.MULTILINE)
+_PARSES_ALL: Final = pattern(rb"\.parse_args\((?!\[\]\))")
 
 
 def may_be_of_launch(name: str) -> bool:

@@ -11,6 +11,7 @@ from distlint.findings import Place
 from distlint.launch.places import Lines
 from distlint.launch.project import Script
 from distlint.launch.shell import Word
+from distlint.patterns import pattern
 
 _COMMANDS: Final = frozenset({"srun", "sbatch", "salloc"})
 _REFUSED: Final = frozenset(
@@ -32,11 +33,11 @@ _REFUSED: Final = frozenset(
 )
 """Those of which what is left behind the first letter is no value of the option that it stands for: `-mem=0` is `-m em=0`, a
 distribution that Slurm 24.05 does not know (src/common/slurm_opt.c). `-output=log` writes a file `utput=log`, and goes on."""
-_WRITTEN: Final = re.compile(r"-([a-z][a-z-]+)(?:=.*)?")
-_TAKES_NONE: Final = re.compile(r"|[^-].*|-\w.+|--.*=.*")
+_WRITTEN: Final = pattern(r"-([a-z][a-z-]+)(?:=.*)?")
+_TAKES_NONE: Final = pattern(r"|[^-].*|-\w.+|--.*=.*")
 """In front of a word that is no value: nothing, another word, an option that has its value: `-n4`, `--nodes=4`."""
-_IN_COMMENT: Final = re.compile(r"^#SBATCH[ \t]+(-[a-z][a-z-]+)(?=[= \t])", re.MULTILINE)
-_PROGRAM: Final = re.compile(
+_IN_COMMENT: Final = pattern(r"^#SBATCH[ \t]+(-[a-z][a-z-]+)(?=[= \t])", re.MULTILINE)
+_PROGRAM: Final = pattern(
     r"(?:.*/)?(?:python[\d.]*|bash|sh|torchrun|accelerate|deepspeed)|.*\.(?:py|sh|sbatch|slurm)|\./.*"
 )
 

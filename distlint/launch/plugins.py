@@ -7,7 +7,7 @@ that. Values are those that are written out; what is computed is not among them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from distlint.knowledge.configuration import plugins as table
@@ -22,6 +22,7 @@ from distlint.launch.deepspeed import stage_of, value_at
 from distlint.launch.defects import Defect, mended, mild, severe
 from distlint.launch.spelling import named
 from distlint.launch.tree import Keys
+from distlint.records import dataclass
 
 _RAISES = f"accelerate {ACCELERATE_VERSION} raises on every rank, when the plugin is made."
 

@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -51,29 +51,31 @@ from distlint.launch.tree import Keys, Spans, Unreadable
 from distlint.launch.versions import Requirement, closest, near, required
 from distlint.launch.written import written_by
 from distlint.launch.yaml_text import read_yaml
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_PLACEHOLDER = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
+_PLACEHOLDER = pattern(r"\{\{|\{%|\$\{|<[A-Za-z_ ]+>")
 """What a program fills in before anybody reads the file: nothing is known of such a configuration."""
 
-_INSTRUCTION = re.compile(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
-_SILENT = re.compile(r"^\t[ \t]*[@+-]+")
+_INSTRUCTION = pattern(r"^[ \t]*(?:RUN|CMD|ENTRYPOINT)[ \t]+", re.IGNORECASE | re.MULTILINE)
+_SILENT = pattern(r"^\t[ \t]*[@+-]+")
 """What tells make not to show a line, or to go on when it fails."""
-_ONE_SHELL = re.compile(r"^\.ONESHELL\s*:", re.MULTILINE)
-_PROMPT = re.compile(r"^(\s*)[$%>] ")
-_TO_FILL_IN = re.compile(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
+_ONE_SHELL = pattern(r"^\.ONESHELL\s*:", re.MULTILINE)
+_PROMPT = pattern(r"^(\s*)[$%>] ")
+_TO_FILL_IN = pattern(r"<(?=[A-Za-z])[\w./-]+(?: [\w./-]+)*>")
 """What people fill in before they type a command: a shell would read from a file of that name."""
-_ENDS_QUOTED = re.compile(r"\\{2,3}$")
-_TOLD = re.compile(
+_ENDS_QUOTED = pattern(r"\\{2,3}$")
+_TOLD = pattern(
     r"\s*(?:[$%] +)?(?:\w+=\S* +)*(?:python[\d.]* +-m +torch\.distributed\.(?:launch|run) +(?:-|\\{1,3}$)"
     r"|torchrun +(?:-|\\{1,3}$)|accelerate +launch +\S+|deepspeed +(?:-|\S+\.py))|\s*(?:\w+=\S* +)+\\{1,3}$"
 )
 """A launch that stands in a page outside of a fenced block: quoted, indented, or by itself."""
-_SPACE_BEHIND = re.compile(r"\\[ \t]+$")
+_SPACE_BEHIND = pattern(r"\\[ \t]+$")
 """What nobody sees in a page: vidt a8c48b5 README.md:384."""
-_INLINE = re.compile(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
+_INLINE = pattern(r"^\s*(?:[-*+] )?(?:[^`\n]{0,80}:\s*)?`(?P<code>[^`\n]+)`[.:;]?\s*$")
 """A line of nothing but code between backticks, or of that behind a label: DL-Art-School f31a333 README.md:84, STCN eb83102
 README.md:209."""
-RENUMBERED = re.compile(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
+RENUMBERED = pattern(r"\(\)|\bfunction\b|\bshift\b|\bset\s+--|\bgetopts?\b")
 """What gives `$1` another meaning than the first argument of the script."""
 
 

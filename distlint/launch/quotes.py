@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_DOCUMENT: Final = re.compile(r"<<-?[ \t]*(?:\\?([\w.]+)|'([^'\n]+)'|\"([^\"\n]+)\")")
+from distlint.patterns import pattern
+
+_DOCUMENT: Final = pattern(r"<<-?[ \t]*(?:\\?([\w.]+)|'([^'\n]+)'|\"([^\"\n]+)\")")
 """The word that ends a document which begins on the next line."""
-_OF_NOTHING: Final = re.compile(
+_OF_NOTHING: Final = pattern(
     r"^(?:[^#\n'\"`]|\"[^\"\n]*\"|'[^'\n]*')*?[\s;|&(/](?P<shell>(?:ba|da|z|k)?sh(?:[ \t]+-\w+)*[ \t]+-l?c)"
     r"[ \t]*(?:\\\n[ \t]*)*(?:&&|\|\|?|;|\n|\Z)",
     re.MULTILINE,

@@ -7,25 +7,25 @@ with a class only few lines matter.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from distlint.knowledge.conventions import CLASS_KEYS, REGISTRY_KEYS
 from distlint.launch.kinds import Kind
+from distlint.patterns import pattern
 
 Section = tuple[str, str]
 """The keys that lead to a section of a configuration, joined by dots, and the class or another text in it."""
 
-_ENTRY: Final = re.compile(
+_ENTRY: Final = pattern(
     r"""^(?P<indent>[ ]*(?:-[ ]+)*)["']?(?P<key>[\w./@~+-]+)["']?[ ]*:(?:[ ]+(?P<value>.*))?$"""
 )
 """A key with what follows it in its line, in a list behind a dash."""
-_PLAIN: Final = re.compile(r"""["']?([\w./-]+)["']?,?[ ]*(?:\#.*)?""")
-_INLINE: Final = re.compile(r"""[{,][ ]*["']?(\w+)["']?[ ]*:[ ]*["']?([\w.]+)["']?[ ]*(?=[,}])""")
+_PLAIN: Final = pattern(r"""["']?([\w./-]+)["']?,?[ ]*(?:\#.*)?""")
+_INLINE: Final = pattern(r"""[{,][ ]*["']?(\w+)["']?[ ]*:[ ]*["']?([\w.]+)["']?[ ]*(?=[,}])""")
 """A key in braces: `{_target_: torch.nn.ReLU, inplace: true}`."""
-_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*")
-_BARE: Final = re.compile(r"[A-Z]\w\w+")
+_DOTTED: Final = pattern(r"[A-Za-z_]\w*(?:\.\w+)*\.[A-Za-z_]\w*")
+_BARE: Final = pattern(r"[A-Z]\w\w+")
 
 
 def classes_in_sections(kind: Kind | None, text: str) -> list[Section]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from distlint.findings import Place
 from distlint.launch.arithmetic import calculated
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +24,7 @@ MAX_WORDS = 20_000
 MAX_SIGNS = 3_000
 """The same of a sign that opens or joins: the parser takes minutes for 50,000 brackets that nothing closes."""
 
-SBATCH: Final = re.compile(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
+SBATCH: Final = pattern(r"^#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+(\S+))?", re.MULTILINE)
 """What a script asks of Slurm: the option, and its value."""
 _OF_SLURM: Final = {
     "N": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"),
@@ -35,7 +37,7 @@ _OF_SLURM: Final = {
 _MAX_HELD: Final = 50_000
 """Signs that a variable holds: `A="$A$A"`, some thirty times, are more than anybody has."""
 _FOLDER: Final = r"""dirname (?:-- )?["']?(?:\$0|\$\{?BASH_SOURCE(?:\[0\])?\}?)["']?"""
-_OWN_FOLDER: Final = re.compile(
+_OWN_FOLDER: Final = pattern(
     rf"""(?:\$\(|`) *(?:{_FOLDER}|(?:cd|readlink -f|realpath) (?:-- )?["']?\$\( *{_FOLDER} *\)(?P<up>(?:/\.\.)*)/?["']?"""
     r"""(?: *(?:>/dev/null(?: 2>&1)? *)?(?:&&|;) *pwd(?: -P)?)?) *(?:\)|`)"""
 )
@@ -43,19 +45,19 @@ _OWN_FOLDER: Final = re.compile(
 
 mmpretrain 17a886c tools/dist_train.sh:11: `torch.distributed.launch … $(dirname "$0")/train.py`.
 """
-_READS_ALL: Final = re.compile(
+_READS_ALL: Final = pattern(
     r"""(?:IFS=\S*\s+)?read\s+(?:-r\s+)?-(?:r?d)\s+(?:''|"")\s+(?:-r\s+)?(?P<name>[A-Za-z_]\w*)"""
 )
 """`read` up to the end of what it gets, and not of a line."""
-_OPTION: Final = re.compile(r"[\"']?(--?[\w-]+)=")
-_KEY: Final = re.compile(r"[\"']?\+{0,2}([A-Za-z_][\w./@]*)=")
-_WHOLE: Final = re.compile(r"[\"']?\$\{?(\w+)\}?[\"']?")
+_OPTION: Final = pattern(r"[\"']?(--?[\w-]+)=")
+_KEY: Final = pattern(r"[\"']?\+{0,2}([A-Za-z_][\w./@]*)=")
+_WHOLE: Final = pattern(r"[\"']?\$\{?(\w+)\}?[\"']?")
 """A variable, and nothing else."""
 _TESTS: Final = frozenset({"if_statement", "elif_clause", "case_statement"})
-_VARIABLE: Final = re.compile(r"\$\{?[#!]?(\w+)")
-_NAMED: Final = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
+_VARIABLE: Final = pattern(r"\$\{?[#!]?(\w+)")
+_NAMED: Final = pattern(r"\$?\{?([A-Za-z_]\w*)\}?")
 """A variable in a calculation, where the sign may be left out."""
-_SEEKS: Final = re.compile(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([\w.+-]+)")
+_SEEKS: Final = pattern(r"(?:command\s+-v|which|hash|type(?:\s+-[pPt])?)\s+([\w.+-]+)")
 """How scripts ask whether a program is there."""
 _JOINED: Final = frozenset({"string", "concatenation"})
 _LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})

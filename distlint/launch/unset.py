@@ -12,26 +12,27 @@ from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import NUMBERS
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.spelling import nearest
+from distlint.patterns import pattern
 
-_GIVEN: Final = re.compile(
+_GIVEN: Final = pattern(
     r"""--(?P<option>[\w-]+)(?:=|[ \t]+)["']?\$\{?(?P<name>[A-Za-z]\w*)\}?["']?(?=\s|$)"""
 )
 """A variable as the whole value of an option."""
-_SET: Final = re.compile(
+_SET: Final = pattern(
     r"(?<![\w$.{-])(?:(?P<name>[A-Za-z_]\w*)\+?=(?!=)|(?:for|read(?: -\w+)*)[ \t]+(?P<other>\w+))"
 )
-_USED: Final = re.compile(r"\$\{?[#!]?(\w+)")
-_BROUGHT: Final = re.compile(
+_USED: Final = pattern(r"\$\{?[#!]?(\w+)")
+_BROUGHT: Final = pattern(
     r"^[ \t]*(?:source|\.|eval|set[ \t]+-a|mapfile|readarray)[ \t]|\bgetopts\b|\bdeclare\b",
     re.MULTILINE,
 )
 """What sets variables that are not written out."""
-_OF_A_LIBRARY: Final = re.compile(
+_OF_A_LIBRARY: Final = pattern(
     r"(?:NCCL|UCX|GLOO|TORCH|PYTORCH|CUDA|OMP|MKL|FI|OMPI|SHARP|HF|WANDB)_"
 )
 """How variables begin that a library reads from the environment, so that no command has to name them."""
-_VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
-_SHOWN: Final = re.compile(r"""\bCUDA_VISIBLE_DEVICES=["']?\$\{?([A-Za-z_]\w*)\}?["']?(?=\s|$)""")
+_VARIABLE: Final = pattern(r"\$\{?([A-Za-z_]\w*)\}?")
+_SHOWN: Final = pattern(r"""\bCUDA_VISIBLE_DEVICES=["']?\$\{?([A-Za-z_]\w*)\}?["']?(?=\s|$)""")
 """A variable as all that a command is told of the devices."""
 _LAUNCHER: Final = (
     r"(?:torchrun|deepspeed|accelerate launch|python3? -m torch\.distributed\.(?:launch|run))"
@@ -39,7 +40,7 @@ _LAUNCHER: Final = (
 _NEAR: Final = 0.8
 _OTHERS: Final = 2
 """So many scripts that give a number show that there is to be one."""
-_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
+_COMMENT: Final = pattern(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
 
 
 def unset(files: LaunchFiles, script: Script) -> Iterator[tuple[str, str, Place]]:

@@ -5,37 +5,39 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from distlint.launch.kinds import Kind
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-_REQUIREMENT: Final = re.compile(
+_REQUIREMENT: Final = pattern(
     r"^(?P<name>[A-Za-z0-9][\w.-]*)[ \t]*(?:\[[^\]\n]*\])?(?P<clauses>[^#;\n]*)", re.MULTILINE
 )
-_OLDEST: Final = re.compile(r"(?:>=|===?|~=|>)[ \t]*(\d+(?:\.\d+)*)")
+_OLDEST: Final = pattern(r"(?:>=|===?|~=|>)[ \t]*(\d+(?:\.\d+)*)")
 """The clauses of a requirement that name the oldest version which meets it, or one below."""
-_NEWEST: Final = re.compile(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
+_NEWEST: Final = pattern(r"(<=?|===?|~=)[ \t]*(\d+(?:\.\d+)*)")
 """Those that name the newest, or the first that is too new."""
 _ANY: Final = 1 << 16
 """Above every part of a version."""
-_ENVIRONMENT: Final = re.compile(
+_ENVIRONMENT: Final = pattern(
     r"^[ \t]*-[ \t]*[\"']?(?P<name>(?:py)?torch|accelerate|deepspeed|transformers|python|cudatoolkit)[ \t]*(?P<clauses>[=<>~][^#\n\"']*)",
     re.MULTILINE,
 )
-_NAMED: Final = re.compile(r"^name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
+_NAMED: Final = pattern(r"^name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
 """The name of the environment, at the top of conda's list."""
-_TOLD: Final = re.compile(
+_TOLD: Final = pattern(
     r"(?:\binstall\b[^\n`]*?[ \t]|^[ \t>$]*|`(?=torch==))(?:py)?torch[ \t]*(?P<clauses>(?:==?|[<>]=?|~=)[ \t]*\d[^ \t\n`\"']*)",
     re.MULTILINE,
 )
 """What a page tells people to install, or has been tried with: `conda install pytorch=1.7.0`."""
-_LISTED: Final = re.compile(
+_LISTED: Final = pattern(
     r"^[ \t]*(?:[-*+][ \t]+)?\**(?P<name>(?:py)?torch|transformers|python)\**(?:[ \t]+version)?[ \t:=]*"
     r"(?P<quote>`?)v?(?P<version>\d+\.\d+(?:\.\d+)*)"
     r"(?P=quote)[,.]?[ \t]*$",
@@ -47,25 +49,25 @@ UReader/README.md:49: `* transformers 4.29.1.`). Of Python as of torch: CoTNet 8
 _NUMBERS: Final = (
     r"v?\d+\.\d+(?:\.\d+)*(?:(?:, | and |, and | or )v?\d+\.\d+(?:\.\d+)*)*(?![\d.]*\+)"
 )
-_PINNED: Final = re.compile(
+_PINNED: Final = pattern(
     rf"^[ \t]*[-*+][ \t]+[*`]*(?:py)?torch[*`]*[ \t]*==?[ \t]*(?P<versions>{_NUMBERS})",
     re.MULTILINE | re.IGNORECASE,
 )
 """The only versions that there may be: `- PyTorch == 1.8 or 1.12 (other versions are not tested)`, or conda's one `=`: SoftTeacher
 0423bb2 README.md:84."""
-_LINKED: Final = re.compile(
+_LINKED: Final = pattern(
     r"\binstall[ \t]+\[?(?:py)?torch(?:\]\([^)\n]*\))?[ \t]+\[?v?(?P<version>\d+\.\d+(?:\.\d+)*)"
     r"(?:\]\([^)\n]*\))?(?:[ \t]+(?:and|&)[ \t](?!(?:above|later|newer|up)\b)|[.,;]?[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
 )
 """The one version that a sentence has people install, as a link: UVTR 8a24ec2 README.md:20, `Install PyTorch [v1.7.1](…)`."""
-_BOUNDED: Final = re.compile(
+_BOUNDED: Final = pattern(
     r"^[ \t]*[-*+][ \t]+\[?[*`]*(?P<name>(?:py)?torch|python)[*`]*(?:\]\([^)\n]*\))?[ \t]*"
     r"(?P<clauses>>=?[ \t]*\d[\d.]*[ \t]*,[ \t]*<=?[ \t]*\d[\d.]*)[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """The bounds in a page's list: flatformer 31dc5a9 README.md:29, `* [PyTorch](…) >= 1.9, <= 1.10.2`."""
-_OF_NVIDIA: Final = re.compile(r"\bnvcr\.io/nvidian?/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
+_OF_NVIDIA: Final = pattern(r"\bnvcr\.io/nvidian?/pytorch:(?P<year>\d\d)\.(?P<month>\d\d)-py3")
 _RELEASES: Final = {
     (20, 2): "1.5",
     (20, 6): "1.6",
@@ -79,18 +81,18 @@ _RELEASES: Final = {
 }
 """The first of NVIDIA's images of each torch, up to 22.12: its containers' support matrix. Later ones hold torch 2, or what
 became it."""
-_WHEELS: Final = re.compile(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d+\.\d+(?:\.\d+)?)/")
+_WHEELS: Final = pattern(r"\bopenmmlab\.com/mmcv/dist/\w+/torch(?P<version>\d+\.\d+(?:\.\d+)?)/")
 """The torch for which the wheels of mmcv are built that a page or Dockerfile has people install."""
-_MMCV: Final = re.compile(r"\b(?P<name>mmcv(?:-full)?)[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
+_MMCV: Final = pattern(r"\b(?P<name>mmcv(?:-full)?)[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)")
 """The mmcv that a page or Dockerfile has people install."""
-_OF_CONDA: Final = re.compile(
+_OF_CONDA: Final = pattern(
     r"\bconda (?:create|install)\b[^\n`]*?[ \t](?P<name>python|cudatoolkit)[ \t]*(?P<clauses>==?[ \t]*\d[\d.]*)"
 )
 """The Python, or CUDA, with which a page has people make an environment."""
-_TIMM: Final = re.compile(r"\btimm[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)(?![^\n]*\bfix\b)")
+_TIMM: Final = pattern(r"\btimm[ \t]*(?P<clauses>==[ \t]*\d[\d.]*)(?![^\n]*\bfix\b)")
 """The timm that a page or Dockerfile wants. With the fix that the page of MAE tells of, its old one runs with newer torches."""
 _BESIDE_IT: Final = r"we use(?: python)?[ =]?[\d.]*(?:,| and)"
-_TESTED: Final = re.compile(
+_TESTED: Final = pattern(
     rf"pytorch\b[^\n]{{0,60}}\btested (?:on|with) (?:versions? )?(?P<first>{_NUMBERS})"
     rf"|\b(?:tested (?:with|on|under|up to)|developed (?:with|for|on)|we use|{_BESIDE_IT}) pytorch(?: version)?[ =]+(?P<second>{_NUMBERS})"
     rf"|(?<!least )(?<!least \*\*)\bpython[ =]?\d[\d.]*\** and \**pytorch[ =]?(?P<third>{_NUMBERS})"
@@ -100,25 +102,25 @@ _TESTED: Final = re.compile(
 """The versions that a page says the code has been tried with: `PyTorch (currently tested on version 0.4 and 1.0)`, `We use
 python3.8, pytorch 1.8.1 and timm==0.3.2`, or works with, both of one number (HE_MFR 9a93f49 readme.md:10: `**Python 3.7** and
 **PyTorch 1.7**`)."""
-_IMAGE: Final = re.compile(
+_IMAGE: Final = pattern(
     r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)?pytorch/pytorch:(?:(?P<version>\d+(?:\.\d+)+)|\$\{?(?P<name>\w+))",
     re.MULTILINE | re.IGNORECASE,
 )
 """The version in the image that a Dockerfile starts from, or the argument that holds it."""
-_ARGUMENT: Final = re.compile(
+_ARGUMENT: Final = pattern(
     r"^[ \t]*ARG[ \t]+(?P<name>\w+)=[\"']?(?P<version>\d+(?:\.\d+)+)", re.MULTILINE | re.IGNORECASE
 )
 """What an argument of a Dockerfile is where nobody gives another: poolformer a075575 detection/Dockerfile_mmdetseg:1."""
-_BESIDE: Final = re.compile(
+_BESIDE: Final = pattern(
     r"(?:^|(?<=/))(?:docs?|docker|requirements|setup|environments?|envs?|conda)/$"
 )
 """Folders that speak of the one around them: MeshTransformer cefc4af docs/INSTALL.md."""
-_LOCKED: Final = re.compile(
+_LOCKED: Final = pattern(
     r"^name = \"(?P<name>torch|transformers|accelerate)\"\nversion = \"(?P<version>\d+(?:\.\d+)*)",
     re.MULTILINE,
 )
 """A package as poetry, uv and pdm write it: its name, and the version below it."""
-_CARET: Final = re.compile(r"\^[ \t]*((\d+)(?:\.\d+)*)")
+_CARET: Final = pattern(r"\^[ \t]*((\d+)(?:\.\d+)*)")
 """Poetry's `^2.1`: that version and later ones, below 3."""
 
 

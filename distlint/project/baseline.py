@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from distlint.findings import Finding
 from distlint.project.fingerprints import fingerprints
 from distlint.project.naming import escaped
+from distlint.records import dataclass
 
 VERSION = 1
 

@@ -12,16 +12,14 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import distlint
 from distlint.edits import Edit, Span
@@ -35,6 +33,8 @@ from distlint.findings import (
     Witness,
     WitnessStep,
 )
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 VARIABLE = "DISTLINT_CACHE_DIR"
 """The environment variable that names another folder."""
@@ -51,9 +51,9 @@ TOTAL_BYTES = 512 * 2**20
 _DAY = 86_400
 _ABANDONED = 30 * _DAY
 
-_PROJECT = re.compile(r"[0-9a-f]{24}")
-_ENTRY = re.compile(r"(files|rules|run|contents|answers)-[0-9a-f]{24,32}\.json")
-_UNFINISHED = re.compile(r"new-\w{8}\.tmp")
+_PROJECT = pattern(r"[0-9a-f]{24}")
+_ENTRY = pattern(r"(files|rules|run|contents|answers)-[0-9a-f]{24,32}\.json")
+_UNFINISHED = pattern(r"new-\w{8}\.tmp")
 _SWEPT = "swept"
 
 _TAGS = {
@@ -297,6 +297,8 @@ def _read_regular(path: Path) -> bytes:
 
 
 def _replace(target: Path, data: bytes) -> None:
+    import tempfile  # with `random`, 5 ms that a check without a cache saves
+
     descriptor, temporary = tempfile.mkstemp(prefix="new-", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -318,8 +320,7 @@ def _checksum(name: str, payload: bytes) -> bytes:
 # What goes: only names that the cache makes, in folders that it made.
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Entry:
+class _Entry(NamedTuple):
     used: float
     path: str
     size: int

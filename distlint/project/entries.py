@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
@@ -13,26 +13,28 @@ from distlint.knowledge.shares import METER_CLASSES
 from distlint.launch.kinds import TELLS, kind_of, says_launch
 from distlint.launch.sections import classes_in_sections
 from distlint.nodes import last_name
+from distlint.patterns import pattern
 from distlint.project.cache import FileFacts, content_digest
 from distlint.project.files import ProjectFile
 from distlint.project.imports import Written, as_written
 from distlint.project.reading import Unreadable, check_size, parse, python_text
 from distlint.project.trees import Trees
+from distlint.records import dataclass
 from distlint.words import words_in
 
 Answer = TypeVar("Answer")
 Others = ParamSpec("Others")
 
-CALLED: Final = re.compile(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
+CALLED: Final = pattern(r"\b([A-Za-z_]\w{5,})\(|@([A-Za-z_]\w{5,})")
 """Names that are called or used as decorators. Shorter ones (`save`, `train`) tell too little."""
 
 _SHORTEST: Final = 6
-_DECORATOR: Final = re.compile(r"@([A-Za-z_]\w{5,})")
+_DECORATOR: Final = pattern(r"@([A-Za-z_]\w{5,})")
 
-_DOWNLOADS: Final = re.compile(r"\b(?:urlretrieve|\w*download\w*)\(")
+_DOWNLOADS: Final = pattern(r"\b(?:urlretrieve|\w*download\w*)\(")
 """Calls that fetch files. What only one rank should do stands in helpers that know of no ranks."""
 
-_TOUCHES_FILES: Final = re.compile(
+_TOUCHES_FILES: Final = pattern(
     r"\b(?:urlretrieve|wget|\w*download\w*|extractall|unpack_archive|rmtree|unlink|makedirs"
     r"|save|savez|save_file|dump|copy2?|copyfile|copytree|move|rename|replace|to_csv|to_parquet"
     r"|listdir|scandir|walk|i?glob|rglob|iterdir"
@@ -41,7 +43,7 @@ _TOUCHES_FILES: Final = re.compile(
 )
 """Calls that fetch, write, remove or list files."""
 
-_DRAWS: Final = re.compile(
+_DRAWS: Final = pattern(
     r"\b(?:torch|th)\.(?:rand|randn|randint|rand_like|randn_like|randperm|bernoulli|normal)\("
     r"|\b(?:np|numpy)\.random\.(?:rand|random|uniform|permutation|shuffle)\("
     r"|\brandom\.(?:random|shuffle|sample)\("
@@ -51,30 +53,30 @@ _DRAWS: Final = re.compile(
 `import torch as th`: guided-diffusion's `gaussian_diffusion.py`, and what is made of it (ProphetNet 5cf70eb GENIE).
 """
 
-_STARTS_CUDA: Final = re.compile(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
+_STARTS_CUDA: Final = pattern(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MULTILINE)
 """Lines at the top of a file that start CUDA while it is imported."""
 
-_PYTHON_FILE: Final = re.compile(r"([\w-]+)\.py\b|(?:-m|--module)[ \t]+(?:\w+\.)*(\w+)")
-_IMPORTS_BY_NAME: Final = re.compile(
+_PYTHON_FILE: Final = pattern(r"([\w-]+)\.py\b|(?:-m|--module)[ \t]+(?:\w+\.)*(\w+)")
+_IMPORTS_BY_NAME: Final = pattern(
     r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(|\bget_(?:class|object)\(|\bload_config_dict\("
 )
 """Calls that get a class by a name that is only known at run time."""
 
-_TRACKS: Final = re.compile(r"wandb\.init\(|mlflow\.start_run\(|SummaryWriter\(")
+_TRACKS: Final = pattern(r"wandb\.init\(|mlflow\.start_run\(|SummaryWriter\(")
 """Calls that open a run of an experiment tracker."""
 
-_GENERATES: Final = re.compile(r"\.generate\(")
+_GENERATES: Final = pattern(r"\.generate\(")
 """Calls that each rank of a sharded model leaves when its own texts end."""
 
-_EVALUATES: Final = re.compile(
+_EVALUATES: Final = pattern(
     r"^def \w*(?:eval|valid|test)\w*\([^)]*\b(?:model|net|network)\b", re.MULTILINE
 )
 """Functions that are handed a model to evaluate: who calls them on one rank hands over its wrapper."""
 
-_STOPS: Final = re.compile(r"\.\w*stop\w* *= *(?:True|False)\b")
+_STOPS: Final = pattern(r"\.\w*stop\w* *= *(?:True|False)\b")
 """Flags that end a training: whether anything sets them, and on which ranks, decides who leaves its loop."""
 
-_MODELS_OR_DATA: Final = re.compile(
+_MODELS_OR_DATA: Final = pattern(
     r"^\s*class \w+\([^)]*(?:\bModule|DataModule|(?:Dataset|Sampler)\w*)\b[^)]*\):"
     r"|^def (?:build|create|get|init|make|prepare|setup)_(?:\w+_)?"
     r"(?:models?|module|net|network|backbone|(?:data)?loaders?|datasets?|trainer|strategy)(?:_\w+)?\("
@@ -83,13 +85,13 @@ _MODELS_OR_DATA: Final = re.compile(
 )
 """Models, whose layers a wrapper waits for, what divides data between the ranks, and what makes them."""
 
-_METERS: Final = re.compile(rf"^class \w*(?:{METER_CLASSES.pattern})", re.MULTILINE)
+_METERS: Final = pattern(rf"^class \w*(?:{METER_CLASSES.pattern})", re.MULTILINE)
 """What keeps the numbers of an evaluation, of one rank or put together, in a file that often knows of neither."""
 
-_CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
+_CLASS: Final = pattern(r"^class (\w+)\(([^)]*)\)", re.MULTILINE)
 """A class and its bases."""
 
-_CAPITALIZED: Final = re.compile(r"\b[A-Z]\w*[a-z]\w*")
+_CAPITALIZED: Final = pattern(r"\b[A-Z]\w*[a-z]\w*")
 """What is called as classes are."""
 
 

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from distlint.launch.kinds import kind_of, may_be_of_launch
 from distlint.project.modules import View
 from distlint.project.naming import escaped, shown_as
 from distlint.project.settings import Settings, SettingsTree
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

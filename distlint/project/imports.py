@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from distlint.patterns import pattern
 from distlint.project.missing import is_missing
 from distlint.project.modules import (
     ROOT_MARKERS,
@@ -351,7 +352,7 @@ def _is_script(text: str) -> bool:
     return "__main__" in text and not _RELATIVE.search(text)
 
 
-_RELATIVE: Final = re.compile(r"^\s*from\s+\.", re.MULTILINE)
+_RELATIVE: Final = pattern(r"^\s*from\s+\.", re.MULTILINE)
 
 
 def as_written(path: str, tree: ast.Module, text: str) -> tuple[list[Written], list[str], bool]:

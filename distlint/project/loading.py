@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ from distlint.project.reading import SIZE_LIMIT, as_utf_8, is_readable, share_li
 from distlint.project.settings import SettingsTree
 from distlint.project.suppressions import MARK
 from distlint.project.trees import Trees
+from distlint.records import dataclass
 
 Contents = dict[str, tuple[str, dict[str, Any]]]
 """What is known of the content of files: by absolute path the hash, and the answers to questions."""

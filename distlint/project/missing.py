@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import Final
 
+from distlint.patterns import pattern
 from distlint.project.files import matches_patterns
 from distlint.project.modules import is_package
 
-_MADE: Final = re.compile(
+_MADE: Final = pattern(
     r"_.*|.*_pb2(?:_grpc)?|.*(?:version|generated|cuda|cpp|kernels?|ops|ext|extensions?|native|bindings?)_?"
 )
 """Names of what builds make."""
@@ -18,7 +19,7 @@ _BUILDS: Final = (
     "setup.py",
 )  # fmt: skip
 """What says what else will be in a folder."""
-_ADDS: Final = re.compile(r"__path__|sys\.(?:modules|path|meta_path)|extend_path|_LazyModule")
+_ADDS: Final = pattern(r"__path__|sys\.(?:modules|path|meta_path)|extend_path|_LazyModule")
 """What gives a package modules that are not in its folder."""
 
 

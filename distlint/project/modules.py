@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
+
+from distlint.records import dataclass
 
 ROOT_MARKERS = ("pyproject.toml", "distlint.toml", "setup.py", "setup.cfg", ".git", ".hg")
 

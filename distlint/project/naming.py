@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from distlint.patterns import pattern
+
 
 def shown_as(path: str) -> str:
     """How reports name the absolute `path`: relative to the working directory, `/` between the parts.
@@ -44,7 +46,7 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_ESCAPE = re.compile(r"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+_ESCAPE = pattern(r"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 
 
 def path_of(shown: str) -> str:

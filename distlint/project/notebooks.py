@@ -12,25 +12,27 @@ import ast
 import json
 import re
 import warnings
-from dataclasses import dataclass
 from typing import Any
+
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 SUFFIX = ".ipynb"
 
 _MARK = '"distlint: cell {}"'
-_MARKED = re.compile(r'^"distlint: cell (\d+)"$')
+_MARKED = pattern(r'^"distlint: cell (\d+)"$')
 _HIDDEN = "#distlint-magic:"
-_RESTORED = re.compile(
+_RESTORED = pattern(
     rf"^(?P<indent>[ \t]*)(?:pass  |(?P<name>[\w., \t]+=[ \t]*)None  )?{_HIDDEN}(?P<line>.*)$"
 )
 
 _PYTHON_MAGICS = frozenset({"time", "timeit", "capture", "prun"})
 """`%%` magics whose cell is Python."""
-_MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<line>[%!].*|\?{1,2}\w.*|[\w.]+\?{1,2}[ \t]*)$")
-_ASSIGNED = re.compile(r"^(?P<indent>[ \t]*)(?P<name>[\w., \t]+?[ \t]*=[ \t]*)(?P<line>[%!].*)$")
+_MAGIC = pattern(r"^(?P<indent>[ \t]*)(?P<line>[%!].*|\?{1,2}\w.*|[\w.]+\?{1,2}[ \t]*)$")
+_ASSIGNED = pattern(r"^(?P<indent>[ \t]*)(?P<name>[\w., \t]+?[ \t]*=[ \t]*)(?P<line>[%!].*)$")
 
 _DECODER = json.JSONDecoder()
-_BLANK = re.compile(r"[ \t\r\n]*")
+_BLANK = pattern(r"[ \t\r\n]*")
 
 
 class NoNotebook(ValueError):

@@ -10,13 +10,14 @@ import tokenize
 import warnings
 
 from distlint.columns import byte_column, split_lines
+from distlint.patterns import pattern
 from distlint.project.notebooks import SUFFIX, NoNotebook, code_of
 from distlint.project.versions import newer_syntax
 
 SIZE_LIMIT = 10 * 1024 * 1024
 """Bytes. A Python file beyond this is generated data; parsing it costs gigabytes."""
 
-_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
+_COOKIE = pattern(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
 
 
 _MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

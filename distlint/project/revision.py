@@ -12,13 +12,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from distlint.launch.kinds import is_data, kind_of
 from distlint.project.files import PYTHON_SUFFIXES
 from distlint.project.naming import escaped, shown_as
 from distlint.project.reading import SIZE_LIMIT
+from distlint.records import dataclass
 
 _OPTIONS = (
     "--no-pager",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from distlint.findings import Severity
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.rule import Rule, Status
 
 ALWAYS = frozenset({"DL900", "DL902"})
 """Reported whatever is selected: without them, silence would not mean that a file was checked."""
 
-_PREFIX = re.compile(r"[A-Za-z]{2,}[0-9]*")
+_PREFIX = pattern(r"[A-Za-z]{2,}[0-9]*")
 
 _EXACT = 1000  # more specific than any prefix
 

@@ -7,13 +7,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from distlint.columns import byte_column, split_lines
 from distlint.project.naming import escaped
 from distlint.project.toml_places import KEY, Key, offset_of
+from distlint.records import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from distlint.launch.kinds import Kind, kind_of
+from distlint.patterns import pattern
 from distlint.project.settings import Settings
 
 if sys.version_info >= (3, 11):
@@ -18,11 +19,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_DECLARED = re.compile(r"\s*distlint\s*(?:$|[\[<>=!~;@, #])", re.IGNORECASE | re.MULTILINE)
-_FOR_DEVELOPERS = re.compile(r"dev|lint|test|doc|check|style|ci\b", re.IGNORECASE)
+_DECLARED = pattern(r"\s*distlint\s*(?:$|[\[<>=!~;@, #])", re.IGNORECASE | re.MULTILINE)
+_FOR_DEVELOPERS = pattern(r"dev|lint|test|doc|check|style|ci\b", re.IGNORECASE)
 """Names of groups and files of what is installed beside an editor, and not where the code runs."""
 
-_OF_FILE = re.compile(r"\s*3\.(?P<minor>\d+)")
+_OF_FILE = pattern(r"\s*3\.(?P<minor>\d+)")
 _PINS = ("README*", "*.y*ml", "requirements*.txt", "pyproject.toml")
 _FIRST = {"python": (3, 10), "torch": (1, 11)}
 """The first Python that the runtime runs on (`requires-python` in pyproject.toml), and the first torch with wheels for it."""

@@ -6,21 +6,23 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from distlint.columns import byte_column, split_lines
 from distlint.edits import ReplaceComment, Span
 from distlint.findings import Applicability, Finding, Fix, Place
+from distlint.patterns import pattern
 from distlint.project.selection import match
+from distlint.records import dataclass
 from distlint.rule import Rule, Status
 
 MARK = "distlint:"
 
-_COMMENT = re.compile(
+_COMMENT = pattern(
     r"#\s*distlint:\s*(?P<kind>file-ignore|ignore)(?![\w-]|\s*[=:(])\s*(?:\[(?P<codes>[^\]]*)\])?",
     re.IGNORECASE,
 )
-_OTHER = re.compile(
+_OTHER = pattern(
     r"#\s*distlint:\s*(?P<kind>[a-z][a-z-]*)(?:\s*[=:(\[]\s*(?P<codes>[\w\-, ]*\w)\s*[\])]?)?",
     re.IGNORECASE,
 )
@@ -33,9 +35,9 @@ _MEANT = {
     **dict.fromkeys(_FILE_WORDS.split(), "file-ignore"),
 }
 """What people write who come from other linters, and what they mean by it."""
-_NOQA = re.compile(r"#\s*noqa\b(?:\s*:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.IGNORECASE)
-_ANY_CASE = re.compile(re.escape(MARK), re.IGNORECASE)
-_SEPARATOR = re.compile(r"[\s,]+")
+_NOQA = pattern(r"#\s*noqa\b(?:\s*:\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.IGNORECASE)
+_ANY_CASE = pattern(re.escape(MARK), re.IGNORECASE)
+_SEPARATOR = pattern(r"[\s,]+")
 
 
 @dataclass(slots=True)
@@ -154,15 +156,15 @@ def find_line_suppressions(text: str) -> list[Suppression]:
 
 def _read_comment(token: tokenize.TokenInfo, physical: str) -> Iterable[Suppression]:
     line = token.start[0]
-    for pattern in (_COMMENT, _OTHER, _NOQA):
-        match = pattern.search(token.string)
-        if match is None or (pattern is _OTHER and not _meant(match)):
+    for form in (_COMMENT, _OTHER, _NOQA):
+        match = form.search(token.string)
+        if match is None or (form is _OTHER and not _meant(match)):
             continue
         begin = byte_column(physical, token.start[1] + match.start())
         end = byte_column(physical, token.start[1] + match.end())
         codes = match.group("codes")
         names = tuple(part for part in _SEPARATOR.split(codes or "") if part)
-        if pattern is _COMMENT and codes is not None and not names:
+        if form is _COMMENT and codes is not None and not names:
             continue  # `ignore[]` names nothing
         yield Suppression(
             codes=names,
@@ -173,9 +175,9 @@ def _read_comment(token: tokenize.TokenInfo, physical: str) -> Iterable[Suppress
                 line, begin, line, byte_column(physical, token.start[1] + _reach(token, match))
             ),
             text=match.group(),
-            whole_file=pattern is _COMMENT and match.group("kind").lower() == "file-ignore",
-            noqa=pattern is _NOQA,
-            meant=_meant(match) if pattern is _OTHER else "",
+            whole_file=form is _COMMENT and match.group("kind").lower() == "file-ignore",
+            noqa=form is _NOQA,
+            meant=_meant(match) if form is _OTHER else "",
         )
 
 

@@ -6,6 +6,8 @@ import re
 import sys
 from collections import Counter
 
+from distlint.patterns import pattern
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -17,13 +19,13 @@ Key = tuple[str | int, ...]
 KEY = 0x110000
 """At the end of a way: the key itself, and not its value. No array has this index."""
 
-_BLANK = re.compile(r"(?:[\s,]|\#[^\n]*)*")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_STRING = re.compile(
+_BLANK = pattern(r"(?:[\s,]|\#[^\n]*)*")
+_BARE = pattern(r"[A-Za-z0-9_-]+")
+_STRING = pattern(
     r'"""(?:\\.|[^\\])*?"{3,5}(?!")|' r"'''.*?'{3,5}(?!')|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'",
     re.DOTALL,
 )
-_PLAIN = re.compile(r"[^,\]}\#\n]+")
+_PLAIN = pattern(r"[^,\]}\#\n]+")
 
 
 def offset_of(key: Key, text: str) -> int:

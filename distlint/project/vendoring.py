@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from distlint.records import dataclass
 
 MARK = "# Copied from distlint {version} by `distlint vendor`: change it there, not here.\n"
 LICENSE = "# SPDX-License-Identifier: Apache-2.0\n"
@@ -97,6 +97,8 @@ def _copies() -> dict[str, str]:
 
 
 def _write(target: Path, files: dict[str, str]) -> None:
+    import tempfile
+
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         new = Path(folder) / "new"
         new.mkdir()

@@ -13,8 +13,10 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 FIELDS = 8
 """How many fields of one f-string are rewritten, one in each round."""
@@ -33,8 +35,8 @@ class Construct:
     rewrite: Rewrite
 
 
-def _construct(since: Version, name: str, pattern: str, rewrite: Rewrite) -> Construct:
-    return Construct(since, name, re.compile(pattern, re.MULTILINE), rewrite)
+def _construct(since: Version, name: str, words: str, rewrite: Rewrite) -> Construct:
+    return Construct(since, name, pattern(words, re.MULTILINE), rewrite)
 
 
 def _other_quotes(found: re.Match[str]) -> str:

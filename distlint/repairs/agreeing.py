@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
@@ -19,6 +18,7 @@ from distlint.analysis.questions.sections import in_turn
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Replace
 from distlint.nodes import walk
+from distlint.records import dataclass
 from distlint.repairs.asking_all import FLAGS, free_name
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import LEAVES, dedented, source

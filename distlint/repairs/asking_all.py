@@ -7,7 +7,6 @@ In one expression only an accelerator can (`repairs.dressing`); by the process g
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from typing import Final
 
@@ -19,16 +18,17 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.columns import segment
 from distlint.edits import Edit, Insert, Replace
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.repairs.blocks import block_with
 
 FLAGS: Final = ("failed", "has_failed", "failed_here")
 """What a fix may call the variable that says whether this rank failed."""
 
 _ASKED: Final = {"$any_rank": "any", "$all_ranks": "all"}
-_QUESTION: Final = re.compile(r"\$any_rank|\$all_ranks")
+_QUESTION: Final = pattern(r"\$any_rank|\$all_ranks")
 _NAMES: Final = ("answers", "answers_of_all", "answer_of_each")
 """What the list may be called that holds what each rank says."""
-_HANDS_OVER: Final = re.compile(
+_HANDS_OVER: Final = pattern(
     r"set_device\(|set_device_index\(|device_id\s*=|[\"']gloo[\"']|(?:gather|broadcast)_object"
     r"|\b(?:Accelerator|PartialState|TrainingArguments|HfArgumentParser)\("
 )

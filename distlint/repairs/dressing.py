@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from distlint.analysis.model import Model
@@ -20,6 +20,8 @@ from distlint.edits import Delete, Edit, Insert, Move, Replace, Span, WrapInWith
 from distlint.findings import Applicability, Finding, Fix
 from distlint.knowledge.versions import SINCE
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.repairs.asking_all import asked_of_all
 from distlint.repairs.blocks import block_with
 from distlint.repairs.ending import ends_program
@@ -56,11 +58,11 @@ _TOO_EARLY: Final = (
     "make the process group first: before it, each process takes itself for the only one"
 )
 
-_SHARDING: Final = re.compile("fsdp|fully_?shard|deepspeed|zero.?3|accelerat|tensor_parallel", re.I)
+_SHARDING: Final = pattern("fsdp|fully_?shard|deepspeed|zero.?3|accelerat|tensor_parallel", re.I)
 """Words of files in which the state of a model may be in pieces, so that one rank cannot save it alone."""
 
-_NAME: Final = re.compile(r"\$([A-Za-z_]\w*)")
-_OF_LIBRARIES: Final = re.compile(r"(?<![$\w])[A-Za-z_]\w*")
+_NAME: Final = pattern(r"\$([A-Za-z_]\w*)")
+_OF_LIBRARIES: Final = pattern(r"(?<![$\w])[A-Za-z_]\w*")
 _MARK: Final = "distlint_runtime_"
 
 

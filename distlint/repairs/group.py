@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.live.program import LiveProgram
@@ -13,6 +13,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.records import dataclass
 from distlint.repairs.group_flow import Group, GroupFlow
 from distlint.repairs.meeting import calls_of
 

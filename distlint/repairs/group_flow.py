@@ -10,13 +10,15 @@ import ast
 import enum
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 
 class Group(enum.IntEnum):
@@ -33,7 +35,7 @@ class Group(enum.IntEnum):
 
 _THERE: Final = "the group is there"
 """What a test says that asks for the group itself."""
-_ASKED: Final = re.compile(r"initiali[sz]ed|is_dist_avail")
+_ASKED: Final = pattern(r"initiali[sz]ed|is_dist_avail")
 _ENDS: Final = frozenset({"exit", "quit", "_exit", "abort"})
 _APART: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """Statements that run nothing of what they hold, or hold no group."""

@@ -7,9 +7,7 @@ order of statements could matter in a way that is not seen here, there is no edi
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
 from distlint.analysis.interpreter.ranks import MAIN
@@ -27,6 +25,8 @@ from distlint.analysis.questions.turnstiles import has_other_half
 from distlint.analysis.traces.divergence import Divergence
 from distlint.edits import Delete, Edit, Insert, Move, Replace
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.repairs.blocks import block_with
 from distlint.repairs.group import group_at
 from distlint.repairs.group_flow import Group
@@ -40,16 +40,16 @@ _OF_TENSORS = frozenset(
     f"accelerate.Accelerator.{name}"
     for name in ("gather", "gather_for_metrics", "pad_across_processes", "reduce")
 )
-_MEASURE = re.compile(
+_MEASURE = pattern(
     r"loss|acc(uracy)?\b|score|metric|ppl|perplexity|bleu|rouge|psnr|ssim|fid\b|auc\b|f1\b|miou|reward"
 )
 _LOGGING = ("log", "logger", "logging", "print", "warnings", "tqdm", "rank_zero_info", "pbar")
 
 
-_ALONE = re.compile(r"""rank\w*["']?\s*(?:[,=]|!=|>|in\b|not in\b)[^\n]*-1""")
+_ALONE = pattern(r"""rank\w*["']?\s*(?:[,=]|!=|>|in\b|not in\b)[^\n]*-1""")
 """How files write the rank of a process that no launcher started."""
 
-_FOR_ONE = re.compile(
+_FOR_ONE = pattern(
     r"(?i)(?<![a-z])(?:print|log|warn|info|debug|save|write|dump|export|upload|report|plot|show|send|push|touch|unlink"
     r"|add_(?:scalar|image|figure|text|hist)|mkdir|makedirs|remove|rmtree|rename|(?:copy|move)(?!_$))"
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,9 +12,10 @@ from distlint.analysis.program.places import span_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import Delete, Edit, Insert, Replace
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.repairs.guarding import source
 
-_WITHOUT_EFFECT: Final = re.compile(
+_WITHOUT_EFFECT: Final = pattern(
     r"(?:not )?(?:torch\.cuda\.is_available\(\)|[\w.]+)(?: (?:is(?: not)?|==|!=) [\w.'\"]+)?"
 )
 """Tests that may go with their arms."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, Event, Guard, Layer, Loop
@@ -26,6 +25,7 @@ from distlint.edits import Span
 from distlint.knowledge import facts, hooks
 from distlint.knowledge.collectives.runtime import ROWS
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 from distlint.repairs.blocks import blocks
 from distlint.repairs.guarding import LEAVES
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Final
 
 from distlint.analysis.interpreter.ir import CallSite, CallStep, Event, UnknownCall
@@ -15,6 +14,7 @@ from distlint.analysis.questions import caught
 from distlint.analysis.traces.graph import steps_below
 from distlint.findings import Applicability, Fix
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.repairs.group import callers_by_function, group_at
 from distlint.repairs.group_flow import Group
 from distlint.repairs.meeting import calls_of
@@ -58,7 +58,7 @@ def is_decided_by_score(model: Model, site: CallSite) -> bool:
     return False
 
 
-_MEETS: Final = re.compile(r"(?i)sync|reduce|gather|broadcast")
+_MEETS: Final = pattern(r"(?i)sync|reduce|gather|broadcast")
 """Names of methods by which ranks put together what each has."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import AttributeSite, CallSite
@@ -30,6 +29,8 @@ from distlint.knowledge.configuration.launchers import SET_BY
 from distlint.knowledge.conventions import NAMED_RANKS
 from distlint.knowledge.versions import TRAINER_WITH_ACCELERATOR
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.repairs.blocks import blocks
 from distlint.repairs.group import GROUP_QUESTIONS, group_at, tests_of_group
 from distlint.repairs.group_flow import Group, negated
@@ -120,34 +121,32 @@ _GROUP: Final = {
 }
 """What the default process group answers, where there is one."""
 
-_FOR_WORDS: Final = re.compile(
+_FOR_WORDS: Final = pattern(
     r"print|verbose|progress|tqdm|quiet|(?:^|_)(?:log|logs|logging|show)(?:$|_)", re.I
 )
 
-_NO_LOCAL_RANK: Final = re.compile(
+_NO_LOCAL_RANK: Final = pattern(
     r"""local[_-]rank["'][^\n]*default\s*=\s*-1|LOCAL_RANK["'],\s*["']?-1"""
 )
 """A local rank that is -1 on one process: no index of a device."""
 
-_LOCAL_RANK_OPTION: Final = re.compile(r"""add_argument\([^()]*["']--local[_-]rank["']""")
+_LOCAL_RANK_OPTION: Final = pattern(r"""add_argument\([^()]*["']--local[_-]rank["']""")
 """An option by which a launcher hands each process its local rank (torch 2.13.0 distributed/launch.py)."""
 
-_AMONG_ALL: Final = re.compile(r"(?<!local_)(?:get_rank\(|process_index|\brank\b)|[\"']RANK[\"']")
+_AMONG_ALL: Final = pattern(r"(?<!local_)(?:get_rank\(|process_index|\brank\b)|[\"']RANK[\"']")
 """What counts the ranks of all machines."""
 
-_FROM_ENVIRONMENT: Final = re.compile(
+_FROM_ENVIRONMENT: Final = pattern(
     r"""int\(os\.(?:environ\['(\w+)'\]|(?:environ\.get|getenv)\('(\w+)'(?:, '?0'?)?\))\)"""
 )
 """How code asks the launcher for a rank (torch 2.13.0 distributed/run.py, "Environment Variables")."""
 
-_ASKS_ENVIRONMENT: Final = re.compile(r"environ|getenv")
+_ASKS_ENVIRONMENT: Final = pattern(r"environ|getenv")
 
-_OR_NONE: Final = re.compile(r"""int\(os\.(?:environ\.get|getenv)\('LOCAL_RANK', '?-1'?\)\)""")
+_OR_NONE: Final = pattern(r"""int\(os\.(?:environ\.get|getenv)\('LOCAL_RANK', '?-1'?\)\)""")
 """A local rank that is -1 where no launcher set the variable."""
 
-_ASKS_FOR_GROUP: Final = re.compile(
-    r"is_(?:torchelastic_)?initialized|is_available\(|environ|getenv"
-)
+_ASKS_FOR_GROUP: Final = pattern(r"is_(?:torchelastic_)?initialized|is_available\(|environ|getenv")
 """What a function that answers on one process, too, has looked at."""
 
 _WITH_MODULE: Final = frozenset({"ddp", "dp"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from distlint.analysis.model import Model
@@ -14,9 +14,11 @@ from distlint.columns import split_lines
 from distlint.edits import Delete, Edit, Replace, Span
 from distlint.findings import Applicability, Finding
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.repairs.blocks import blocks
 
-_GUARDED: Final = re.compile(r"if ([^\n]+):\n((?:    [^\n]*\n?)+)([^ \n].*)?", re.DOTALL)
+_GUARDED: Final = pattern(r"if ([^\n]+):\n((?:    [^\n]*\n?)+)([^ \n].*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

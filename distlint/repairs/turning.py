@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.places import span_of
 from distlint.columns import split_lines
 from distlint.edits import Replace
+from distlint.records import dataclass
 from distlint.repairs.blocks import block_with
 from distlint.repairs.guarding import has_long_text, source
 

@@ -22,6 +22,7 @@ from distlint.edits import Edit, Insert, Move, Replace
 from distlint.findings import Applicability, Finding, Fix
 from distlint.knowledge import facts
 from distlint.nodes import children, last_name, parents_in, walk
+from distlint.patterns import pattern
 from distlint.repairs.blocks import block_with, blocks
 from distlint.repairs.hoisting import names_bound_in
 
@@ -39,7 +40,7 @@ _WITHOUT_TRAINING = (
 """Words in the names of functions that train nothing."""
 
 
-_OF_TRAINING = re.compile(r"backward|optim|trainer|\.step\(|\.fit\(", re.IGNORECASE)
+_OF_TRAINING = pattern(r"backward|optim|trainer|\.step\(|\.fit\(", re.IGNORECASE)
 _OF_WRAPPERS = frozenset({"module", "_orig_mod", "no_sync", "require_backward_grad_sync"})
 """What is asked of a wrapper to know that it is one (torch 2.13.0 nn/parallel/distributed.py)."""
 

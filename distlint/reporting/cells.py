@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from distlint.findings import Finding, Place, Witness, WitnessStep
+from distlint.patterns import pattern
 from distlint.project.naming import path_of
 from distlint.project.notebooks import SUFFIX, NoNotebook, cell_at, cells_of, original
 from distlint.reporting.report import Report, Texts
 
-_LINE = re.compile(r"\bline (\d+)")
+_LINE = pattern(r"\bline (\d+)")
 
 
 def located(report: Report, *, in_file: bool) -> Report:

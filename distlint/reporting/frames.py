@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from distlint.columns import display_column
 from distlint.findings import Place
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.reporting.report import Texts
 from distlint.reporting.style import Style
 
@@ -18,7 +18,7 @@ NEAR = 4
 
 _TAB = "    "
 
-_WORD = re.compile(r"[→←]\s+\S+|\S+")
+_WORD = pattern(r"[→←]\s+\S+|\S+")
 """An arrow goes with the word that it points to."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from distlint.columns import display_column, split_lines
@@ -15,6 +15,7 @@ from distlint.project.baseline import Accepted
 from distlint.project.files import Problem
 from distlint.project.naming import escaped
 from distlint.project.reading import Unreadable, python_text
+from distlint.records import dataclass
 
 
 class Texts:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
 from distlint.findings import Applicability, Finding, Place, Severity, Witness, WitnessStep
+from distlint.records import dataclass
 from distlint.reporting.frames import Mark, cells, frame, printable, wrap
 from distlint.reporting.report import Report, Texts
 from distlint.reporting.style import Style

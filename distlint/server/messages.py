@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from lsprotocol import types
@@ -13,6 +12,7 @@ from pygls.workspace import PositionCodec
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Place, Severity
 from distlint.fixing.replacements import Replacement
+from distlint.records import dataclass
 from distlint.reporting.report import Reported, Texts
 from distlint.server.session import absolute
 

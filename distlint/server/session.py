@@ -8,7 +8,7 @@ import os
 import tokenize
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from distlint.checking import Outcome, Request, check, let_go
@@ -17,6 +17,7 @@ from distlint.fixing.replacements import Replacement, replacements
 from distlint.project.naming import path_of
 from distlint.project.reading import decode
 from distlint.project.trees import Trees
+from distlint.records import dataclass
 from distlint.repairing import applies, each_alone, repair
 from distlint.reporting.report import Report, Reported
 

@@ -35,7 +35,7 @@ def modules(cwd: Path, *arguments: str) -> set[str]:
     return set(line.split()[1:])
 
 
-HEAVY = {"libcst", "torch", "accelerate", "transformers", "numpy", "yaml", "pathspec"}
+HEAVY = {"libcst", "torch", "accelerate", "transformers", "numpy", "yaml", "pathspec", "email"}
 
 
 def test_neither_libcst_nor_torch(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NamedTuple
 
 from distlint.analysis.interpreter.frame import SummarySource
@@ -35,6 +35,7 @@ from distlint.analysis.program.definitions import Class, Definition, Function, M
 from distlint.analysis.program.memory import Memory, recall
 from distlint.analysis.program.program import Program
 from distlint.knowledge.facts import Knowledge
+from distlint.records import dataclass
 
 Given = tuple[dict[str, Value], Value | None, dict[str, Value]]
 """The arguments of a run, its receiver, and what it may read of the functions around it."""

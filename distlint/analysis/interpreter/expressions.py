@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -40,6 +39,7 @@ from distlint.analysis.interpreter.values import (
 from distlint.analysis.program.definitions import Function
 from distlint.knowledge import conventions
 from distlint.nodes import children
+from distlint.patterns import pattern
 
 _LOCAL: Final = frozenset({"kind:local_rank", RANK_MODULO})
 """The tags of what numbers the processes of a machine."""
@@ -68,7 +68,7 @@ _PATH: Final = "pathlib.Path"
 _MAX_INT: Final = 1 << 40
 _MAX_TEXT: Final = 1000
 _MAX_SHIFT: Final = 64
-_WIDE: Final = re.compile(r"\d{4}")
+_WIDE: Final = pattern(r"\d{4}")
 """A width or precision in a format that makes a text longer than that."""
 
 

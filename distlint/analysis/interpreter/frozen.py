@@ -7,7 +7,6 @@ them: what they return is read from their last statement.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +18,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
 from distlint.knowledge import wrappers
 from distlint.nodes import parents_in, walk
+from distlint.patterns import pattern
 
 _NEUTRAL: Final = frozenset({
     "bfloat16", "compile", "cpu", "cuda", "disable_gradient_checkpointing",
@@ -27,7 +27,7 @@ _NEUTRAL: Final = frozenset({
     "state_dict", "to", "train",
 })  # fmt: skip
 """Methods that make no parameter trainable; those of requires_grad are read more closely."""
-_THAWS: Final = re.compile(
+_THAWS: Final = pattern(
     r"requires_grad(?!_\(False\)| = False)|_modules\[|setattr\(|(?<!self\.)(?:add_module|register_parameter)\(|adapter|peft"
     r"|inject|attn_processor|\.train\(|unfreeze|thaw"
 )

@@ -7,8 +7,9 @@ ranks on two nodes; a few concrete ranks stand for all that code can tell apart.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from distlint.records import dataclass
 
 WORLD_SIZE: Final = 4
 LOCAL_WORLD_SIZE: Final = 2

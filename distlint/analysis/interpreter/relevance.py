@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module
@@ -21,6 +20,8 @@ from distlint.knowledge import conventions, facts
 from distlint.knowledge.debugging import TRACKERS
 from distlint.knowledge.facts import Knowledge
 from distlint.knowledge.libraries import canonical_name
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.words import words_in
 
 # Names so common that a function of this name says nothing of its callers. Guards around them are in the
@@ -34,9 +35,9 @@ _COMMON: Final = frozenset(
     }
 )  # fmt: skip
 _ASKED: Final = "is_available("
-_DISTRIBUTED_ASKED: Final = re.compile(r"\bdist(?:ributed)?\.is_available\(")
+_DISTRIBUTED_ASKED: Final = pattern(r"\bdist(?:ributed)?\.is_available\(")
 """jukebox 08efbbc jukebox/utils/dist_adapter.py:17, `is_available()`, in front of each of its collectives."""
-_PLACE_ASKED: Final = re.compile(r"\brank(?:\(\))?\s*%\s*[\w.]*(?:per_|local|count|gpus)")
+_PLACE_ASKED: Final = pattern(r"\brank(?:\(\))?\s*%\s*[\w.]*(?:per_|local|count|gpus)")
 """relabel_imagenet 3d4824f train.py:287, a method that gives back `self.context.rank % self.context.ngpus_per_node == 0`."""
 
 
@@ -186,14 +187,14 @@ def _may_write(text: str, words: frozenset[str]) -> bool:
 
 
 _CALLS_TO_WRITERS: Final = 2
-_SAVES: Final = re.compile(
+_SAVES: Final = pattern(
     r"\b(?:(?:torch|np|numpy)\.save|joblib\.dump)\(|\bos\.(?:mkdir|makedirs)\(|\bFileHandler\("
 )
 """Calls whose last names, `save` and `dump`, are also those of other methods; what makes folders."""
 _SAVING: Final = frozenset({"save(", "dump(", "mkdir(", "makedirs("})
 """Their last names: few functions have one, and the others need no search."""
 _OPENING: Final = frozenset(f"{tracker.name.rpartition('.')[2]}(" for tracker in TRACKERS)
-_OPENS: Final = re.compile(
+_OPENS: Final = pattern(
     r"\b(?:SummaryWriter|"
     + "|".join(sorted(re.escape(".".join(each.name.split(".")[-2:])) for each in TRACKERS))
     + r")\("
@@ -201,7 +202,7 @@ _OPENS: Final = re.compile(
 """Runs of trackers, which some functions open for another: FeatureDecorrelationSSL 408bd9e tools/logger.py:21, `reset()`,
 which the constructor calls."""
 _WRITES: Final = facts.WRITING_WORDS | {f"{word}(" for word in facts.WRITING_WORDS}
-_OPENED_TO_WRITE: Final = re.compile(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
+_OPENED_TO_WRITE: Final = pattern(r"\bopen\(.*[\"'][rb]?[wx]b?\+?[\"']")
 
 
 def _called_as(program: Program, functions: Iterable[Function]) -> set[str]:
@@ -406,14 +407,12 @@ def _names(text: str) -> Iterator[str]:
 
 _VALUE: Final = r"=(?!=)((?:[^\n]*[(\[,\\]\n)*[^\n]*)$"
 """What is assigned, also over several lines: those that end in an opening bracket or a comma go on."""
-_ASSIGNMENT: Final = re.compile(
-    r"^(?:[ \t]+self\.)?(\w+)[ \t]*(?::[^=\n]+)?" + _VALUE, re.MULTILINE
-)
-_OWN_ASSIGNMENT: Final = re.compile(
+_ASSIGNMENT: Final = pattern(r"^(?:[ \t]+self\.)?(\w+)[ \t]*(?::[^=\n]+)?" + _VALUE, re.MULTILINE)
+_OWN_ASSIGNMENT: Final = pattern(
     r"^[ \t]+[(\[]?\s*((?:self\.\w+[,\s]*(?::[^=\n]+)?)+)[)\]]?[ \t]*" + _VALUE, re.MULTILINE
 )
 _BY_CLASS: Final = frozenset({"__init__", "__enter__", "__exit__"})
 """Methods that run where an object of their class is made: `with First(): …`."""
 _OWN_CLASS: Final = frozenset({"cls(", "__class__(", "type("})
 """What a method calls to make another object of its class."""
-_OWN: Final = re.compile(r"self\.(\w+)")
+_OWN: Final = pattern(r"self\.(\w+)")

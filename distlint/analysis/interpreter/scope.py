@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from distlint.analysis.interpreter.ir import Guard, Loop
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.interpreter.variables import Variables
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from distlint.analysis.interpreter.values import UNKNOWN, Origin, Value, Variance
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
@@ -17,6 +17,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import failures
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

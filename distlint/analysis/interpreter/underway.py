@@ -9,12 +9,13 @@ what it assigned tells nothing more, the runs made meanwhile are complete; else 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.ranks import RankClass
 from distlint.analysis.interpreter.values import Value, join
 from distlint.analysis.program.definitions import Class, Function
+from distlint.records import dataclass
 
 Key = tuple[Function, RankClass, Hashable]
 """One run: the function, the class of ranks, and what of its arguments matters."""

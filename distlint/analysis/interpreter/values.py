@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from distlint.analysis.program.definitions import Class
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

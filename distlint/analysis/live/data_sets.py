@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.chosen import registries_of, tables_of, takers
@@ -21,6 +20,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 _FIRST: Final = ("_first", "_in_turn", "_sequentially")
 """Ends of the names of context managers that let one rank go first."""

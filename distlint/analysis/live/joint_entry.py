@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -50,29 +50,31 @@ from distlint.knowledge import facts, hooks
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 BARRIERS: Final = frozenset({"barrier", "wait_for_everyone"})
-_MAKES_GROUP: Final = re.compile(
+_MAKES_GROUP: Final = pattern(
     r"(?<!__)init(?:_|ialize|$)|set_?up|spawn|launch|prepare|Accelerator|Fabric|Trainer|State|Engine",
     re.IGNORECASE,
 )
 """Names of what makes a process group, or may."""
-MAKES_RANKS: Final = re.compile(
+MAKES_RANKS: Final = pattern(
     r"(?i:init\w*_?(?:dist|ddp|group|megatron|parallel|device_mesh)|set_?up(?:$|\w*(?:dist|ddp))|(?:dist|ddp)\w*_?set_?up|spawn|launch)"
     r"|(?i:deepspeed|hvd|horovod|colossalai|fairscale|paral?lel)\w*\.\w*init\w*$"
     r"|(?:Accelerator\w*|Fabric|Trainer|PartialState|TrainingArguments|Engine|parse_args_into_dataclasses)$"
 )
 """Names of what makes ranks of processes, or hands them on, where a collective waits to be told that there are any."""
-_IN_MESH: Final = re.compile(r"(?:shard|replicate|replica)_(?:idx|index|id)$")
+_IN_MESH: Final = pattern(r"(?:shard|replicate|replica)_(?:idx|index|id)$")
 """Names of a rank's coordinates in a mesh of devices."""
-_SETS_UP: Final = re.compile(r"(?i)init|set_?up|dist|ddp|launch|group")
-_DOES_MORE: Final = re.compile(r"(?i)train|main|run|work|eval|test|infer")
+_SETS_UP: Final = pattern(r"(?i)init|set_?up|dist|ddp|launch|group")
+_DOES_MORE: Final = pattern(r"(?i)train|main|run|work|eval|test|infer")
 """Names of functions that make the process group and come back, and of those that go on with it."""
-_FOR_SEVERAL: Final = re.compile(
+_FOR_SEVERAL: Final = pattern(
     r"(?i)dist|ddp|fsdp|multi|gpu|world|rank|launch|parallel|from_torch|nodes|init|deepspeed"
 )
 """Words of a condition under which a program makes its process group, and goes on behind it."""
-_ASKS_IF_SEVERAL: Final = re.compile(
+_ASKS_IF_SEVERAL: Final = pattern(
     r"(?<![a-z])initialized|is_dist|is_(?:\w+_)?distributed|is_multi|(?:is|use|using)_ddp|world_size|num_processes"
 )
 """What asks whether there are other processes at all."""
@@ -91,12 +93,12 @@ _DEVICES: Final = frozenset(
 )
 """Names of the number of a process's GPU: `device == 0` in PyTorch-StudioGAN 947b35e src/metrics/preparation.py:183,
 `torch.cuda.current_device() == 0` in A-ViT 120c9cb engine_act.py:125."""
-_ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]")
+_ENGINES: Final = pattern(r"fsdp|deepspeed|zero_?[123]")
 """Names of engines that keep a part of the model on every rank."""
 _OF_COMMANDS: Final = frozenset({"callback", "command", "group", "main", "staticmethod"})
 """Decorators that are no test of the rank, whatever they are of: `@hydra.main(…)` (hydra-core 1.3.2 hydra/main.py),
 `@main.command()` (click 8.3 click/core.py)."""
-_RANKS_OTHERS: Final = re.compile(r"(?:re)?rank(?:ing|er|ed)s?|rerank")
+_RANKS_OTHERS: Final = pattern(r"(?:re)?rank(?:ing|er|ed)s?|rerank")
 """Words of functions that put something in an order: `rerank()`, `evaluate_ranking()`."""
 _ASKS_FOR_GROUP: Final = frozenset(
     {"is_initialized", "is_available", "is_dist_avail_and_initialized"}
@@ -104,11 +106,11 @@ _ASKS_FOR_GROUP: Final = frozenset(
 _TRAINERS: Final = ("transformers.", "lightning.", "composer.", "mmengine.", "mmcv.runner.")
 """Libraries whose trainers call the hooks; a plain module or dataset is used on one process too."""
 _LIGHTNING_MODULE: Final = "lightning.pytorch.LightningModule"
-_TRAINS: Final = re.compile(r"\bTrainer\b|\.fit\(|\.validate\(|LightningCLI")
+_TRAINS: Final = pattern(r"\bTrainer\b|\.fit\(|\.validate\(|LightningCLI")
 """What makes a Trainer of Lightning train, or validate."""
 _STAGES: Final = {
-    "test": re.compile(r"\.test\(|LightningCLI|getattr\(trainer"),
-    "predict": re.compile(r"\.predict\(|LightningCLI|getattr\(trainer"),
+    "test": pattern(r"\.test\(|LightningCLI|getattr\(trainer"),
+    "predict": pattern(r"\.predict\(|LightningCLI|getattr\(trainer"),
 }
 """What makes it run other hooks, by a word of their names."""
 _NOT_ON_ALL: Final = frozenset({"_save", "push_to_hub", "create_model_card"})

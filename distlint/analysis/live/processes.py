@@ -9,7 +9,6 @@ among them.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from math import prod
 from typing import Final
@@ -37,9 +36,10 @@ from distlint.analysis.program.syntax import (
 from distlint.knowledge.libraries import canonical_name
 from distlint.knowledge.sinks import COMMANDS
 from distlint.nodes import LEAVES, children, walk
+from distlint.patterns import pattern
 
 _MAY_BE_ALONE: Final = tuple(
-    re.compile(words)
+    pattern(words)
     for words in (
         "nproc[_-]per[_-]node",
         "nprocs",
@@ -62,49 +62,49 @@ _MAY_BE_ALONE: Final = tuple(
     )
 )
 """Each begins with letters, which are found ten times as fast as one of several beginnings."""
-_SAYS_ONE: Final = re.compile(r"world_size[\"']?\s*[=:]\s*1\b")
+_SAYS_ONE: Final = pattern(r"world_size[\"']?\s*[=:]\s*1\b")
 """Settings of one process."""
-SAYS_RANKS: Final = re.compile(
+SAYS_RANKS: Final = pattern(
     r"torch\.distributed|process_group|torchrun|launch|spawn|Accelerator|world_size|dist\.|rank\b|RANK\b"
 )
 """What a file has that is made for several ranks."""
-_SHARES: Final = re.compile(r"DistributedSampler|split_between_processes|num_replicas")
+_SHARES: Final = pattern(r"DistributedSampler|split_between_processes|num_replicas")
 """What gives each rank its part of the data: a script made for several, whatever its example starts
 (F5-TTS src/f5_tts/runtime/triton_trtllm/benchmark.py)."""
-_LAUNCHED: Final = re.compile(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\\\n)*")
-_LAUNCHER: Final = re.compile(
+_LAUNCHED: Final = pattern(r"(?:torchrun|torch\.distributed\.\w+)\b(?:[^\n]|\\\n)*")
+_LAUNCHER: Final = pattern(
     r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b|\baccelerate launch\b"
 )
-_SUBMITS: Final = re.compile(r"\s*(?:qsub|sbatch|bsub)\b")
+_SUBMITS: Final = pattern(r"\s*(?:qsub|sbatch|bsub)\b")
 """How a command begins that hands a job to a cluster's queue."""
-_STARTS_LAUNCHER: Final = re.compile(r"os\.system\(|subprocess\.")
+_STARTS_LAUNCHER: Final = pattern(r"os\.system\(|subprocess\.")
 _COMMANDS: Final = COMMANDS | {"subprocess.Popen"}
 """Calls that run a command in a process below this one, whether they wait for it or not."""
-_OF_GROUP: Final = re.compile(r"rank|world_size|process_group|distributed|(?i:accelerator)")
-_PER_NODE: Final = re.compile(r"--nproc[_-]per[_-]node[ =]+(\S+)")
-_SIZE: Final = re.compile(
+_OF_GROUP: Final = pattern(r"rank|world_size|process_group|distributed|(?i:accelerator)")
+_PER_NODE: Final = pattern(r"--nproc[_-]per[_-]node[ =]+(\S+)")
+_SIZE: Final = pattern(
     r"world_size|nprocs|num_processes|.*parallel(?:ism)?_size|(?:dp|tp|pp|cp|ep|sp)(?:_size|_degree)?"
 )
-_WHOLE: Final = re.compile(r"world_size|nprocs|num_processes|dp.*|data_parallel_size")
+_WHOLE: Final = pattern(r"world_size|nprocs|num_processes|dp.*|data_parallel_size")
 """Sizes of the whole program, and of its data parallel part, which is else what the others leave over."""
 _REPLICAS: Final = frozenset({"dp", "data_parallel_size"})
 """Without their number, what decides how many processes there are is the launcher."""
 _SPAWNS: Final = frozenset({"spawn", "start_processes", "notebook_launcher"})
 _STARTS: Final = frozenset({"init_process_group", "init_distributed"})
-_JOINS: Final = re.compile(
+_JOINS: Final = pattern(
     r"(?i:init\w*_?(?:process_group|dist(?!ance)|ddp|device_mesh|parallel)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?(?:init|set_?up))"
     r"|Accelerator\(|PartialState\(|Trainer\(|Fabric\(|(?:deepspeed|hvd|bmt)\.init|DistributedDataParallel\("
 )
 """What a file has that makes a process group, or needs one."""
-_MARKED: Final = re.compile(r"mark\.world_size\(([^)]*)\)")
+_MARKED: Final = pattern(r"mark\.world_size\(([^)]*)\)")
 """How the tests of composer and its like say on how many processes they run, and are chosen by in conftest.py."""
 _LIGHTNING: Final = frozenset({"Fabric", "Trainer"})
 """What starts as many processes as it has `devices`, and refuses another number that a launcher has started."""
-_OPTIONS: Final = re.compile(
+_OPTIONS: Final = pattern(
     r"ArgumentParser\(|sys\.argv|@hydra\.main|fire\.Fire\(|@click\.command|parse_args_into"
 )
 """How a file reads the options that it is started with."""
-_GPUS: Final = re.compile(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
+_GPUS: Final = pattern(r"(?:n|num)_?(?:gpus?|devices|procs?|processes)|gpus|devices")
 """What is the size of the program only where the program makes it that: `WORLD_SIZE` is set from it."""
 
 

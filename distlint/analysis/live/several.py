@@ -18,14 +18,15 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, decided, own_nodes
 from distlint.columns import split_lines
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 _FIRST: Final = frozenset({"main_process_first", "local_main_process_first"})
-_SAYS_RANKS: Final = re.compile(
+_SAYS_RANKS: Final = pattern(
     r"init_process_group|init_distributed|init_device_mesh|Accelerator\(|PartialState\(|Trainer\(|deepspeed\.initialize"
     r"|Fabric\(|torchrun|torch\.distributed\.(?:run|launch)\b|accelerate launch|spawn\(|\brank\b|world_size"
 )
 """What a script has that makes ranks, is started on several, or asks for its own."""
-_USES_RANKS: Final = re.compile(
+_USES_RANKS: Final = pattern(
     r"torch\.distributed|\bdist\b|_dist\b|[dD]istributed\w*[.(]|\w_distributed|distributed_\w|\bDDP\b|[fF]sdp|FSDP|nccl|gloo"
     r"|process_group|device_mesh|world_?size|WORLD_SIZE|num_replicas|[\"']\w*RANK[\"']|get_\w*rank|process_index|set_device"
     r"|(?:device|cuda|gpu)[^\n]{0,30}rank|Accelerator|accelerate|PartialState|[dD]eepspeed|DeepSpeed|Trainer|TrainingArguments"
@@ -33,7 +34,7 @@ _USES_RANKS: Final = re.compile(
     r"|detectron2|colossalai|megatron|mpu\b|parallel_state|composer|paddle|importlib|sys\.path|fairscale"
 )
 """What a file has that meets other processes, numbers them or gives each its device or part; or may, elsewhere."""
-_MEETS: Final = re.compile(
+_MEETS: Final = pattern(
     r"DistributedDataParallel|\bDDP\b|[fF]sdp|FSDP|FullyShard|fully_shard|[dD]eepspeed|Accelerator|accelerate|Trainer"
     r"|reduce|gather|broadcast|barrier|horovod|hvd|[lL]ightning|fairscale|apex|mmcv|mmengine|[sS]ync|\bwrap"
 )
@@ -43,67 +44,65 @@ _SHARDS: Final = frozenset({"FSDP", "FullyShardedDataParallel", "FSDPModule"})
 _ONE_PROCESS: Final = frozenset({"jax", "flax"})
 _OF_TENSORFLOW: Final = frozenset({"tensorflow", "keras"})
 """Their process drives all devices of a machine, too; files of torch read data or write logs by them."""
-_MAKES_RANKS: Final = re.compile(
+_MAKES_RANKS: Final = pattern(
     r"torch\.distributed|init_process_group|Accelerator\(|(?<!TF)Trainer\(|torchrun"
 )
-_MAKES_GROUP: Final = re.compile(
+_MAKES_GROUP: Final = pattern(
     r"(?i:init\w*_?(?:process_group|dist|ddp|device_mesh|parallel)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?(?:init|set_?up))"
     r"|Accelerator\(|PartialState\(|Trainer\(|Fabric\(|(?:deepspeed|hvd|bmt)\.init|spawn\(|launch|torchrun|TrainingArguments"
 )
 """What a file has that makes a process group, or hands on the processes of a launcher."""
-_COMMENTED_OUT: Final = re.compile(r"^[ \t]*#[^\n]*\binit_process_group\(", re.MULTILINE)
-_COMMENTS: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+_COMMENTED_OUT: Final = pattern(r"^[ \t]*#[^\n]*\binit_process_group\(", re.MULTILINE)
+_COMMENTS: Final = pattern(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _NOTEBOOK: Final = ".ipynb"
-_STARTED_IN_NOTEBOOK: Final = re.compile(
+_STARTED_IN_NOTEBOOK: Final = pattern(
     r"torch\.distributed\.(?:run|launch)\b|init_process_group|notebook_launcher|debug_launcher|spawn\(|start_processes|torchrun"
     r"|accelerate[ -]launch|deepspeed[ \t]+[\w./-]+\.py"
     r"|elastic_launch|mpirun|srun|horovodrun|%%?(?:auto)?px\b"
     r"|Distributor\(|TorchTrainer\(|\bProcess\(|\.launch\(|\bdevices=|\bstrategy=|#\|?[ \t]*export\b"
 )
 """What starts several processes from a notebook, names them in it, or makes a module of it (nbdev)."""
-_REFUSED: Final = re.compile(
+_REFUSED: Final = pattern(
     r"strategy=[\"'](?:ddp|fsdp|deepspeed)(?!\w*_(?:notebook|fork|spawn))\w*[\"']"
 )
 """Strategies by which a Trainer of Lightning starts scripts, and that it refuses in a notebook (pytorch-lightning 2.6.6
 trainer/connectors/accelerator_connector.py:534)."""
-_ONE_IN_NOTEBOOK: Final = re.compile(
+_ONE_IN_NOTEBOOK: Final = pattern(
     r"""\bdevices=[ ]*(?:["']auto["']|1\b)|\bstrategy=[ ]*["']auto["']"""
 )
 """What gives a Trainer of Lightning one GPU in a notebook (pytorch-lightning 2.6.6 trainer/connectors/accelerator_connector.py:
 "Trainer will use only 1 of … GPUs because it is running inside an interactive / notebook environment"), not a Fabric."""
-_OF_TRAINERS: Final = re.compile(r"\b(?:devices|strategy)=")
-_SHOWS_PAGE: Final = re.compile(r"\.launch\(\s*(?:\)|\w+\s*=)")
+_OF_TRAINERS: Final = pattern(r"\b(?:devices|strategy)=")
+_SHOWS_PAGE: Final = pattern(r"\.launch\(\s*(?:\)|\w+\s*=)")
 """`launch()` of a page of gradio's, which is handed no function that processes would run."""
 _LEVELS: Final = frozenset({"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 _PLAIN: Final = frozenset({"int", "str", "getattr", "vars", "get"})
 """Calls that give back what they are given, or an option of it."""
-_ON_ALL_DEVICES: Final = re.compile(
+_ON_ALL_DEVICES: Final = pattern(
     r"""^[^#\n]*(?:\.parallelize\(|device_map["']?\s*[=:]\s*["']auto"""
     r"""|CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["'])""",
     re.MULTILINE,
 )
 """What one process does that has all devices for its model, or sees one: the trainer of a second would be refused."""
 _TRAINS: Final = frozenset({"transformers.Trainer.train", "transformers.Seq2SeqTrainer.train"})
-_FITS: Final = re.compile(r"lightning\.pytorch\.Trainer\.\w+")
+_FITS: Final = pattern(r"lightning\.pytorch\.Trainer\.\w+")
 _GPUS: Final = "gpus"
 """An argument of Lightning's Trainer up to 1.9."""
 _CHOOSES_HOW: Final = frozenset(
     {"strategy", "accelerator", "distributed_backend", "plugins", "num_nodes"}
 )
 """Arguments of Lightning 1 that may say how a Trainer starts the other processes."""
-_SEES_ONE: Final = re.compile(
-    r"""^[^#\n]*CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']""", re.MULTILINE
-)
-_MAKES_TRAINER: Final = re.compile(r"(?<!class )\b\w*Trainer\(")
+_SEES_ONE: Final = pattern(r"""^[^#\n]*CUDA_VISIBLE_DEVICES["']\]\s*=\s*["']\d["']""", re.MULTILINE)
+_MAKES_TRAINER: Final = pattern(r"(?<!class )\b\w*Trainer\(")
 """A trainer of transformers, or of a class that the program makes of it."""
-_LAUNCHED: Final = re.compile(
+_LAUNCHED: Final = pattern(
     r"local_rank|LOCAL_RANK|world_size|WORLD_SIZE|torchrun|accelerate|distributed|ddp\b|deepspeed|fsdp"
 )
 _DIVIDES: Final = "FullyShardedDataParallelPlugin"
 """What has an Accelerator divide its model among the processes (accelerate 1.15.0 utils/dataclasses.py): one has nothing to divide."""
 _HANDS_ON: Final = frozenset({"Accelerator", "Fabric"})
 """What hands on the processes of a launcher, and works on one as well."""
-_COUNTS: Final = re.compile(r"(?i)gpu|n_?proc|num_proc|world_size|devices")
+_COUNTS: Final = pattern(r"(?i)gpu|n_?proc|num_proc|world_size|devices")
 """Names of how many processes there are, or GPUs for them."""
 _NUMBERS: Final = {
     "Trainer": ("devices", "gpus", "num_nodes"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from distlint.analysis.interpreter.ir import CallSite, Summary
@@ -12,6 +12,7 @@ from distlint.analysis.interpreter.ranks import MAIN, RankClass
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.memory import Memory
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -16,16 +15,17 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge.numbering import is_numbered
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 _SIZE: Final = "world_size"
 _RECORDS: Final = frozenset({"Namespace", "SimpleNamespace", "dict", "EasyDict", "edict"})
 """What makes settings of its keyword arguments."""
-_SEVERAL: Final = re.compile(
+_SEVERAL: Final = pattern(
     r"WORLD_SIZE|\bRANK\b|LOCAL_RANK|local_rank|torchrun|torch\.distributed\.(?:run|launch)\b|parse_args|spawn"
     r"|Process\(|get_rank\(|get_world_size\(|Accelerator\(|Trainer\("
 )
 """What a script has that asks for its number, or may be told it."""
-SAYS_ONE: Final = re.compile(r"WORLD_SIZE[\"']\]?\s*[=:]\s*(?:[\"']1[\"']|str\(1\))")
+SAYS_ONE: Final = pattern(r"WORLD_SIZE[\"']\]?\s*[=:]\s*(?:[\"']1[\"']|str\(1\))")
 """What says in the environment that there is one process."""
 _ONE: Final = ("'1'", "str(1)")
 """How 1 is written into the environment: `str(1)` in Lumina-Video 1910f80 generate.py:222."""

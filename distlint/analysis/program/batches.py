@@ -11,8 +11,9 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, storage_of, target_names
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
-_LOADER: Final = re.compile(r"load", re.IGNORECASE)
+_LOADER: Final = pattern(r"load", re.IGNORECASE)
 
 
 @remembered

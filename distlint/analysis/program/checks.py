@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import asks_if_missing, ends_run, literals
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 _RANKS: Final = frozenset({"rank", "local_rank", "global_rank", "LOCAL_RANK"})
 _IS_ONE: Final[dict[type[ast.cmpop], bool]] = {
@@ -19,7 +19,7 @@ _IS_ONE: Final[dict[type[ast.cmpop], bool]] = {
     ast.Gt: False,
 }
 """Whether a comparison with 1 holds where a size is 1."""
-_OF_GROUPS: Final = re.compile(r"(?i)(?:^|[._])(?:[tcped]p|sp)(?:[._]|$)|group|mesh|parallel")
+_OF_GROUPS: Final = pattern(r"(?i)(?:^|[._])(?:[tcped]p|sp)(?:[._]|$)|group|mesh|parallel")
 """Owners of the size of a part of the processes."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.configured import (
@@ -22,6 +21,7 @@ from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.knowledge.conventions import FROM_CONFIGURATION
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 
 Entries = dict[str, Candidate | None]
 """What is kept by name; None where it is not known what that is."""

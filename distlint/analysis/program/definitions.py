@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from distlint.analysis.program.memory import Memory, remembered
 from distlint.analysis.program.source import Source
 from distlint.nodes import last_name as last_name
+from distlint.records import dataclass
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

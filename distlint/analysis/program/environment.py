@@ -7,7 +7,6 @@ import enum
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -16,6 +15,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.program import Program
 from distlint.columns import split_lines
 from distlint.nodes import LEAVES, children, walk
+from distlint.records import dataclass
 
 
 class Use(enum.Enum):

@@ -7,7 +7,6 @@ of functions and methods, which are told apart by name alone (`config.tracker.cr
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -23,11 +22,12 @@ from distlint.analysis.program.syntax import (
     own_nodes,
 )
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 _MAX_CALLERS: Final = 4
-_CLEARS: Final = re.compile(r" = (?<=[\])\w] = )[^\n]*(?:rank|main|master)[^\n]* and ")
+_CLEARS: Final = pattern(r" = (?<=[\])\w] = )[^\n]*(?:rank|main|master)[^\n]* and ")
 """An assignment of a test of the rank together with something else; what begins with plain text is found faster."""
-_TURNED_OFF: Final = re.compile(r"rank (?:!=|>) 0:\s+\w+\.\w+ = False")
+_TURNED_OFF: Final = pattern(r"rank (?:!=|>) 0:\s+\w+\.\w+ = False")
 
 
 def asks_rank_test(program: Program, cls: Class, test: ast.expr) -> bool:

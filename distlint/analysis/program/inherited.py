@@ -7,9 +7,7 @@ calls.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name
@@ -17,12 +15,14 @@ from distlint.analysis.program.handed import namings
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
 
-_PRIVATE: Final = re.compile(r"_\w*")
+_PRIVATE: Final = pattern(r"_\w*")
 """What holds every name that starts with an underscore."""
 _OF_NO_CALLS: Final = frozenset({"abc.ABC", "object", "typing.Generic"})
 """Base classes that call no method of an object themselves."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from distlint.analysis.program.definitions import Module
 from distlint.analysis.program.memory import remembered
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, overload
 
@@ -14,6 +13,7 @@ from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
 from distlint.knowledge.ranks import ARGUMENT_NAMES, ZERO_STAGES
 from distlint.nodes import LEAVES, A, B, C, D, children, of_kinds, parents_in, walk
+from distlint.patterns import pattern
 
 _RANK_WORDS: Final = (
     "rank",
@@ -28,7 +28,7 @@ _RANK_WORDS: Final = (
     "global_zero",
     "is_saver",
 )
-_OTHER_WORDS: Final = re.compile(
+_OTHER_WORDS: Final = pattern(
     r"domains?|remain(?:ing|der|s)?|maintain\w*|(?:re)?rank(?:ing|er|ed|net|loss)s?|rerank|leaderboard"
 )
 """Words that hold one of those and have nothing to do with it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -12,6 +11,7 @@ from distlint.analysis.program.syntax import assignments, own_nodes, target_name
 from distlint.analysis.questions.arms import arms, known_by
 from distlint.knowledge import wrappers
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite

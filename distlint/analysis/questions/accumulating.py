@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
@@ -13,16 +12,18 @@ from distlint.analysis.program.environment import blocks_of, evaluated_here
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 UPDATES: Final = frozenset({"update_grad", "need_update"})
 """What tells a scaler that sends the loss backward to step, too.
 
 timm 1.0.28 timm/utils/cuda.py:27 `NativeScaler.__call__(need_update=)`; mae efb2a80 util/misc.py:257 `update_grad=`.
 """
-_OPTIMIZER: Final = re.compile(r"opt|scaler", re.IGNORECASE)
-_OTHER: Final = re.compile(r"sched|prof", re.IGNORECASE)
-_MICRO: Final = re.compile(r"micro|accum|chunk|mini", re.IGNORECASE)
-_ACCUMULATED: Final = re.compile(r"accum", re.IGNORECASE)
+_OPTIMIZER: Final = pattern(r"opt|scaler", re.IGNORECASE)
+_OTHER: Final = pattern(r"sched|prof", re.IGNORECASE)
+_MICRO: Final = pattern(r"micro|accum|chunk|mini", re.IGNORECASE)
+_ACCUMULATED: Final = pattern(r"accum", re.IGNORECASE)
 
 Arms = tuple[tuple[ast.If, bool], ...]
 
@@ -86,8 +87,8 @@ def clipped_early(function: Function) -> Iterator[tuple[ast.Call, Accumulation]]
                 break
 
 
-_CLIPS: Final = re.compile(r"clip_grad_(?:norm|value)_?$")
-_HELD_BACK: Final = re.compile(r"accum|acc_step|sync|updat|micro|is_last", re.IGNORECASE)
+_CLIPS: Final = pattern(r"clip_grad_(?:norm|value)_?$")
+_HELD_BACK: Final = pattern(r"accum|acc_step|sync|updat|micro|is_last", re.IGNORECASE)
 """Words of a condition that may hold for the last of the batches alone."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ranks import MAIN
@@ -21,6 +20,7 @@ from distlint.analysis.questions.fixed_options import set_in
 from distlint.analysis.questions.wrapped import asks_for_launch
 from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FIRST = frozenset({"rank", "local_rank", "global_rank", "gpu", "gpu_id", "process_index"})
 """Names of what is 0 on the first rank of a machine, or of all."""
-_OF_MAIN: Final = re.compile(r"(?i)is_(?:main|master|primary|rank_?zero)")
+_OF_MAIN: Final = pattern(r"(?i)is_(?:main|master|primary|rank_?zero)")
 
 
 def on_main_alone(live: LiveProgram, node: ast.AST) -> bool:

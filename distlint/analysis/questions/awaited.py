@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.read_back import comes_back
 from distlint.knowledge import facts
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     import ast
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_TOGETHER: Final = re.compile(r"^(?:backward|fit|validate|test|predict|generate|evaluate|train)$")
+_TOGETHER: Final = pattern(r"^(?:backward|fit|validate|test|predict|generate|evaluate|train)$")
 """Methods of models and trainers that may meet the other ranks, whatever library they are of."""
 _ENDS: Final = "torch.distributed.destroy_process_group"
 

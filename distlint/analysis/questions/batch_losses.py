@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -16,26 +16,28 @@ from distlint.analysis.questions.wrapped import without_gradients
 from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.knowledge.shares import SYNCHRONISES
 from distlint.nodes import children, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_KEEPS: Final = re.compile(
+_KEEPS: Final = pattern(
     r"^(?:item|detach|float|cpu|numpy|mean|sum|tolist|clone|round|to|abs|type|data|get|avg|value|stack|tensor|cat|exp"
     r"|items|values|dict|compute|format|len|min|max|deque|list|tuple|div|log10|safe_div|append|extend"
     r"|isinstance|join|str|zip|enumerate|sorted|keys|nanmean|copy|pop)$"
 )
 """Functions whose outcome is of the same rank as what they are given."""
-_SCALES: Final = re.compile(r"^scale(?:_loss)?$")
-_LOSS: Final = re.compile(r"loss", re.IGNORECASE)
-_NO_LOSS: Final = re.compile(
+_SCALES: Final = pattern(r"^scale(?:_loss)?$")
+_LOSS: Final = pattern(r"loss", re.IGNORECASE)
+_NO_LOSS: Final = pattern(
     r"weight|coef|scal(?:e|er|ing)|lambda|(?:^|_)(?:fn|func|type|name)s?(?:_|$)", re.I
 )
 """Words in the names of what stands beside a loss and is none."""
-_BESIDE: Final = re.compile(r"loss|metric|stat|log(?!it|p|_?prob)|detail", re.IGNORECASE)
+_BESIDE: Final = pattern(r"loss|metric|stat|log(?!it|p|_?prob)|detail", re.IGNORECASE)
 """Names of what a function gives back beside a loss, and that tells of the same batch."""
-_ON_THE_WAY: Final = re.compile(r"gather|reduce|sync|across|average_|all_", re.IGNORECASE)
+_ON_THE_WAY: Final = pattern(r"gather|reduce|sync|across|average_|all_", re.IGNORECASE)
 _GATHERS: Final = {
     "all_gather": 0,
     "all_gather_into_tensor": 0,
@@ -44,7 +46,7 @@ _GATHERS: Final = {
     "gather_object": 1,
 }
 """Collectives of torch that leave what they are given as it is, with the position of what they fill."""
-_DIST: Final = re.compile(r"(?:torch\.distributed|dist)\.\w+$")
+_DIST: Final = pattern(r"(?:torch\.distributed|dist)\.\w+$")
 _PUTS: Final = frozenset({"update", "append", "add", "extend"})
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.questions.built import classes_of, parts, wrapped_classes
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -41,7 +41,7 @@ _OF_WEIGHTS: Final = (
 )
 """What keeps vectors, masks or what a weight began as in buffers (torch 2.13.0 torch/nn/utils); not `weight_norm`, which makes
 two parameters of one."""
-_MODELS: Final = re.compile(
+_MODELS: Final = pattern(
     r"torchvision\.models\.(?:\w+\.)*(?:resne|wide_resnet|densenet|mobilenet|efficientnet|regnet|inception|googlenet"
     r"|shufflenet|mnasnet|swin_|vgg\d+_bn|deeplabv3|fcn_|lraspp)\w*$"
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
@@ -18,6 +17,7 @@ from distlint.analysis.questions.sections import in_turn
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import COMMANDS, FILLS_FOLDERS
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram

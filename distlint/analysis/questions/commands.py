@@ -12,8 +12,9 @@ from distlint.analysis.program.memory import remembered_of_nodes
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
+from distlint.patterns import pattern
 
-_PLACEHOLDER: Final = re.compile(r"%s|\{\w*\}")
+_PLACEHOLDER: Final = pattern(r"%s|\{\w*\}")
 
 
 def command_of(call: ast.Call, function: Function) -> ast.expr | None:

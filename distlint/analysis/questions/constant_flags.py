@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Class, Function, Module

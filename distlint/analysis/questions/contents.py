@@ -17,32 +17,33 @@ from distlint.knowledge import sinks
 from distlint.knowledge.facts import with_bases
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_SETTINGS: Final = re.compile(
+_SETTINGS: Final = pattern(
     r"(?:^|_)(?:args?|cfgs?|configs?|conf|opts?|options|hparams|hps|flags)$", re.IGNORECASE
 )
 """Names of what the command line and the configuration say."""
-_LARGE: Final = re.compile(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
+_LARGE: Final = pattern(r"ckpt|checkpoint|weight|\.pth?\b|\.bin\b|latest|best", re.IGNORECASE)
 """Words in the names of files that hold weights."""
-_SMALL: Final = re.compile(
+_SMALL: Final = pattern(
     r"__file__|conf|cfg|ya?ml|\.(?:py|json|toml|ini|txt|md|sh|gin)['\"]", re.IGNORECASE
 )
 """What files of settings and texts are called."""
-_STATE: Final = re.compile(
+_STATE: Final = pattern(
     r"(?i)state|model|(?:^|_)net|weight|param|ckpt|checkpoint|optim|ema|adapter|lora|generator|discriminator|encoder|decoder|module"
 )
 """Words in the names of what a checkpoint holds."""
-_NO_STATE: Final = re.compile(
+_NO_STATE: Final = pattern(
     r"(?i)output|result|pred|score|answer|feature|metric|stat(?:s|istics)|name|time|(?:^|_)h?params$"
 )
 """Words in the names of what a model has given, and of options, none of which is its state: CodeGen e3e8855
 codegen_sources/model/src/utils.py:163, `pickle.dump(params, …)`."""
-_ON_ALL: Final = re.compile(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
+_ON_ALL: Final = pattern(r"(?i)all_?(?:gather|reduce)|gather_for_metrics")
 """Names of what gives every rank the shares of all."""
 _ENDED: Final = frozenset({Part.WHOLE, Part.PADDED, Part.SUM})
 _ONLY_MODULES_HAVE: Final = frozenset({

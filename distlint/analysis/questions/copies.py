@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import blocks, statements
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
 DDP: Final = "torch.nn.parallel.DistributedDataParallel"
-_COPIES: Final = re.compile(r"^(?:deepcopy|Model_?E[Mm][Aa]\w*|EMA\w*|ExponentialMovingAverage)$")
-_EVALUATES: Final = re.compile(r"eval|valid|(?<![a-z])(?:val|test|sample)(?![a-z])", re.IGNORECASE)
-_EVENS_OUT: Final = re.compile(r"broadcast|sync|load_state_dict|copy_|all_reduce", re.IGNORECASE)
+_COPIES: Final = pattern(r"^(?:deepcopy|Model_?E[Mm][Aa]\w*|EMA\w*|ExponentialMovingAverage)$")
+_EVALUATES: Final = pattern(r"eval|valid|(?<![a-z])(?:val|test|sample)(?![a-z])", re.IGNORECASE)
+_EVENS_OUT: Final = pattern(r"broadcast|sync|load_state_dict|copy_|all_reduce", re.IGNORECASE)
 
-_LOADS: Final = re.compile(r"(?<!auto_)load(?!er)|restore", re.IGNORECASE)
+_LOADS: Final = pattern(r"(?<!auto_)load(?!er)|restore", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,6 @@ import ast
 import enum
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
@@ -16,6 +15,8 @@ from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts, settings
 from distlint.knowledge.shares import LOCAL_LIBRARIES
 from distlint.nodes import children, last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -38,8 +39,8 @@ class Decision:
     aim: Aim
 
 
-_STOPPER: Final = re.compile(r"early_?stop|stopper|patience", re.IGNORECASE)
-_KEEPS: Final = re.compile(r"save|checkpoint|ckpt|state_dict|dump|export|push|write|copy", re.I)
+_STOPPER: Final = pattern(r"early_?stop|stopper|patience", re.IGNORECASE)
+_KEEPS: Final = pattern(r"save|checkpoint|ckpt|state_dict|dump|export|push|write|copy", re.I)
 """Calls that keep the state of the moment, by what they are called."""
 _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 

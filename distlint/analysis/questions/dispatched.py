@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.named import named_from
 from distlint.analysis.program.syntax import own_nodes
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.program.program import Program
 
-_CHOOSES: Final = re.compile(r"\b(?:globals|locals)\(\)\[[^\]\n]+\]\(|\bFire\(\)")
+_CHOOSES: Final = pattern(r"\b(?:globals|locals)\(\)\[[^\]\n]+\]\(|\bFire\(\)")
 """What calls a function of the file by a name that is given: Fire does without an argument (fire 0.7.0 core.py)."""
 _COMMAND: Final = "command"
 """The decorator of click and typer."""

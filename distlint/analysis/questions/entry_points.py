@@ -24,6 +24,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.dispatched import commands_of
 from distlint.knowledge.numbering import VARIABLES, is_numbered, names_launcher
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 _NOTEBOOK: Final = ".ipynb"
-_MAKES_GROUP: Final = re.compile(
+_MAKES_GROUP: Final = pattern(
     r"init\w*_?(?:process_group|dist(?!ance)|ddp|device_mesh|parallel|megatron)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?set_?up",
     re.IGNORECASE,
 )
 """Names of what makes a process group, of whatever object."""
-_OF_LIBRARIES: Final = re.compile(
+_OF_LIBRARIES: Final = pattern(
     r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?|call_main|pretrain)$"
     r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|\w*Runner|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
     r"|(?i:deepspeed|bmt|smp|fairscale)\w*\.\w*init\w*$|MPI\.COMM_WORLD|^ray\.(?:init|remote)$"
@@ -49,32 +50,32 @@ _JOIN: Final = ("monai.",)
 """Libraries whose trainers go on in the group that there is: MONAI 1.5.1 monai/engines/workflow.py:160 asks `dist.is_initialized()`."""
 _OF_ONE_DEVICE: Final = frozenset({"mark_step", "xla_device", "wait_device_ops"})
 """What torch_xla has for the device of one process: diffusers' pipelines end each step in `xm.mark_step()` where it is installed."""
-_TCP: Final = re.compile(r"default\s*=\s*[\"']tcp://")
+_TCP: Final = pattern(r"default\s*=\s*[\"']tcp://")
 """The default of the option that says where the processes meet."""
 _NEEDS_GROUP: Final = frozenset(
     {"DDP", "DistributedDataParallel", "FSDP", "FullyShardedDataParallel", "fully_shard"}
 )
 """What raises an error without a process group, where it stands under no condition."""
 _SAMPLERS: Final = frozenset({"DistributedSampler"})
-_NUMBERED: Final = re.compile(VARIABLES)
-_STARTS: Final = re.compile(
+_NUMBERED: Final = pattern(VARIABLES)
+_STARTS: Final = pattern(
     r"spawn\(|start_processes|torchrun|Process\(|[mM]ulti_?[pP]rocess|[dD]istributed_?[tT]est|_launcher\(|\blaunch\w*\(|torch\.distributed\.(?:run|launch)\b"
 )
 """What a file of tests has that starts processes beside pytest's."""
-_OF_TESTS: Final = re.compile(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
+_OF_TESTS: Final = pattern(r"(?:^|[._])(?:tests?|testing|mocks?|fixtures?|dummy)(?:[._]|$)")
 """Names of files that tests use: d2go 9d9f438 d2go/utils/testing/data_loader_helper.py, pi-zero-pytorch 42e1d7f
 pi_zero_pytorch/mock.py."""
 _SERVERS: Final = frozenset(
     {"gradio", "fastapi", "flask", "starlette", "streamlit", "aiohttp", "tornado", "sanic", "quart"}
 )
-_SERVES: Final = re.compile(
+_SERVES: Final = pattern(
     r"@\w+\.(?:get|post|put|route|websocket|api_route)\(|\.(?:click|submit|add_api_route|add_url_rule)\(|Interface\("
     r"|\bapp: FastAPI\b|uvicorn\.run\(|\bst\.\w+\("
 )
 """What a file has that hands functions to a server, or is one: sd_dreambooth_extension 4244f6b scripts/main.py:1943,
 `db_train_model.click(fn=wrap_gpu_call(start_training), …)`."""
-_RUNS_SERVER: Final = re.compile(r"uvicorn\.run|(?:app|server)\.run|web\.run_app")
-_ANY_NUMBER: Final = re.compile(
+_RUNS_SERVER: Final = pattern(r"uvicorn\.run|(?:app|server)\.run|web\.run_app")
+_ANY_NUMBER: Final = pattern(
     r"(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
 )
 """Names of what makes a group of one, or none, in a process that no launcher has started."""
@@ -82,11 +83,11 @@ _ARGUMENTS: Final = "TrainingArguments"
 """The end of the names of classes whose objects make the group: `HfArgumentParser((DataArguments, TrainingArguments))`."""
 _BY_NAME: Final = frozenset({"instantiate", "instantiate_from_config", "get_obj_from_str"})
 """Calls that find what they run by a name in a configuration: where the program makes ranks, it may be that."""
-_TRAINS: Final = re.compile(r"trainer|strategy|fabric|launch", re.IGNORECASE)
+_TRAINS: Final = pattern(r"trainer|strategy|fabric|launch", re.IGNORECASE)
 """What a configuration calls that which makes ranks of itself: `instantiate(cfg.trainer)`."""
 
 
-_DIVIDES: Final = re.compile(
+_DIVIDES: Final = pattern(
     r"(?i)Loader\(|Sampler\(|rank|process_ind|num_proc|main_process|world_size|(?<!torch\.)gather\((?!-?\d)|[._]reduce\(|split_between|shard"
     r"|\bprepare\((?:[^,()]*,|\s*\w*optim)|\.train\(\)|Trainer\("
 )
@@ -95,7 +96,7 @@ _DIVIDES: Final = re.compile(
 What a model takes out of a tensor is none: PoseDiffusion b138198 pose_diffusion/models/gaussian_diffuser.py, `a.gather(-1, t)`
 and einops' `reduce(loss, …)`.
 """
-_DIVIDES_OF_RANKS: Final = re.compile(
+_DIVIDES_OF_RANKS: Final = pattern(
     r"(?i)Loader\(|Sampler\(|process_ind|main_process|is_(?:main|master)|barrier\(|broadcast|(?<!torch\.)gather\((?!-?\d)|[._]reduce\(|split_between|shard"
     r"|\.train\(\)|Trainer\(|backward\(|get_(?:world_size|rank)\(|(?<!local_)\brank *(?:[!=]=|[<>\]]|%(?![ds])|in\b|not in\b|::)|[\[:] *rank\b"
     r"|local_rank *(?:[!=]=|[<>]|in\b|not in\b)(?! *-1)|world_size *(?:[!=]=|[<>])|[%/*] *[\w.]*world_size"

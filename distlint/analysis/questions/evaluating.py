@@ -13,18 +13,19 @@ from distlint.analysis.questions.training import goes_backward
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
-EVALUATION: Final = re.compile(
+EVALUATION: Final = pattern(
     r"(?<![a-z])(?:val|eval|valid|validation|evaluation|test|dev)(?:id)?(?:s|set|data|dataset|sampler|loader|dl|ds)?(?![a-z])"
     r"|evaluat|validat",
     re.IGNORECASE,
 )
 """Names of what is evaluated on: `dataset_val`, `valset`, `build_eval_dataloader`."""
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_REDUCES: Final = re.compile(
+_CAMEL: Final = pattern(r"(?<=[a-z0-9])(?=[A-Z])")
+_REDUCES: Final = pattern(
     r"all_?reduce|all_?gather|reduce_(?:tensor|mean|dict|loss|value|sum)|(?:tensor|dict|mean|value|meter)s?_reduce"
     r"|dist_(?:sum|mean|avg)|(?:sum|mean|average)_across|synchronize_between|gather_(?:all|object|tensor|result|predict)|collect_results|^(?:dist_)?reduce$",
     re.IGNORECASE,

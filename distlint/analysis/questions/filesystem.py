@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
@@ -57,6 +57,8 @@ from distlint.knowledge.hooks import BATCH_NAMES, BATCHES, ROUTES
 from distlint.knowledge.schema import CallRow as Row
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -75,7 +77,7 @@ _NOT_FILES: Final = frozenset(
 )
 """Names of parameters that hold an open file or a buffer rather than a path."""
 _WEIGHTS: Final = (".pt", ".pth", ".bin", ".ckpt")
-_FILE_WORDS: Final = re.compile(r"path|file|ckpt|checkpoint|weights", re.IGNORECASE)
+_FILE_WORDS: Final = pattern(r"path|file|ckpt|checkpoint|weights", re.IGNORECASE)
 """Endings of files of weights, and words of what names one."""
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
 _PARTS: Final = (
@@ -96,12 +98,12 @@ _NOT_WHO: Final = frozenset({"num", "world", "total", "count", "lora", "src", "d
 """Words that make of a rank a count, a size or somebody else's number."""
 _HOLDERS: Final = ("_dir", "_path", "_file", "_folder", "_name")
 """Ends of names of what may hold a rank, where the assignment shows whether it does."""
-_SECONDS: Final = re.compile(r"%-?[SfsTXcr]")
+_SECONDS: Final = pattern(r"%-?[SfsTXcr]")
 """What writes a time to the second, or finer."""
 _PROGRESS: Final = frozenset({"step", "epoch", "iteration", "iter", "itr", "nimg", "kimg", "tick"})
-_PLACEHOLDER: Final = re.compile(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
+_PLACEHOLDER: Final = pattern(r"\{([^{}!:]+)[^{}]*\}|%\((\w+)\)")
 """Names in a template of `str.format` or of `%`."""
-_FOLDER: Final = re.compile(r"(?:dir|folder)$", re.IGNORECASE)
+_FOLDER: Final = pattern(r"(?:dir|folder)$", re.IGNORECASE)
 """Names of folders."""
 _MAX_CALLERS: Final = 3
 

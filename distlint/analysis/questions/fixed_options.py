@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.options import Option, options_of
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
 
-_SETS_ANY: Final = re.compile(r"set_defaults\(|setattr\(|__dict__|vars\(\w+\)\.update")
+_SETS_ANY: Final = pattern(r"set_defaults\(|setattr\(|__dict__|vars\(\w+\)\.update")
 """What may set an option whose name is not written there."""
 
 

@@ -10,11 +10,12 @@ from distlint.analysis.live.joint_entry import called
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
-_GATHERS: Final = re.compile(
+_GATHERS: Final = pattern(
     r"all_?gather(?!_?obj)|gather_?layer|gather_(?:for_metrics|with_grad)", re.IGNORECASE
 )
 """Calls that give each rank the tensors of all, by the usual names of the project's own, too."""

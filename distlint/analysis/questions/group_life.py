@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
@@ -17,6 +16,8 @@ from distlint.analysis.program.syntax import assignments, ends_process, literals
 from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -36,16 +37,16 @@ _OF_GROUP: Final = frozenset(
     {"torch.distributed", "accelerate.Accelerator", "accelerate.PartialState", "deepspeed.comm"}
 )
 """Whose collectives raise without a group: `torch.distributed.checkpoint.save` goes on alone."""
-_OF_STATE: Final = re.compile(
+_OF_STATE: Final = pattern(
     r"is_initialized|is_available|distributed|world_?size|num_processes|is_dist|use_ddp|\bddp\b|rank|\bdist\b|_group",
     re.IGNORECASE,
 )
 """Words of conditions that may ask whether there is a group."""
-_OF_LAUNCH: Final = re.compile(
+_OF_LAUNCH: Final = pattern(
     r"^(?!.*(?:WORLD\b|_default_pg|GroupMember)).*(?:\benviron\b|\bgetenv\b|\bdistributed\b)",
     re.IGNORECASE,
 )
-_MAKING: Final = re.compile(r"init|setup|set_up|join|launch|start|spawn|mesh", re.IGNORECASE)
+_MAKING: Final = pattern(r"init|setup|set_up|join|launch|start|spawn|mesh", re.IGNORECASE)
 _SCOPES: Final = frozenset({"__enter__", "__exit__", "__aenter__", "__aexit__"})
 _MAX_STEPS: Final = 400
 _Test = Callable[[CallSite], bool]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
@@ -47,6 +46,8 @@ from distlint.findings import Related
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -67,16 +68,16 @@ class Harm:
 
 
 OVERWRITTEN: Final = "what is left of the file is whatever the ranks happened to write last"
-_RUNS_MODEL: Final = re.compile(
+_RUNS_MODEL: Final = pattern(
     r"(?i)generate|forward|infer|predict|model|sample|decode|translate|transcribe|chat|loss|step"
 )
 """Last names of calls that take long, and as long as the rank's own data want."""
-_COUNTS: Final = re.compile(r"range\(|epoch", re.IGNORECASE)
+_COUNTS: Final = pattern(r"range\(|epoch", re.IGNORECASE)
 """What a loop runs through that counts how often all of the data is gone through."""
-_ON_MAIN: Final = re.compile(r"on_(?:main|master)|rank_?zero|rank_?0|(?:main|master)_only")
+_ON_MAIN: Final = pattern(r"on_(?:main|master)|rank_?zero|rank_?0|(?:main|master)_only")
 """Names of functions that rank 0 alone does something in: `save_on_master`, not NSVF's `_main(args, file)`."""
 _DISPLAYS: Final = (ast.Dict, ast.List, ast.Tuple, ast.JoinedStr)
-_LOGS: Final = re.compile(r"(?i)handler$|^add_sink$")
+_LOGS: Final = pattern(r"(?i)handler$|^add_sink$")
 """What writes into an open file as long as the process runs."""
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
@@ -15,6 +13,8 @@ from distlint.analysis.questions.copies import DDP, left_apart
 from distlint.analysis.questions.lightning import SEED_EVERYTHING, SETUP_LOADERS, divided, fits
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FSDP1: Final = "torch.distributed.fsdp.FullyShardedDataParallel"
 _FSDP2: Final = "torch.distributed.fsdp.fully_shard"
-_MAKES: Final = re.compile(r"_?from_config$|create_(?!optim|sched|load|data|loss)\w+$|build_model$")
+_MAKES: Final = pattern(r"_?from_config$|create_(?!optim|sched|load|data|loss)\w+$|build_model$")
 """Names of functions that build models from random numbers."""
 _LOADING: Final = ("load", "resume", "restore", "checkpoint", "broadcast")
 _APART: Final = "Seed all ranks alike here, and apart from each other with `torch.manual_seed(seed + rank)` below"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function
@@ -14,6 +12,8 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import Backward
 from distlint.knowledge import facts, wrappers
 from distlint.nodes import last_name, parents_in, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -36,7 +36,7 @@ _OF_MODULE: Final = frozenset(
     }
 )  # fmt: skip
 """What is asked of a module without its forward."""
-_PARAMETERS: Final = re.compile(r"(?:^|_)param(?:eter)?s(?:_|$)")
+_PARAMETERS: Final = pattern(r"(?:^|_)param(?:eter)?s(?:_|$)")
 """Methods that give what an optimizer steps: `parameters()`, `prepare_optimizer_params(rate)`."""
 TAKE_MODULE: Final = frozenset(
     {

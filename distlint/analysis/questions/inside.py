@@ -18,15 +18,16 @@ from distlint.analysis.questions.built import (
 from distlint.analysis.questions.unset_options import is_set_from_outside
 from distlint.knowledge import facts, library_models, wrappers
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite
     from distlint.analysis.live.program import LiveProgram
 
 _OF_NO_MODEL: Final = wrappers.OF_NO_MODEL | wrappers.OF_ENGINES
-_OF_MODULES: Final = re.compile(r"Module|Model|Net(?:work)?$|Mixin$|Pipeline|Layer|Encoder|Decoder")
+_OF_MODULES: Final = pattern(r"Module|Model|Net(?:work)?$|Mixin$|Pipeline|Layer|Encoder|Decoder")
 """Names of the classes of libraries whose subclasses are modules."""
-_NO_MODEL: Final = re.compile(
+_NO_MODEL: Final = pattern(
     r"processor|tokeniz|extractor|collat|data|loader|optim|sched|adam|config|accelerator",
     re.IGNORECASE,
 )

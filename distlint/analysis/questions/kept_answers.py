@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, dotted_name
@@ -17,6 +16,7 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.built import parts
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram

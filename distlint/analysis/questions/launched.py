@@ -21,28 +21,29 @@ from distlint.analysis.program.syntax import (
 from distlint.analysis.questions.lightning import TRAINER
 from distlint.columns import split_lines
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite, Guard
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function, Module
 
-_OWN_GPU: Final = re.compile(
+_OWN_GPU: Final = pattern(
     r"""environ\[["']CUDA_VISIBLE_DEVICES["']\]\s*=\s*[^\n]*rank""", re.IGNORECASE
 )
-_OWN_WORKER: Final = re.compile(r"ray\.remote\([^)\n]*\bnum_gpus\s*=\s*1\b")
+_OWN_WORKER: Final = pattern(r"ray\.remote\([^)\n]*\bnum_gpus\s*=\s*1\b")
 _ON_FIRST: Final = (
-    re.compile(r"cuda\.set_device\(0\)"),
-    re.compile(r"^[^#\n]*\bdevice_ids=\[0\]", re.MULTILINE),
+    pattern(r"cuda\.set_device\(0\)"),
+    pattern(r"^[^#\n]*\bdevice_ids=\[0\]", re.MULTILINE),
 )
 _INDICES: Final = frozenset({"gpu", "gpu_id", "device_id", "local_rank", "rank", "gpu_index"})
-_SIZES: Final = re.compile(r"(?:get_)?(?:world|my|mpi|dist)_?size|num_processes", re.IGNORECASE)
+_SIZES: Final = pattern(r"(?:get_)?(?:world|my|mpi|dist)_?size|num_processes", re.IGNORECASE)
 """Names of the number of processes."""
-_ADDRESS: Final = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
-HERE: Final = re.compile(r"tcp://(?:localhost|127\.0\.0\.1)(?![\w.])")
+_ADDRESS: Final = pattern(r"(?:tcp://)?(?:localhost|127\.0\.0\.1)(?::\d*)?$")
+HERE: Final = pattern(r"tcp://(?:localhost|127\.0\.0\.1)(?![\w.])")
 _COUNTS_MACHINES: Final = frozenset({"num_nodes", "n_nodes", "nnodes", "num_machines"})
 _NUMBERS_MACHINE: Final = frozenset({"node_rank", "machine_rank", "node_id"})
-_MACHINES: Final = re.compile(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
+_MACHINES: Final = pattern(r"machine_rank|node_rank|num_machines|nnodes|num_nodes|n_nodes")
 _SPAWNS: Final = ("mp.spawn", "multiprocessing.spawn", "notebook_launcher")
 _ADDRESSES: Final = ("MASTER_ADDR", "init_method", "dist_url", "host_name")
 _LAUNCHED: Final = (
@@ -55,27 +56,25 @@ _LAUNCHED: Final = (
     "torchrun",
 )
 """Words of scripts that are started on several processes."""
-_TRAINS: Final = re.compile(
-    r"\btrain(?:er|ing)?\b(?!\s*=\s*False)|Trainer|\.backward\(|\.fit\(|optim"
-)
-_WORKS: Final = re.compile(
+_TRAINS: Final = pattern(r"\btrain(?:er|ing)?\b(?!\s*=\s*False)|Trainer|\.backward\(|\.fit\(|optim")
+_WORKS: Final = pattern(
     r"\.(?:train|fit|run|step|backward|validate)\(|\boptim|(?<![a-z])(?:ranks?|dist(?:ributed)?|ddp)(?![a-z])"
 )
 """What a script does that may be too much for one process, or says of ranks."""
-_ON_ONE_GPU: Final = re.compile(
+_ON_ONE_GPU: Final = pattern(
     r"#[^\n]*\bonly (?:works? |runs? |supports? |tested )?(?:on|with|for) (?:1|one|a single|single) (?:gpu|process|device)\b",
     re.IGNORECASE,
 )
-_IDLE: Final = re.compile(r"""^[ \t]*#.*|add_argument\(\s*["']--local[-_]rank["']""", re.MULTILINE)
+_IDLE: Final = pattern(r"""^[ \t]*#.*|add_argument\(\s*["']--local[-_]rank["']""", re.MULTILINE)
 """What says nothing of ranks: comments, and the option that launchers fill, whether anybody asks for it or not."""
-_MAKES_GROUP: Final = re.compile(
+_MAKES_GROUP: Final = pattern(
     r"\b(?:Accelerator|PartialState|Fabric|\w*Trainer|TrainingArguments)\(|deepspeed\.init|hvd\.init|init_device_mesh"
 )
 """What makes a process group beside `init_process_group`."""
-_OTHER_LAUNCHERS: Final = re.compile(
+_OTHER_LAUNCHERS: Final = pattern(
     r"torch\.distributed\.(?:launch|run)\b|torchrun|\bsrun\b|SLURM|WORLD_SIZE|nnodes"
 )
-_DEVICES: Final = re.compile(r"device|gpu", re.IGNORECASE)
+_DEVICES: Final = pattern(r"device|gpu", re.IGNORECASE)
 _MAX_CALLERS: Final = 3
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 

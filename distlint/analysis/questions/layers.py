@@ -5,20 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge.randomness import DRAWS
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
 _MODULE: Final = "torch.nn.Module"
-_WITH_PARAMETERS: Final = re.compile(
+_WITH_PARAMETERS: Final = pattern(
     r"torch\.nn\.(?:Linear|Bilinear|Conv(?:Transpose)?\dd|Embedding(?:Bag)?|LSTM|GRU|RNN|LayerNorm|GroupNorm"
     r"|MultiheadAttention|Transformer\w*Layer|PReLU|Parameter|parameter\.Parameter)"
 )

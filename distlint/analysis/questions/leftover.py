@@ -11,6 +11,7 @@ from distlint.analysis.program.linked import importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.launched import roots
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 
 Written = tuple[int, str, str]
 """An import: its dots, its module, and the name taken from it."""
-_OF_ITS_OWN: Final = re.compile(r"globals\(\)|locals\(\)|(?<![\w.])eval\(")
+_OF_ITS_OWN: Final = pattern(r"globals\(\)|locals\(\)|(?<![\w.])eval\(")
 """What finds a function by a name among those of its own file, and of what that imports as a whole."""
-_BY_NAME: Final = re.compile(
+_BY_NAME: Final = pattern(
     r"importlib|import_module|instantiate|_target_|\bFire\((?!\s*main\b)|\btyper\b|(?<!\.)\bclick\b|__dict__"
     r"|__all__(?!\s*=\s*[\[(]\s*[\"'])"
 )
 """What finds a function by a name that is made, or handed in, or lets others import what it has listed by code."""
-_BY_ATTRIBUTE: Final = re.compile(r"getattr\(([\w.]+),\s*(?![\"'\s])")
+_BY_ATTRIBUTE: Final = pattern(r"getattr\(([\w.]+),\s*(?![\"'\s])")
 """What finds a function of a module, or a method of an object, by a name that is made."""
 _PLAIN: Final = frozenset(
     {
@@ -45,11 +46,11 @@ _PLAIN: Final = frozenset(
     }
 )
 """Decorators that put a function into no table."""
-_IN_COMMENT: Final = re.compile(r"^[ \t]*#+[ \t]*(?:\w+ = )?([a-z]\w+)\(.*\)[ \t]*$", re.MULTILINE)
+_IN_COMMENT: Final = pattern(r"^[ \t]*#+[ \t]*(?:\w+ = )?([a-z]\w+)\(.*\)[ \t]*$", re.MULTILINE)
 """A call that stands alone in a comment."""
 _NAMELESS: Final = frozenset({"object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 """Classes of libraries that call none of the methods of others."""
-_OF_PYTEST: Final = re.compile(r"(?:test|pytest|setup|teardown)_|(?:setUp|tearDown)")
+_OF_PYTEST: Final = pattern(r"(?:test|pytest|setup|teardown)_|(?:setUp|tearDown)")
 
 
 def is_left_over(live: LiveProgram, module: Module, line: int) -> bool:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
 _DEPTH: Final = 4
-_RANKS: Final = re.compile(r"num_processes|world|devices|gpus|n_gpu|replicas|num_nodes|num_ranks")
+_RANKS: Final = pattern(r"num_processes|world|devices|gpus|n_gpu|replicas|num_nodes|num_ranks")
 """Parts of names for the number of ranks; of Lightning's `devices` and `gpus` for a number of a node."""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Definition, Function, dotted_name
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.knowledge.conventions import DEVICES, STARTS_RANKS
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -37,7 +38,7 @@ _VALIDATED: Final = "limit_val_batches"
 """How much of the validation's data a Trainer takes (pytorch-lightning 2.6.6 trainer/trainer.py): with 0, no hook of it runs."""
 _OF_OPTIONS: Final = ".from_argparse_args"
 _DEPTH: Final = 3
-_PASSES_ON: Final = re.compile(r"deepspeed|fsdp|fully_?sharded|single_device|auto$", re.IGNORECASE)
+_PASSES_ON: Final = pattern(r"deepspeed|fsdp|fully_?sharded|single_device|auto$", re.IGNORECASE)
 """Names of strategies whose wrapper hands attributes on to the module, or that has none."""
 
 

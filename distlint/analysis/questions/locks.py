@@ -12,6 +12,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, literals, mentions_rank, own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_OF_FILES: Final = re.compile(
+_OF_FILES: Final = pattern(
     r"file_?lock|inter_?process_?(reader_?writer_?)?lock|portalocker\.", re.I
 )
 """Locks that keep other processes out: filelock, fasteners, portalocker, and what projects call their own. One of

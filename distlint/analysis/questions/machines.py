@@ -19,6 +19,7 @@ from distlint.analysis.questions.launched import (
     meets_at_localhost,
     roots,
 )
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 _STARTS: Final = "init_process_group"
-_ONE_MACHINE: Final = re.compile(
+_ONE_MACHINE: Final = pattern(
     r"MASTER_ADDR[\"']\] = f?[\"'](?:localhost|127\.0\.0\.1)|init_method=f?[\"']tcp://(?:localhost|127\.0\.0\.1)"
 )
-_HOME: Final = re.compile(r"tcp://|MASTER_ADDR")
-_SPAWNS: Final = re.compile(r"\bspawn\(|\bstart_processes\(")
-_MACHINES: Final = re.compile(
+_HOME: Final = pattern(r"tcp://|MASTER_ADDR")
+_SPAWNS: Final = pattern(r"\bspawn\(|\bstart_processes\(")
+_MACHINES: Final = pattern(
     r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|machines?\b|machine_rank|not in os\.environ"
 )
 """Words of launches on several machines, and of a default where a launcher gave no address."""

@@ -11,6 +11,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.caught import calls_of
 from distlint.knowledge.collectives import mpi
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from distlint.analysis.traces.divergence import Divergence
 
 _DEPTH: Final = 3
-_EXPECTS: Final = re.compile(r"raises|assertRaises(Regex)?|assert_raises(_regex)?")
+_EXPECTS: Final = pattern(r"raises|assertRaises(Regex)?|assert_raises(_regex)?")
 """Calls whose `with` block is to fail: of pytest, unittest, numpy."""
-_TIMEOUT: Final = re.compile(r"time_?out", re.IGNORECASE)
+_TIMEOUT: Final = pattern(r"time_?out", re.IGNORECASE)
 _FAILS: Final = frozenset({"fail", "skip", "exit"})
-_NUMBERED_BY_TORCH: Final = re.compile(r"""["']LOCAL_RANK["']""")
-_BY_MPI: Final = re.compile(r"mpirun|mpiexec")
-_NUMBERED_BY_MPI: Final = re.compile(r"""["']RANK["']\] *=[^=]|["']mpi["']""")
-_ASKS_MPI: Final = re.compile(r"OMPI_|PMI_|MV2_COMM_WORLD")
+_NUMBERED_BY_TORCH: Final = pattern(r"""["']LOCAL_RANK["']""")
+_BY_MPI: Final = pattern(r"mpirun|mpiexec")
+_NUMBERED_BY_MPI: Final = pattern(r"""["']RANK["']\] *=[^=]|["']mpi["']""")
+_ASKS_MPI: Final = pattern(r"OMPI_|PMI_|MV2_COMM_WORLD")
 """What MPI's launchers set: where a file makes its group. A logger asks for it as well (MDT masked_diffusion/logger.py:406)."""
 
 

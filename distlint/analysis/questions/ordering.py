@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
@@ -39,16 +39,18 @@ from distlint.knowledge import facts
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.sinks import MAKE_FOLDER
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.knowledge.schema import CallRow
 
 _PREPARES: Final = (Effect.WRITE, Effect.DELETE, Effect.CREATE_DIR, Effect.DOWNLOAD)
-_WAITS: Final = re.compile("barrier|wait|synchronize|sync_|process_first", re.IGNORECASE)
-_OF_DEVICE: Final = re.compile(r"torch\.\w+\.synchronize")
+_WAITS: Final = pattern("barrier|wait|synchronize|sync_|process_first", re.IGNORECASE)
+_OF_DEVICE: Final = pattern(r"torch\.\w+\.synchronize")
 """Waits of a rank for its own device: `torch.cuda.synchronize()` holds no other rank."""
-_LOADS: Final = re.compile("load|read|from_pretrained|from_file|restore")
+_LOADS: Final = pattern("load|read|from_pretrained|from_file|restore")
 _MAX_STEPS: Final = 600
 _MAX_DEPTH: Final = 4
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram

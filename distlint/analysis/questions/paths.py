@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes, unpacked
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 Parts = tuple[Hashable, ...]
 """The components of a path, outermost first: constants, and what stands for a component."""
@@ -34,7 +35,7 @@ _SAME: Final = frozenset(
 _FOLDERS: Final = frozenset({"os.path.dirname", "path.dirname", "osp.dirname", "dirname"})
 _SAME_METHODS: Final = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
 _MAX_DEPTH: Final = 8
-_FIELD: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]|\{[^{}]*\}")
+_FIELD: Final = pattern(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]|\{[^{}]*\}")
 """What `%` and `format()` put a value in for."""
 _ANY: Final = ".*"
 

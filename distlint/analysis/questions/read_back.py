@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence, Set
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Final, TypeGuard
@@ -29,6 +28,7 @@ from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite, Guard
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Place = tuple["Module", ast.AST]
 
 _CODE: Final = ".py"
-_ASKS_FOR_RANKS: Final = re.compile(
+_ASKS_FOR_RANKS: Final = pattern(
     r"(?i)dist|ddp|fsdp|deepspeed|accelerat|parallel|world|several|multi|gpu|n_?proc|process"
 )
 """Words of conditions that hold wherever several ranks run."""

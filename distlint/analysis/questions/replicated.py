@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
@@ -11,6 +10,7 @@ from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.sharding import shown
 from distlint.knowledge import facts
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
 _PREPARE: Final = "accelerate.Accelerator.prepare"
-_OTHER: Final = re.compile(
+_OTHER: Final = pattern(
     r"DataParallel|DDP|DistributedDataParallel|FSDP|FullyShardedDataParallel|initialize"
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -23,6 +23,8 @@ from distlint.analysis.questions.training import goes_backward
 from distlint.knowledge.conventions import BACKWARD
 from distlint.knowledge.shares import METER_CLASSES, RANK_NAMES, RUNNERS, SYNCHRONISES
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -36,15 +38,15 @@ _LOGS: Final = frozenset(
         "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
     }
 )  # fmt: skip
-_CURVES: Final = re.compile(r"^(?:(?:add|put|write|log|report)_scalar|scalar_summary)$")
+_CURVES: Final = pattern(r"^(?:(?:add|put|write|log|report)_scalar|scalar_summary)$")
 """Calls that draw a curve, of a name and a number."""
-_OF_TRACKERS: Final = re.compile(
+_OF_TRACKERS: Final = pattern(
     r"^(?:log_(?:stats|scalars?|values?|loss(?:es)?|train(?:ing)?|steps?|items)|(?:add|put|write)_scalars?\w*|report_scalar)$"
 )
 """Methods of trackers and of the project's own."""
-_TRACKERS: Final = re.compile(r"logger|writer|tracker|tensorboard", re.IGNORECASE)
-_VALUE: Final = re.compile(r"\b(\w+?)_val\b")
-_VALUE_OF_DICT: Final = re.compile(r"(?<= )val$")
+_TRACKERS: Final = pattern(r"logger|writer|tracker|tensorboard", re.IGNORECASE)
+_VALUE: Final = pattern(r"\b(\w+?)_val\b")
+_VALUE_OF_DICT: Final = pattern(r"(?<= )val$")
 _BARS: Final = frozenset({"set_postfix", "set_description"})
 _SHOWS: Final = (
     frozenset({"info", "print", "print_on_main", "print_rank_0", "log_for_0", "write"}) | _BARS
@@ -52,29 +54,29 @@ _SHOWS: Final = (
 """What a person looks at while it runs; not what draws curves."""
 _WRITES: Final = frozenset({"dump", "save", "savez", "to_csv", "to_json", "savetxt", "writelines"})
 _PATH_FIRST: Final = frozenset({"savez", "savetxt"})
-_PHASE: Final = re.compile(
+_PHASE: Final = pattern(
     r"(?<![a-z])(val|valid|validation|validate|eval|evaluate|evaluation|test|dev)(?![a-z])",
     re.IGNORECASE,
 )
-_JUDGES: Final = re.compile(
+_JUDGES: Final = pattern(
     r"(?<![a-z])(acc|accs|accuracy|bleu|rouge|f1|auc|map|miou|iou|wer|cer|fid|top|perplexity|ppl|recall|precision)"
     r"(?![a-z])",
     re.IGNORECASE,
 )
 """Numbers by which nothing but an evaluation is judged."""
-_METRIC: Final = re.compile(
+_METRIC: Final = pattern(
     r"loss|metric|score|reward|(?<![a-z])(error|err|kl)(?![a-z])|grad_norm", re.IGNORECASE
 )
-_TRAINING: Final = re.compile(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
-_OPTIMISES: Final = re.compile(r"optim|scheduler|(?<![a-z])train(?!ed)", re.IGNORECASE)
-_BOARD: Final = re.compile(
+_TRAINING: Final = pattern(r"(?<![a-z])(train|training)(?![a-z])", re.IGNORECASE)
+_OPTIMISES: Final = pattern(r"optim|scheduler|(?<![a-z])train(?!ed)", re.IGNORECASE)
+_BOARD: Final = pattern(
     r"train(?:ing)?/(?=(?:val|valid|validation|eval|test|dev)(?![a-z]))", re.IGNORECASE
 )
 """The board of curves on which an evaluation stands, too: `Train/valid_loss` (SwissArmyTransformer 63dc23a
 sat/training/deepspeed_training.py:677)."""
 _OF_CURVE: Final = "metric "
 """What the name of a number begins with of which a curve is drawn (GLIGEN f9dccb9 trainer.py:409: `add_scalar(k, v)`)."""
-_PRESENT: Final = re.compile(r"\.val\b")
+_PRESENT: Final = pattern(r"\.val\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

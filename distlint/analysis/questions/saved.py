@@ -13,11 +13,12 @@ from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
 
-HOST_STATE: Final = re.compile(
+HOST_STATE: Final = pattern(
     r"scaler|sched|sampler|loader|rng|random|args|config|dataset|cache|token|index|metric", re.I
 )
 """Names of what has no tensors on a GPU in its state: numbers, settings, orders of samples."""
@@ -28,7 +29,7 @@ _RENAMES: Final = frozenset(
 _DEPTH: Final = 3
 _MAX_NAMES: Final = 8
 """Variables that stand for each other on the way to a path."""
-_DEVICE: Final = re.compile(r"cuda|\bdevice\b|\.to\(")
+_DEVICE: Final = pattern(r"cuda|\bdevice\b|\.to\(")
 
 
 def saved_on_host(live: LiveProgram) -> frozenset[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite
@@ -16,6 +15,7 @@ from distlint.analysis.program.syntax import literals, mentions_rank, own_nodes
 from distlint.analysis.questions.filesystem import entered_together
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram

@@ -7,7 +7,6 @@ about a draw. Followed are the calls above in the function, those above in all t
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,7 @@ from distlint.analysis.questions.seeding import call_names_rank
 from distlint.knowledge import facts
 from distlint.knowledge.hooks import STARTED_BY
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _WORDS: Final = ("seed", "determin", "reproduc")
 """Parts of the names of what seeds."""
-_ASKS: Final = re.compile(r"_*(?:get|shared?|draw|generate|next|resolve)_")
+_ASKS: Final = pattern(r"_*(?:get|shared?|draw|generate|next|resolve)_")
 """Beginnings of names of what only gives a seed: `comm.shared_random_seed()` (detectron2 0.6 utils/comm.py)."""
 _SEEDS_BESIDE: Final = ("transformers.Trainer", "transformers.TrainingArguments")
 """Classes whose objects seed when they are made: of a Trainer the constructor does (transformers 5.23.0

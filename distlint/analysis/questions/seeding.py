@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -22,13 +20,15 @@ from distlint.knowledge import randomness
 from distlint.knowledge.assumed import WORLD_SIZES
 from distlint.knowledge.randomness import Draw, Seeding
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.live.summaries import CallGroup
     from distlint.analysis.program.definitions import Module
 
-_HELPER: Final = re.compile(
+_HELPER: Final = pattern(
     r"_*(?:seed(?:s|ing)?(?:_|$)"
     r"|(?:set|fix|init|setup|make|manual|control|configure|ensure|enable|random)\w*"
     r"(?:[sS]eeds?|[sS]eed_\w+|determin\w+|reproduc\w+)$)"

@@ -7,7 +7,6 @@ is asked here; `shown` is the place for what launch scripts and configurations b
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge.wrappers import PARTED
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
 
 _SHARDED_MODES: Final = tuple(
-    re.compile(words)
+    pattern(words)
     for words in (
         r"zero(?:[-_ ]?3|[-_ ]?stage|_optimization)",
         # Not a third stage of a task: ITFormer-ICML25 b80142f inference.py:331, `stage3_data`, and README.md, "stage 3: 6,768".
@@ -35,7 +35,7 @@ _SHARDED_MODES: Final = tuple(
 """Of a text in small letters. Each begins with letters, which are found ten times as fast as one of several beginnings."""
 _ENGINES: Final = ("deepspeed", "tensor_parallel", "parallelize_module")
 """Words for what keeps a part of a model on each rank, in code, scripts and configurations."""
-_EMPTY: Final = re.compile(r"(?:deepspeed|fsdp)_config: *\{\}")
+_EMPTY: Final = pattern(r"(?:deepspeed|fsdp)_config: *\{\}")
 """Sections in which a configuration of accelerate sets nothing (ITFormer-ICML25 b80142f accelerate_config_2gpu.yaml)."""
 _REPLICATED: Final = frozenset({"ddp", "dp"})
 

@@ -4,9 +4,8 @@ by ranks that come later."""
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
@@ -41,6 +40,8 @@ from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
 from distlint.knowledge import facts, sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -56,8 +57,8 @@ _LISTS: Final = {
 """Functions that list the folder of their first argument, and whether they go down into it."""
 _METHODS: Final = {"iterdir": False, "glob": False, "rglob": True}
 """The same of the methods of a path."""
-_WILD: Final = re.compile(r"[*?\[]")
-_WAITS: Final = re.compile(
+_WILD: Final = pattern(r"[*?\[]")
+_WAITS: Final = pattern(
     "barrier|wait|sync|gather|reduce|broadcast|process_first|backward|^prepare$|^(train|fit|evaluate|predict)$"
 )
 """Names of calls after which no rank is far ahead of another, whatever they belong to."""
@@ -73,7 +74,7 @@ _DIVIDES: Final = frozenset(
     }
 )
 """Calls that give each rank its part of what is looped over."""
-_OWN_FOLDER: Final = re.compile(r"'(?:mkdtemp|TemporaryDirectory)'")
+_OWN_FOLDER: Final = pattern(r"'(?:mkdtemp|TemporaryDirectory)'")
 """What makes a folder under a name that nobody else has (python 3.11 tempfile)."""
 _POOLS: Final = ("concurrent.futures", "multiprocessing", "threading", "joblib")
 """Libraries whose workers one process starts, and waits for."""

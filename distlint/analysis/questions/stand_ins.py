@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -19,6 +18,7 @@ from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.knowledge.schema import Effect
 from distlint.knowledge.wrappers import WRAPPERS
 from distlint.nodes import last_name, parents_in, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import AttributeSite, CallSite, Guard
@@ -45,12 +45,12 @@ _OF_DDP_ALONE: Final = frozenset(
     }
 )
 """What torch's DDP keeps, and no model does (torch 2.13.0 torch/nn/parallel/distributed.py)."""
-_PARALLEL: Final = re.compile(r"DataParallel$")
+_PARALLEL: Final = pattern(r"DataParallel$")
 """The end of the names that classes have after torch's DataParallel, which keeps the model as `module`."""
 _KEEP_NO_MODULE: Final = ("peft.", "transformers.", "ema_pytorch.", "diffusers.")
 """Libraries whose classes around a model keep it under other names (peft 0.21.2 peft_model.py: `base_model`; ema_pytorch
 0.7.7 ema_pytorch.py: `ema_model`)."""
-_FOR_CPU: Final = re.compile(r"(?i)(?:^|_)(?:cpu|no_?(?:cuda|gpu))(?:_|$)")
+_FOR_CPU: Final = pattern(r"(?i)(?:^|_)(?:cpu|no_?(?:cuda|gpu))(?:_|$)")
 """Words of options that keep a program off GPUs."""
 _RETURNED: Final = "return"
 _MAKES_OR_ENDS: Final = frozenset(

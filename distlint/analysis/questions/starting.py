@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.handed import namings
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.places import innermost_at
 from distlint.analysis.program.syntax import SPAWNERS, own_nodes, spawned_index
 from distlint.knowledge.numbering import is_numbered
@@ -35,18 +37,23 @@ def starts_ranks(function: Function) -> bool:
     """
     return (
         not spawned_index(function)
-        and any(last_name(node.func) in SPAWNERS for node in own_nodes(function, ast.Call))
+        and bool(_spawning(function))
         and not is_numbered(function.module.source.text)
     )
+
+
+@all_remembered
+def _spawning(function: Function) -> Iterator[int]:
+    """The lines of a function at which it starts processes."""
+    for node in own_nodes(function, ast.Call):
+        if last_name(node.func) in SPAWNERS:
+            yield node.lineno
 
 
 def _is_above(program: Program, function: Function, line: int, depth: int) -> bool:
     if spawned_index(function):
         return False
-    if any(
-        last_name(node.func) in SPAWNERS and line < node.lineno
-        for node in own_nodes(function, ast.Call)
-    ):
+    if any(line < spawning for spawning in _spawning(function)):
         # Else a launcher may have started this one.
         return not is_numbered(function.module.source.text)
     if depth == 0 or function.is_module_body:

@@ -13,17 +13,18 @@ from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.ordering import Race, Step, Traces, unordered, way
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
 _Loop = ast.For | ast.While
-_MEETS: Final = re.compile("backward|train|eval|valid|test|forward|step|model|net|generate")
+_MEETS: Final = pattern("backward|train|eval|valid|test|forward|step|model|net|generate")
 """Calls in which a wrapped model may run, so that the others wait for rank 0: no trace of a file says so."""
-_FIRST: Final = re.compile(r"start|first|begin|resum|continue|init|\b0\b", re.IGNORECASE)
+_FIRST: Final = pattern(r"start|first|begin|resum|continue|init|\b0\b", re.IGNORECASE)
 """Words of conditions that hold in the first turn alone, which reads what an earlier run has left."""
-_NAMES: Final = re.compile(r"(?:id|attr)='(\w+)'")
+_NAMES: Final = pattern(r"(?:id|attr)='(\w+)'")
 
 
 def races_between_turns(live: LiveProgram) -> Iterator[Race]:

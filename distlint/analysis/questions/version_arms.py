@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import remembered
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
 
-_ASKS: Final = re.compile(r"is_(\w+?)_version$")
+_ASKS: Final = pattern(r"is_(\w+?)_version$")
 """`is_torch_version(">=", "1.11.0")` (accelerate 1.15.0 utils/versions.py, diffusers, transformers)."""
-_NUMBER: Final = re.compile(r"v?(\d+(?:\.\d+)+|\d+)")
+_NUMBER: Final = pattern(r"v?(\d+(?:\.\d+)+|\d+)")
 _FROM: Final = {">=", ">"}
 _BELOW: Final = {"<", "<="}
 _SIGNS: Final[dict[type[ast.cmpop], str]] = {

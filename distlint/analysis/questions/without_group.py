@@ -33,6 +33,7 @@ from distlint.analysis.questions.entry_points import (
 )
 from distlint.knowledge.ranks import ARGUMENT_NAMES
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
@@ -40,11 +41,11 @@ if TYPE_CHECKING:
 
 _MAX_CALLERS: Final = 5
 _MANY: Final = 8
-_OF_LAUNCH: Final = re.compile(
+_OF_LAUNCH: Final = pattern(
     r"dist|ddp|fsdp|deepspeed|parallel|multi|launch|rank|world|gpus?\b", re.IGNORECASE
 )
 """Names of variables that say how a program is launched, wherever they are handed."""
-_CHANGES: Final = re.compile(r"init|avail|first|last|done|start", re.IGNORECASE)
+_CHANGES: Final = pattern(r"init|avail|first|last|done|start", re.IGNORECASE)
 """Names of what comes out otherwise in the course of a run: `if not self.initialized:`."""
 _SAME: Final = {ast.Eq: True, ast.NotEq: False, ast.Is: True, ast.IsNot: False}
 _ORDERED: Final[Mapping[type, tuple[str, bool]]] = {
@@ -54,9 +55,7 @@ _ORDERED: Final[Mapping[type, tuple[str, bool]]] = {
     ast.GtE: ("<", False),
 }
 
-_NEEDS_GROUP: Final = re.compile(
-    r"\b(?:DDP|DistributedDataParallel|FSDP|FullyShardedDataParallel)\("
-)
+_NEEDS_GROUP: Final = pattern(r"\b(?:DDP|DistributedDataParallel|FSDP|FullyShardedDataParallel)\(")
 """What raises an error without a process group."""
 _MAY_GIVE_NONE: Final = frozenset({"get", "getattr", "getenv", "pop"})
 """What looks a setting up that need not be there."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,7 @@ from distlint.analysis.questions.accelerating import in_deepspeed_alone, in_plug
 from distlint.knowledge import facts, ranks, settings, wrappers
 from distlint.knowledge.wrappers import Wrapper
 from distlint.nodes import parents_in, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -34,11 +34,11 @@ _BY_PROCESSES: Final = BY_LAUNCH - {"strategy"}
 _LAUNCHED: Final = wrappers.ENGINE_ONLY.union(
     *(wrappers.WRAPPERS[kind].own for kind in ("ddp", "fsdp1", "fsdp2"))
 )
-_SEVERAL: Final = re.compile(
+_SEVERAL: Final = pattern(
     r"parallel|multi|dist|ddp|world|gpus?_?n(um)?\b|n(um)?_?(of_)?gpus?\b|rank"
 )
 """Names of options that ask for several GPUs, or for a launch."""
-_ONE: Final = re.compile(r"gpu|cuda|device")
+_ONE: Final = pattern(r"gpu|cuda|device")
 """Names that ask for a GPU."""
 _QUESTIONS: Final = frozenset(
     {"hasattr", "getattr", "isinstance", "type", "callable", "dir", "vars"}
@@ -76,9 +76,9 @@ _ABOUT_LISTS: Final = frozenset(
         "tuple",
     }
 )
-_DIFFUSION: Final = re.compile(r"ddpm")
+_DIFFUSION: Final = pattern(r"ddpm")
 """Words of samplers that are none of DDP: PixArt-alpha cac2fd3 train_latents.py:162, `config.eval_sampler in ["iddpm", …]`."""
-_ENGINES: Final = re.compile(r"fsdp|deepspeed|zero_?[123]|sagemaker_mp")
+_ENGINES: Final = pattern(r"fsdp|deepspeed|zero_?[123]|sagemaker_mp")
 """Words of flags that are true where the wrapper passes attributes on."""
 _WRAPS_ALONE: Final = ("distributed", "ddp", "is_parallel", "multi_gpu", "multigpu")
 """Words of flags that are true where DDP or DataParallel is around the model."""

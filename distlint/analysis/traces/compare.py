@@ -14,7 +14,6 @@ so after an event both sides count their iterations from the same one.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from distlint.analysis.interpreter.ir import Layer, Summary
@@ -45,6 +44,7 @@ from distlint.analysis.traces.nodes import (
     ways_on,
 )
 from distlint.analysis.traces.slicing import slice_of
+from distlint.records import dataclass
 
 _PRUNED_FROM: Final = 4
 """From so many answers on it is worth asking whether events can follow at all."""

@@ -6,7 +6,6 @@ import ast
 import enum
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ir import Event, Guard, Layer, Loop, Summary
@@ -32,6 +31,7 @@ from distlint.analysis.traces.nodes import (
 )
 from distlint.analysis.traces.pairing import Pairing
 from distlint.analysis.traces.parting import Parting, arm_of, inside_calls, reason_of, ways_out
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import FunctionSummaries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from distlint.analysis.interpreter.ir import Layer
@@ -23,6 +23,7 @@ from distlint.analysis.traces.nodes import (
 )
 from distlint.analysis.traces.slicing import Slice
 from distlint.knowledge import assumed
+from distlint.records import dataclass
 
 MAX_STATES: Final = 40_000
 """How much one comparison may look at."""

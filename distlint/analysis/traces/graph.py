@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from distlint.analysis.interpreter.exceptions import ends_only
@@ -50,6 +50,7 @@ from distlint.analysis.traces.nodes import (
     own_nodes,
 )
 from distlint.knowledge import assumed
+from distlint.records import dataclass
 
 _MAX_DEPTH: Final = 6
 """How deep the symbol of an argument may be nested: where a recursion adds to it, this ends it."""

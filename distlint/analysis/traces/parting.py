@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from distlint.analysis.interpreter.ir import Guard, Summary
 from distlint.analysis.interpreter.values import Variance
@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import decided, ends_process, is_way_out
 from distlint.analysis.traces.nodes import CallNode, EventNode
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from distlint.analysis.interpreter.ir import CallSite, Known, Layer, Summary
 from distlint.analysis.program.definitions import Function, Module, dotted_name
@@ -24,6 +24,7 @@ from distlint.analysis.traces.nodes import (
 )
 from distlint.knowledge.wrappers import WRAPPERS
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ One place for the sentences, related places and witness columns of all rules on 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import Event, Guard
 from distlint.analysis.interpreter.ranks import MAIN, OTHER, RankClass
@@ -18,6 +17,7 @@ from distlint.analysis.traces.nodes import EventNode
 from distlint.analysis.traces.parting import Parting, leaving_less
 from distlint.findings import Place, Related, Witness, WitnessStep
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 _MAX_TEXT = 56
 _SHOWN_TRAIL = 2

@@ -7,9 +7,8 @@ runtime/precision_config.py (pydantic models with extra="forbid": another key ra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from distlint.knowledge.configuration.values import OFFLOAD_DEVICES, Amount, Kind, OneOf, Whole
+from distlint.records import dataclass
 
 DEEPSPEED_VERSION = "0.19.8"
 

@@ -8,7 +8,7 @@ table with the installed accelerate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from distlint.records import dataclass
 
 ACCELERATE_VERSION = "1.15.0"
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import enum
 import itertools
-from dataclasses import dataclass
+
+from distlint.records import dataclass
 
 
 class Launcher(enum.Enum):

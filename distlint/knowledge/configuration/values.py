@@ -9,7 +9,7 @@ gives the values of each row to the installed accelerate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from distlint.knowledge.configuration.keys import (
@@ -17,6 +17,7 @@ from distlint.knowledge.configuration.keys import (
     FSDP_STATE_DICTS,
     FSDP_WRAP_POLICIES,
 )
+from distlint.records import dataclass
 
 # utils/environment.py, str_to_bool: the spellings of a switch; YAML's own booleans come as bool.
 _TRUE = frozenset({"y", "yes", "t", "true", "on", "1"})

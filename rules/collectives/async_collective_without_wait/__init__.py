@@ -46,7 +46,6 @@ source of a broadcast, which nothing arrives at, or one that only holds a stream
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -55,6 +54,7 @@ from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import children, last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .using import Use, is_only_read, is_own_copy, use_behind
@@ -86,7 +86,7 @@ _COLLECTIVES = frozenset(
     }
     | _WITH_ROOT_AND_OP
 )
-_OF_GLOO = re.compile(r"init_process_group\([^)]*gloo|backend[\"'],[^\n]*gloo")
+_OF_GLOO = pattern(r"init_process_group\([^)]*gloo|backend[\"'],[^\n]*gloo")
 _BY_USE = {
     Use.READ: SEVERITY,
     Use.OF_OTHERS: Severity.WARNING,

@@ -61,7 +61,6 @@ is not judged in brackets.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -71,6 +70,7 @@ from distlint.analysis.program.syntax import assignments, own_nodes, target_name
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .own_groups import own_groups
@@ -125,7 +125,7 @@ _STARTS: Final = (
 )
 """Calls that hand `*args` to a function in other processes."""
 
-_IN_BRACKETS: Final = re.compile(r"args(?<!\w....)\s*=\s*\(")
+_IN_BRACKETS: Final = pattern(r"args(?<!\w....)\s*=\s*\(")
 """Begins with letters, which are found ten times as fast as the border of a word."""
 
 _MAKES: Final = frozenset({"tensor", "zeros", "ones", "empty", "full", "rand", "randn", "arange"})

@@ -11,10 +11,9 @@ from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments
 from distlint.nodes import children, last_name, walk
+from distlint.patterns import pattern
 
-SIZE: Final = re.compile(
-    r"world|num_(?:gpus|replicas|proc|rank|shard)|n_?gpus?$|nproc", re.IGNORECASE
-)
+SIZE: Final = pattern(r"world|num_(?:gpus|replicas|proc|rank|shard)|n_?gpus?$|nproc", re.IGNORECASE)
 """Names of the number of ranks."""
 
 

@@ -8,9 +8,7 @@ more on the first ranks.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
@@ -18,6 +16,8 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 from .evened import SIZE
 from .handed import handed_shares
@@ -26,10 +26,10 @@ from .trained import EVALUATION, is_used, trains
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
 
-_RANK: Final = re.compile(r"(?:^|_)rank$|process_index$|shard_id$")
+_RANK: Final = pattern(r"(?:^|_)rank$|process_index$|shard_id$")
 _SAMPLER: Final = "torch.utils.data.DistributedSampler"
 _STREAM: Final = "torch.utils.data.IterableDataset"
-_EVENS: Final = re.compile(
+_EVENS: Final = pattern(
     r"\bpad|_pad|padd|drop_last|drop_remainder|all_reduce|broadcast|while True|\bcycle\(|\brepeat|multinomial"
 )
 """What makes parts equally long, or a stream endless, by how it is called."""

@@ -13,6 +13,7 @@ from distlint.analysis.questions.lightning import fits, makers
 from distlint.analysis.questions.training import sent_backward
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 from .evened import is_joined
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Class, Module
 
 _TRAINER: Final = "transformers.Trainer"
-_WRAPS: Final = re.compile(
+_WRAPS: Final = pattern(
     r"\b(?:DistributedDataParallel|DDP|FullyShardedDataParallel|FSDP|fully_shard)\("
 )
-EVALUATION: Final = re.compile(r"eval|val(?:id|_|\b)|test|infer|predict", re.IGNORECASE)
+EVALUATION: Final = pattern(r"eval|val(?:id|_|\b)|test|infer|predict", re.IGNORECASE)
 """Names of what is not trained on."""
 
 

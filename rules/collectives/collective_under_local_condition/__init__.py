@@ -74,6 +74,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.failures import BAR, RANK_PART, TENSOR, TENSOR_SIZE
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ LITERALS = ()
 
 _MEASURED: Final = frozenset({"clock", "memory"})
 """Kinds of origins that are numbers of each rank's own."""
-_NOT_FINITE: Final = re.compile(r"is_?(finite|nan|inf)", re.IGNORECASE)
+_NOT_FINITE: Final = pattern(r"is_?(finite|nan|inf)", re.IGNORECASE)
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -56,7 +56,6 @@ with the flag, or puts it into a list or tensor.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -69,6 +68,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .counted import Counted, counted
@@ -84,7 +84,7 @@ SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = (b"trainer.should_stop", b"control.should_")
 
-_OF_MAIN = re.compile(
+_OF_MAIN = pattern(
     r"[\w.]*(?:rank|rank\(\)|process_index) == 0|[\w.]*(?:is_main_process|is_global_zero|is_world_process_zero|is_master)(?:\(\))?"
 )
 _OF_TRAINERS = {

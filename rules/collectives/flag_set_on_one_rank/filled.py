@@ -13,12 +13,13 @@ from distlint.analysis.program.syntax import asks_if_missing, mentions_rank, own
 from distlint.analysis.questions.ordering import Traces
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
 
-_HANDS_ON: Final = re.compile(r"broadcast|bcast|scatter|gather|sync|share", re.IGNORECASE)
+_HANDS_ON: Final = pattern(r"broadcast|bcast|scatter|gather|sync|share", re.IGNORECASE)
 
 
 class Filled(NamedTuple):

@@ -88,7 +88,9 @@ def _set_on_main(model: Model) -> dict[str, tuple[Function, ast.Assign]]:
 def _is_on_main(model: Model, function: Function, node: ast.Assign) -> bool:
     """Whether rank 0 alone, of its machine, comes to a statement of a function that all enter, by the calls around it."""
     for test in own_nodes(function, ast.If):
-        if any(part is node for statement in test.body for part in walk(statement)):
+        if test.lineno <= node.lineno <= (test.end_lineno or node.lineno) and any(
+            part is node for statement in test.body for part in walk(statement)
+        ):
             groups = [
                 group
                 for statement in test.body

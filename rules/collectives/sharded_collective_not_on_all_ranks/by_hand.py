@@ -11,15 +11,16 @@ from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
 _AVERAGES: Final = frozenset({"reduce", "all_reduce"})
 _LISTS: Final = frozenset({"parameters", "named_parameters"})
-_OF_TRAINING: Final = re.compile(r"opt|sched|load|data", re.IGNORECASE)
+_OF_TRAINING: Final = pattern(r"opt|sched|load|data", re.IGNORECASE)
 """Names of what is prepared beside a model."""
-_ON_SEVERAL: Final = re.compile(
+_ON_SEVERAL: Final = pattern(
     r"[\w.]*sync_gradients|[\w.]*distributed_type != [\w.]*\.NO|[\w.]*(?:num_processes|world_size|get_world_size\(\)) > 1"
 )
 """Conditions that hold in the steps of every launch of several processes."""

@@ -89,6 +89,7 @@ from distlint.launch.made import enters
 from distlint.launch.one_dash import written_with_one_dash
 from distlint.launch.project import LaunchFiles, Script
 from distlint.launch.unset import devices_unset, numbers_unset, unset
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .dataclass_options import dataclass_parser_of
@@ -107,10 +108,10 @@ NEEDS_RANKS = False  # a parser ends one process as well, and a launch of the sc
 _SHOWN = 4
 _KNOWN = 3
 """So many options of a launch that a page tells does the parser know at least, where it is of this project."""
-_STANDS_FOR = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|N|XX+|[A-Za-z_]\w*[*+/]\S*")
+_STANDS_FOR = pattern(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|N|XX+|[A-Za-z_]\w*[*+/]\S*")
 """A value on a page that the reader replaces: SeedVR 673b563 readme.md:166, `--seed SEED_NUM --res_h OUTPUT_HEIGHT`; ThinkSound
 4e2cfd5 docs/Dataset.md:22, `--audio_samples duration_sec*44100`."""
-_ARGPARSE = re.compile(r"(?<!Hf)ArgumentParser\(")
+_ARGPARSE = pattern(r"(?<!Hf)ArgumentParser\(")
 
 
 def check(model: Model) -> Iterator[Finding]:

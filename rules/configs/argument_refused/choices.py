@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.knowledge.model_names import OF_HUBS, OF_TORCHVISION
+from distlint.records import dataclass
 
 from .tables import is_left_alone
 

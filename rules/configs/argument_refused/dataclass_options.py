@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name
+from distlint.patterns import pattern
 
 from .fields import OPEN, Given, fields_of
 from .made import PLAIN, calls_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 _PARSER = "HfArgumentParser("
-_OTHER_PARSERS = re.compile(
+_OTHER_PARSERS = pattern(
     r"(?<!Hf)ArgumentParser\(|parse_known_args|add_subparsers|TrlParser|hydra\.main|fire\.Fire|absl"
     r"|sys\.argv(?!\[-?\d+\]|\))|args_file"
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.launch.commands import Option
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 from .choices import choices_of
 from .made import PLAIN, Made, asks, calls_of, declared, parsers_made, used_for
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module
     from distlint.analysis.program.program import Program
 
-_TAKES_MORE = re.compile(r"parse_known_args|add_subparsers|parse_intermixed|sys\.argv|REMAINDER")
+_TAKES_MORE = pattern(r"parse_known_args|add_subparsers|parse_intermixed|sys\.argv|REMAINDER")
 """What reads arguments that no `add_argument` names."""
-_NAME = re.compile(r"--[A-Za-z][\w-]+")
+_NAME = pattern(r"--[A-Za-z][\w-]+")
 _NUMBERS = {"int": int, "float": float}
 
 

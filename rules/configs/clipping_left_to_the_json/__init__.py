@@ -48,7 +48,6 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from distlint.analysis.model import Model, place_of
 from distlint.analysis.questions.named_jsons import trainer_arguments
@@ -56,6 +55,7 @@ from distlint.findings import Applicability, Finding, Fix, Place, Related, Sever
 from distlint.launch.absent import jsons_named
 from distlint.launch.commands import Option
 from distlint.launch.project import Configuration, Format, LaunchFiles
+from distlint.records import dataclass
 from distlint.rule import Status
 
 from .by_accelerate import CLIPS_SINCE, KEY, clipped

@@ -52,7 +52,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
@@ -63,6 +62,7 @@ from distlint.launch import deepspeed
 from distlint.launch.commands import Launch
 from distlint.launch.defects import sentence_of
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.records import dataclass
 from distlint.rule import Status
 
 from .accumulation import STEPS, accumulating, contradiction

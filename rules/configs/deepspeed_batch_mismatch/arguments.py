@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of
@@ -14,6 +13,7 @@ from distlint.knowledge.configuration.deepspeed_keys import TRAINER_VALUES
 from distlint.launch import deepspeed
 from distlint.launch.commands import Launch
 from distlint.launch.project import Configuration, Format
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Module

@@ -71,7 +71,7 @@ import builtins
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.live.several import (
@@ -96,6 +96,8 @@ from distlint.launch.kinds import needs_mmcv_1, wants_old_timm
 from distlint.launch.made import enters
 from distlint.launch.project import LaunchFiles, Script
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.repairs.arguments import with_first
 from distlint.repairs.guarding import source
 from distlint.rule import Status
@@ -121,26 +123,26 @@ LITERALS = (
     b"torchvision.models.utils",
 )
 
-_PLAIN = re.compile(r"python[\d.]* -m torch\.distributed\.launch")
-_SPELLED = re.compile(r"--local[-_]rank")
-_READ = re.compile(r"(?<!\bself)\.local_rank\b|(?<!dest=)[\"']local_rank[\"']|\*\*vars\(")
+_PLAIN = pattern(r"python[\d.]* -m torch\.distributed\.launch")
+_SPELLED = pattern(r"--local[-_]rank")
+_READ = pattern(r"(?<!\bself)\.local_rank\b|(?<!dest=)[\"']local_rank[\"']|\*\*vars\(")
 """What asks for the argument: an attribute, but of what keeps a number in its own; a key; all that were parsed."""
-_FILLED_IN = re.compile(r"\blocal_rank is (?:not )?None\b")
+_FILLED_IN = pattern(r"\blocal_rank is (?:not )?None\b")
 """What asks whether the launcher has passed the argument, and does without."""
-_TAKEN = re.compile(r"\.local_rank\b(?!\s*=[^=])")
-_READ_ELSEWHERE = re.compile(
+_TAKEN = pattern(r"\.local_rank\b(?!\s*=[^=])")
+_READ_ELSEWHERE = pattern(
     r"""["']LOCAL_RANK["']|\.local_rank\s*=[^=]|deepspeed|SLURM|accelerate|HfArgumentParser|\brank\s*%\s*\w*\.?cuda"""
 )
 """What gives a rank its device, however it was started."""
-_USE_ENV = re.compile(r"--use[-_]env")
-_OF_TORCH_1 = re.compile(
+_USE_ENV = pattern(r"--use[-_]env")
+_OF_TORCH_1 = pattern(
     r"\bmmcv\.(?:runner|parallel)\b|^from timm\.data import (?:[^\n]*[ ,])?Dataset\b", re.MULTILINE
 )
 """What mmcv 2.0.0 has no more (Vision-RWKV 0e0e38a classification/test.py:99), and timm 0.4.5. timm 0.3.4 has
 `from torch._six import container_abcs` (timm/models/layers/helpers.py:6), which torch 1.9.0 has no more."""
 _GONE = frozenset({"torch._six", "torchvision.models.utils"})
 """Modules that torch 2 does not have, nor the torchvision that comes with it (`launch.kinds.needs_torch_1`)."""
-_DDP = re.compile(r"^class \w+\([\w.]*DistributedDataParallel\):", re.MULTILINE)
+_DDP = pattern(r"^class \w+\([\w.]*DistributedDataParallel\):", re.MULTILINE)
 _FRAMEWORKS = frozenset({"jittor", "mindspore", "oneflow", "paddle"})
 
 

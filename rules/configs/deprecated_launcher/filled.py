@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
 
-_STARTS: Final = re.compile(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
+_STARTS: Final = pattern(r"\bProcess\(|\bspawn\(|\bstart_processes\(")
 _OPTION: Final = "local_rank"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,15 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Finding, Related, Severity
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.launch.commands import Launch
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
 
 _CODE, _NAME = "DL805", "deprecated-launcher"
-_RANK = re.compile(r"local[-_]rank|HfArgumentParser|parse_known_args|sys\.argv|parse_args\([^)\s]")
+_RANK = pattern(r"local[-_]rank|HfArgumentParser|parse_known_args|sys\.argv|parse_args\([^)\s]")
 """What takes the argument, or leaves it to another."""
-_CHANGED = re.compile(
+_CHANGED = pattern(
     r"sys\.argv(?:\[[^\]]*\])?(?:\s*\+?=(?!=)|\.(?:remove|append|pop|insert|extend)\()|del sys\.argv"
 )
 """What takes the argument out before hydra sees it; honeybee 68a8d84 train.py:108 only prints `sys.argv`."""

@@ -10,19 +10,20 @@ from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge.configuration.launchers import Launcher
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
     from distlint.launch.commands import Launch
 
-_FILLED: Final = re.compile(
+_FILLED: Final = pattern(
     r"""(?m:^[ \t]*(?:[\w.]+,[ ]*)*\w+\.local_rank[ ]*(?:,[ ]*[\w.]+[ ]*)*=[^=])|["']local_rank["']\s*[\],]"""
     r"""|environ\[["']LOCAL_RANK["']\]\s*=[^=]|deepspeed|accelerate|HfArgumentParser|set_defaults\([^)]*local_rank"""
 )
 """What may give the option a value that no launcher passes, or the launcher that passes it."""
 _SCHEDULED: Final = "SLURM_"
-_READ: Final = re.compile(r"""["']LOCAL_RANK["']""")
+_READ: Final = pattern(r"""["']LOCAL_RANK["']""")
 
 
 def is_unfilled(model: Model, module: Module, declared: ast.Call) -> bool:

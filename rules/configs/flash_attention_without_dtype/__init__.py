@@ -45,7 +45,6 @@ Not proven: needs a GPU and flash-attn.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -54,6 +53,7 @@ from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.edits import AddImport
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.patterns import pattern
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
@@ -75,13 +75,13 @@ _SAYS = frozenset(
     {"dtype", "torch_dtype", "quantization_config", "load_in_8bit", "load_in_4bit", None}
 )
 """Keywords that give the dtype, or may: `None` is `**kwargs`."""
-_CASTS = re.compile(
+_CASTS = pattern(
     r"bf16|fp16|bfloat16|float16|autocast|mixed_precision|\.half\(|precision=|set_default_dtype"
 )
 
 _PRECISIONS = frozenset({"bf16", "fp16", "mixed_precision", "precision", "dtype", "torch_dtype"})
 """Options of launches, and of `accelerate launch`, that choose another precision than fp32."""
-_OFF = re.compile(r"\b(?:bf16|fp16)\s*=\s*False\b")
+_OFF = pattern(r"\b(?:bf16|fp16)\s*=\s*False\b")
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -59,6 +59,7 @@ from distlint.launch.commands import Launch, plain, starts_ranks
 from distlint.launch.defects import sentence_of
 from distlint.launch.places import Lines
 from distlint.launch.project import Configuration, Format, LaunchFiles, Script
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .idle import numbers_idle
@@ -69,18 +70,18 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_GRES = re.compile(r"(?:gres/)?gpus?(?::[A-Za-z]\w*)?[:=](\d+)")
-_DEVICES = re.compile(r"\d+(?:,\d+)*")
-_LIGHTNING = re.compile(r"^[^#\n]*--(?:trainer\.)?(?:strategy|accelerator)[= \t]", re.MULTILINE)
-_FOR_EACH = re.compile(
+_GRES = pattern(r"(?:gres/)?gpus?(?::[A-Za-z]\w*)?[:=](\d+)")
+_DEVICES = pattern(r"\d+(?:,\d+)*")
+_LIGHTNING = pattern(r"^[^#\n]*--(?:trainer\.)?(?:strategy|accelerator)[= \t]", re.MULTILINE)
+_FOR_EACH = pattern(
     r"^[^#\n]*?(?P<option>--(?:trainer\.)?(?:gpus|devices)[= \t]+(?P<number>\d+))(?![\w.,])",
     re.MULTILINE,
 )
-_MACHINES = re.compile(r"^[^#\n]*?--(?:trainer\.)?num_nodes[= \t]+(\d+)\b", re.MULTILINE)
-_RUNS_ONCE = re.compile(r"--(?:ntasks|ntasks-per-node)(?:=|$)|-n\d*$")
+_MACHINES = pattern(r"^[^#\n]*?--(?:trainer\.)?num_nodes[= \t]+(\d+)\b", re.MULTILINE)
+_RUNS_ONCE = pattern(r"--(?:ntasks|ntasks-per-node)(?:=|$)|-n\d*$")
 """What `srun` is told of its tasks, whatever the script asked for: zwd-into-aurora 06e19fd scripts/training/train_zwd.sh:84,
 `--ntasks=$nnodes`."""
-_GPUS_TOLD = re.compile(r"(?:num_|n_|n)gpus?")
+_GPUS_TOLD = pattern(r"(?:num_|n_|n)gpus?")
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:

@@ -43,7 +43,6 @@ Not proven: the socket refuses the number on one process as well.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -56,6 +55,7 @@ from distlint.analysis.questions.without_group import makers_in
 from distlint.findings import Finding, Place, Severity
 from distlint.knowledge.configuration.launchers import PORT_VARIABLES, PORTS
 from distlint.launch.project import Format, LaunchFiles
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .privileged import drawn_low, is_privileged
@@ -66,14 +66,14 @@ SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 LITERALS = (b"MASTER_PORT", b"master_port")
 
-_PLACEHOLDER = re.compile(r"<.*>|\{.*\}|[A-Z][A-Z_]*|None|null")
+_PLACEHOLDER = pattern(r"<.*>|\{.*\}|[A-Z][A-Z_]*|None|null")
 """LoRA c4593f0 examples/NLU/examples/research_projects/distillation/README.md:153; ByteTrack d1bf019 yolox/core/launch.py:64,
 whose launcher sets the variable."""
 _REFUSED_SINCE = (1, 10)
 """pytorch issue 67172: before, TCPStore took the port modulo 65536."""
 _WORDS = ("_port", "-port", "_PORT", "init_method")
 """What every name of a port ends with, and what is given its URL."""
-_URL = re.compile(r"tcp://(?:\[[^\]]*\]|[^:/\s]+):(\d+)")
+_URL = pattern(r"tcp://(?:\[[^\]]*\]|[^:/\s]+):(\d+)")
 
 
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:

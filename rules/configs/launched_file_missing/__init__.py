@@ -62,9 +62,7 @@ Not proven: no process starts.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
@@ -91,6 +89,8 @@ from distlint.launch.handed_on import (
 )
 from distlint.launch.project import Format, LaunchFiles, Script
 from distlint.launch.unset import launchers_unset
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.rule import Status
 
 CODE = "DL812"
@@ -103,8 +103,8 @@ _SHOWN = 5
 
 
 _INTERPRETERS = frozenset({"python", "python3"})
-_BARE = re.compile(r"\w+(?=\s)")
-_PROGRAM = re.compile(r"\.(?:py|sh|pex)\b")
+_BARE = pattern(r"\w+(?=\s)")
+_PROGRAM = pattern(r"\.(?:py|sh|pex)\b")
 _FILE = "`{}` is not in the project: every rank ends as it starts"
 _SCRIPT = "`{}` is not in the project: the shell ends, and no rank starts"
 _PACKAGE = "The project has no package of `{}`: Python ends, and no rank starts"

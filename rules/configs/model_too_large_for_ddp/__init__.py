@@ -37,13 +37,13 @@ Not proven: needs a model of that size.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from distlint.findings import Finding, Related, Severity
 from distlint.knowledge.configuration.launchers import DDP_BYTES, Launcher
 from distlint.launch.commands import Launch, Option
 from distlint.launch.project import Format, LaunchFiles, Script
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 CODE = "DL807"
@@ -54,10 +54,10 @@ LITERALS = ()
 
 _MODEL = ("model_name_or_path", "model_name", "model", "pretrained_model_name_or_path", "model_id")
 _TRAINS = ("learning_rate", "per_device_train_batch_size", "num_train_epochs", "lr")
-_LESS = re.compile(
+_LESS = pattern(
     r"lora|peft|adapter|4bit|8bit|quant|freeze|fsdp|deepspeed|zero|galore|tensor_parallel"
 )
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![A-Za-z])")
+_SIZE = pattern(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![A-Za-z])")
 _LARGEST = 80 * 2**30
 """Bytes of the GPU that most of such jobs run on (A100 and H100)."""
 

@@ -53,6 +53,7 @@ from distlint.analysis.program.definitions import Class, Function, Module, dotte
 from distlint.analysis.program.syntax import own_nodes
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 CODE = "DL816"
@@ -63,7 +64,7 @@ LITERALS = (b"subprocess.Popen(", b"os.kill(")
 NEEDS_RANKS = False
 
 _WAITS = {"Popen": "wait", "Process": "join"}
-_LOOKS_AFTER = re.compile(
+_LOOKS_AFTER = pattern(
     r"\.(?:terminate|kill|poll|is_alive|send_signal|sentinel|exitcode|killpg)\b|\bkillpg\b|signal\.signal"
 )
 _DEPTH = 3

@@ -60,6 +60,7 @@ from distlint.analysis.model import Model, place_of
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.launch.commands import Launch
 from distlint.launch.project import LaunchFiles, Script
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .expanded import expanded_once
@@ -74,11 +75,9 @@ STATUS = Status.PREVIEW
 LITERALS = ()
 
 _DRAWN = r"\bRANDOM\b|\bshuf\b|\$\$"
-_ASSIGNED = re.compile(
-    rf"^\s*(?:export\s+|local\s+)?(\w+)=(?!.*:-)(.*(?:{_DRAWN}).*)$", re.MULTILINE
-)
-_OF_MACHINE = re.compile(r"--(?:node|machine)[-_]rank[= \t]+[\"']?\$")
-_PORT = re.compile(r"--(?:master|main_process)[-_]port[= \t]+(\$\([^)]*\)+|\S+)")
+_ASSIGNED = pattern(rf"^\s*(?:export\s+|local\s+)?(\w+)=(?!.*:-)(.*(?:{_DRAWN}).*)$", re.MULTILINE)
+_OF_MACHINE = pattern(r"--(?:node|machine)[-_]rank[= \t]+[\"']?\$")
+_PORT = pattern(r"--(?:master|main_process)[-_]port[= \t]+(\$\([^)]*\)+|\S+)")
 _SHOWN = 3
 _ELSEWHERE = frozenset({"srun", "ssh", "mpirun", "pdsh", "kubectl", "docker"})
 

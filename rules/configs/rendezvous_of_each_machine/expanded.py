@@ -10,15 +10,16 @@ from distlint.findings import Place
 from distlint.launch.commands import counts_several
 from distlint.launch.project import Script
 from distlint.launch.shell import Command
+from distlint.patterns import pattern
 
 _NUMBERS = r"SLURM_(?:NODEID|PROCID)"
 """What Slurm tells each task: which machine it is on, and which task it is."""
-_HELD = re.compile(
+_HELD = pattern(
     rf"""^[ \t]*(?:export[ \t]+)?(\w+)=["']?\$\{{?{_NUMBERS}\}}?["']?[ \t]*(?:#.*)?$""",
     re.MULTILINE,
 )
-_QUOTED = re.compile(r'\\.|"(?:[^"\\]|\\.)*"|\'[^\']*\'', re.DOTALL)
-_DYNAMIC = re.compile(r"--rdzv[-_]backend[= \t]+[\"']?(?!static)")
+_QUOTED = pattern(r'\\.|"(?:[^"\\]|\\.)*"|\'[^\']*\'', re.DOTALL)
+_DYNAMIC = pattern(r"--rdzv[-_]backend[= \t]+[\"']?(?!static)")
 """A rendezvous that numbers the machines itself: lolcats 375df84 demos/llm_mmlu_eval/demo_405b.sh:34."""
 _GIVEN = (
     r"""(?:--(?:node|machine)[-_]rank[=\s]+|\b(?:NODE|MACHINE|GROUP)_RANK=)["']?\$\{{?({names})\b"""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 
 from distlint.findings import Place
 from distlint.knowledge.configuration.launchers import COUNTED, Launcher
 from distlint.launch.commands import Launch, Option, Plain, plain, script_started
 from distlint.launch.project import LaunchFiles, Script
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ def put_in_once(number: str) -> Why:
     )
 
 
-_HERE = re.compile(r"(?:tcp://)?(?:localhost|127\.0\.0\.1|::1|\[::1\])(?::\d+)?")
-_HANDED_ON = re.compile(r"\$\{?(?:[@*\d]|\w*(?:arg|opt|extra)\w*)", re.IGNORECASE)
+_HERE = pattern(r"(?:tcp://)?(?:localhost|127\.0\.0\.1|::1|\[::1\])(?::\d+)?")
+_HANDED_ON = pattern(r"\$\{?(?:[@*\d]|\w*(?:arg|opt|extra)\w*)", re.IGNORECASE)
 """What may hold options that come behind those which are written out."""
-_NUMBER = re.compile(
+_NUMBER = pattern(
     r"^[ \t]*(?:export[ \t]+)?(?P<name>\w*RANK)=[\"']?\$\{(?P=name):?-0\}", re.MULTILINE
 )
 """The number of a machine that comes from outside, and is 0 where there is one."""

@@ -33,7 +33,6 @@ Not proven: what is printed too often harms nobody.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from distlint.analysis.interpreter.values import Variance
@@ -41,6 +40,7 @@ from distlint.analysis.live.joint_entry import ranked
 from distlint.analysis.model import Model, place_of, span_of
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 CODE = "DL703"
@@ -49,7 +49,7 @@ SEVERITY = Severity.INFO
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_REPLACED = re.compile(r"\b_*builtins?_*\.print\s*=")
+_REPLACED = pattern(r"\b_*builtins?_*\.print\s*=")
 """`print` that only rank 0 still does: MAE, DETR and what took their util/misc.py over."""
 
 

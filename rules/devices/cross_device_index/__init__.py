@@ -46,7 +46,6 @@ brought together with a tensor of the process's device is taken to be there.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -58,6 +57,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import SPREADING_MAPS
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ _FACTORIES = frozenset(
 _METHODS = {"gather": 1, "index_select": 1, "masked_fill": 0, "masked_fill_": 0, "masked_select": 0}
 """Methods of tensors that take an index or mask, and its position."""
 _STEPS = 5
-_SPREADS = re.compile(
+_SPREADS = pattern(
     rf"""device_map["']?\s*[=:]\s*["'](?:{"|".join(sorted(SPREADING_MAPS))})["']|\.parallelize\("""
 )
 """What divides one model over several GPUs of one process."""

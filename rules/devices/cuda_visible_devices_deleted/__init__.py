@@ -44,7 +44,6 @@ the variable into each actor itself, also where the actor starts processes that 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -53,6 +52,7 @@ from distlint.analysis.program.environment import Access, Use, accesses
 from distlint.edits import Delete, Edit, Replace, WrapInWith
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .restoring import (
@@ -73,8 +73,8 @@ STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
-_GPU_NUMBER = re.compile(r"gpu_ids?$|gpu_indices$")
-_BY_NUMBER = re.compile(r"set_device\(|cuda:[{\d]|device_count\(|device_ids=|max_memory")
+_GPU_NUMBER = pattern(r"gpu_ids?$|gpu_indices$")
+_BY_NUMBER = pattern(r"set_device\(|cuda:[{\d]|device_count\(|device_ids=|max_memory")
 _HARM = (
     "Without CUDA_VISIBLE_DEVICES every rank sees all GPUs of the machine: ranks that were given one "
     "GPU each meet on `cuda:0`, and so do other jobs"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module, dotted_name
 from distlint.analysis.program.environment import Access, Use, blocks_of, statements
 from distlint.analysis.program.program import Program
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
-_SETS: Final = re.compile(r"(?:set|update|export|apply|write|put|load).*env", re.IGNORECASE)
+_SETS: Final = pattern(r"(?:set|update|export|apply|write|put|load).*env", re.IGNORECASE)
 """Names of functions that write a dict into the environment."""
 
 

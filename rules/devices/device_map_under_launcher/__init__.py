@@ -44,7 +44,6 @@ map may then be the default of an option. A map that the program chooses by the 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -55,6 +54,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import devices, facts
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .maps import asks_to_spread
@@ -72,7 +72,7 @@ LITERALS = ()
 _DISTRIBUTES = frozenset({"ddp", "fsdp1", "fsdp2", "accelerate", "deepspeed", "fabric"})
 _TRAINER = "transformers.Trainer"
 _ACCELERATOR = "accelerate.Accelerator"
-_COUNTS = re.compile(r"(num_processes|world_size|get_world_size\(\)) > 1")
+_COUNTS = pattern(r"(num_processes|world_size|get_world_size\(\)) > 1")
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -69,6 +69,7 @@ from distlint.edits import Edit, Insert, Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import devices
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.repairs.guarding import source
 from distlint.rule import Status
 
@@ -98,7 +99,7 @@ _MANY = 3
 """From so many places on the local rank gets a variable."""
 _NAME = "local_rank"
 _LOCAL_RANK = "$rank_info().local_rank"
-_LISTS = re.compile(r"^(?:gpus|devices|(?:gpu|device|cuda)_?(?:ids|list|s))$")
+_LISTS = pattern(r"^(?:gpus|devices|(?:gpu|device|cuda)_?(?:ids|list|s))$")
 _METHODS = {"to": (0, "device"), "cuda": (0, "device"), "set_device": (0, "device")}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge.devices import DEVICE_TYPES
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 _STEPS: Final = 6
 

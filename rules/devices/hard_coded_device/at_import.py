@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.model import Model
@@ -12,6 +11,7 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.linked import importers
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 _ASKS: Final = "torch.cuda.current_device"
 _CHOOSES: Final = "torch.cuda.set_device"

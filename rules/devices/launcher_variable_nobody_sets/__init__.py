@@ -56,7 +56,6 @@ import ast
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
@@ -66,6 +65,8 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Place, Related, Severity
 from distlint.knowledge.configuration.launchers import OF_LIGHTNING, SET_BY, TORCHRUN_NAMES
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.rule import Status
 
 from .rendezvous import without_address
@@ -87,13 +88,13 @@ LITERALS = (
     b"MASTER_ADDR",
 )
 
-_ELSEWHERE = re.compile(
+_ELSEWHERE = pattern(
     r"slurm|mpi\b|mpirun|ompi|pmi_|azure|_aml|aml_|\baml\b|sagemaker|sm_|kube|k8s|submitit|ray\b|lsf|jsm_"
     r"|philly|itp|polyaxon|cluster|deepspeed",
     re.IGNORECASE,
 )
 """What says that another launcher than torchrun started the process."""
-_LAUNCHED = re.compile(r"\b(?:RANK|LOCAL_RANK|WORLD_SIZE)\b")
+_LAUNCHED = pattern(r"\b(?:RANK|LOCAL_RANK|WORLD_SIZE)\b")
 _LIGHTNING = ("pytorch_lightning", "import lightning", "from lightning")
 _DEVICES = ("trainer.devices", "devices")
 """The options by which a Trainer is told on how many devices `fit` starts a process each."""

@@ -74,6 +74,7 @@ from distlint.analysis.questions.saved import (
 )
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.repairs.arguments import with_keyword
 from distlint.repairs.joining import like_the_other_arm
 from distlint.rule import Status
@@ -96,14 +97,14 @@ LITERALS = ()
 
 _ON_THE_CPU = 'map_location="cpu"'
 
-_PUBLISHED = re.compile(r"-(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8}\.(?:pth|pt|bin)$")
-_RESULTS = re.compile(
+_PUBLISHED = pattern(r"-(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{8}\.(?:pth|pt|bin)$")
+_RESULTS = pattern(
     r"(?:^|[^a-z])(?:out|output|save|work|exp)_?dir|output|model_(?:path|dir)|model_name", re.I
 )
 """Folders that a program writes its results into, or goes on from."""
-_WRITES_CHECKPOINTS = re.compile(r"Trainer\(|save_state\(|save_checkpoint\(")
+_WRITES_CHECKPOINTS = pattern(r"Trainer\(|save_state\(|save_checkpoint\(")
 """What writes files whose names stand in a library."""
-_WRITES = re.compile(
+_WRITES = pattern(
     rf"{_WRITES_CHECKPOINTS.pattern}|(?:torch|[Aa]ccelerator)\.save\(|\.fit\(|[Cc]heckpoint(?:er|Hook|Callback)"
     r"|[Ss]ave_?(?:pretrained|on_master|state|weight|c(?:he)?c?k(?:poin)?t|file)"
 )
@@ -111,16 +112,14 @@ _WRITES = re.compile(
 
 3DTopia be8562d model/triplane_vae.py:342 loads what others have published, and holds no training.
 """
-_WRITES_OTHERWISE = re.compile(
-    rf"{_WRITES_CHECKPOINTS.pattern}|\.fit\(|save_pretrained\(|save_file\("
-)
+_WRITES_OTHERWISE = pattern(rf"{_WRITES_CHECKPOINTS.pattern}|\.fit\(|save_pretrained\(|save_file\(")
 """What writes weights by no `torch.save` of the program."""
-_WHOLE_NAME = re.compile(r"\w[\w.+-]*\.\w+")
-_READS = re.compile(r"^load|_load$|^(?:exists|isfile|is_file)$|download|fetch")
+_WHOLE_NAME = pattern(r"\w[\w.+-]*\.\w+")
+_READS = pattern(r"^load|_load$|^(?:exists|isfile|is_file)$|download|fetch")
 """Last names of what loads, looks for or fetches a file."""
-_CHECKPOINT = re.compile(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
+_CHECKPOINT = pattern(r"ckpt|checkpoint|snapshot|model|state|weight|optim|resume", re.I)
 
-_TENSORS = re.compile(
+_TENSORS = pattern(
     rf"{_CHECKPOINT.pattern}|net|ema|param|module|head|backbone|coder|gen|dis|dict|feat|emb", re.I
 )
 """Names of the parts of a file that hold more than a few numbers."""

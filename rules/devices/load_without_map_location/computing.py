@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
 
-_NUMBER: Final = re.compile(
+_NUMBER: Final = pattern(
     r"epoch|step|iter|round|count|num_|best|score|acc|loss|pred|metric|time|version|seed|arg|conf|cfg|param|opt",
     re.IGNORECASE,
 )
 """Names of what a checkpoint holds beside tensors of several numbers. A number is at home everywhere, also one that was
 saved from a GPU: PyTorch-Encoding ac74841 experiments/segmentation/train_dist.py:224, `best_pred`."""
-_IN_PLACE: Final = re.compile(r"(?:add|mul|sub|div|lerp|addcmul)_")
+_IN_PLACE: Final = pattern(r"(?:add|mul|sub|div|lerp|addcmul)_")
 
 
 def computed_with(site: CallSite) -> ast.expr | None:

@@ -79,6 +79,7 @@ from distlint.analysis.questions.machines import defaults_to_this_machine, is_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .parts import Mixed, mixed_pairs, mixed_parts
@@ -103,7 +104,7 @@ _SIZES = {
     "MV2_COMM_WORLD_RANK": "MV2_COMM_WORLD_SIZE",
 }
 """Where a scheduler keeps the world size, by the variable of the rank (see `knowledge.ranks`)."""
-_MACHINES = re.compile(r"nodes?|machines|world_size")
+_MACHINES = pattern(r"nodes?|machines|world_size")
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from distlint.analysis.interpreter.values import Value
@@ -17,6 +15,8 @@ from distlint.analysis.questions.entered import is_made_nowhere, is_named_nowher
 from distlint.analysis.questions.launched import on_one_machine, refuses_machines
 from distlint.knowledge.ranks import DEALT_TO
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -49,7 +49,7 @@ _CALLS: Final[dict[str, _Dealt]] = {
 _COUNTED_ITSELF: Final = frozenset({"torch.utils.data.DistributedSampler"})
 """Calls that ask the process group for the number of parts where nobody gives it."""
 _ALL: Final = Value(("world_size",), tags=frozenset({"world_size", "kind:world_size"}))
-_FILLED_IN: Final = re.compile(r"--local[-_]rank\b|\blocal_rank[\"']?\s*(?::|=(?!=))")
+_FILLED_IN: Final = pattern(r"--local[-_]rank\b|\blocal_rank[\"']?\s*(?::|=(?!=))")
 """What gives options their local rank: a parser, a field, an assignment."""
 _KEYWORDS: Final = (
     ("shard_id", "num_shards"),

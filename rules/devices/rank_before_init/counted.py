@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name
+from distlint.records import dataclass
 from distlint.repairs.group import made_below
 
 if TYPE_CHECKING:

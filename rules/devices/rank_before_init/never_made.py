@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.model import Model
@@ -14,6 +13,7 @@ from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.entry_points import led_to
 from distlint.analysis.questions.without_group import makers_of
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 _INIT: Final = "torch.distributed.init_process_group"
 _NEEDS_GROUP: Final = frozenset(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.knowledge import facts
+from distlint.records import dataclass
 from distlint.repairs.group import GROUP_QUESTIONS, made_below
 
 if TYPE_CHECKING:

@@ -52,6 +52,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.devices import VISIBLE_DEVICES
 from distlint.knowledge.ranks import ENVIRONMENT
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = (b"CUDA_VISIBLE_DEVICES",)
 
-_RANK = re.compile(r"(?:get_?)?(?:(?:local|global)_?)?rank|process_index", re.IGNORECASE)
+_RANK = pattern(r"(?:get_?)?(?:(?:local|global)_?)?rank|process_index", re.IGNORECASE)
 _NUMBERS = frozenset({"rank", "local_rank"})
 _FORMATS = (
     ast.BinOp, ast.BoolOp, ast.Call, ast.JoinedStr, ast.FormattedValue, ast.operator,

@@ -53,7 +53,6 @@ rank or from temporary names. Where a test for existence stands before it, see D
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -69,6 +68,7 @@ from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
 from distlint.edits import Insert
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
+from distlint.patterns import pattern
 from distlint.repairs import guarding
 from distlint.repairs.premises import everyone_comes, on_import
 from distlint.rule import Status
@@ -84,7 +84,7 @@ SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_AT_THE_END = re.compile("^on_.*_end$|_epoch_end$")
+_AT_THE_END = pattern("^on_.*_end$|_epoch_end$")
 """Hooks to which the ranks come as they get done with their shares."""
 
 

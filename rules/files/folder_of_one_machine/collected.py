@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import last_name
@@ -13,19 +12,21 @@ from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.filesystem import asked_paths
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
 
-_WORLD: Final = re.compile(r"world_size|num_(?:processes|tasks|gpus|replicas|ranks)|n_?gpus?\b")
-_RANK: Final = re.compile(r"(?:^|_)rank(?:_|$)|process_index")
+_WORLD: Final = pattern(r"world_size|num_(?:processes|tasks|gpus|replicas|ranks)|n_?gpus?\b")
+_RANK: Final = pattern(r"(?:^|_)rank(?:_|$)|process_index")
 _READS: Final = frozenset({"open", "load", "read_json", "read_csv", "read_parquet", "read_text"})
-_SHARED: Final = re.compile(r"(?:^|[._])(?:hdfs|s3|gcs|oss|nfs|remote|shared)", re.IGNORECASE)
+_SHARED: Final = pattern(r"(?:^|[._])(?:hdfs|s3|gcs|oss|nfs|remote|shared)", re.IGNORECASE)
 """Storage that all machines share, by the names of what leads there."""
 _PLACE: Final = "number of a rank"
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_QUOTED: Final = re.compile(r"f?'[^'{}]*'")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
+_QUOTED: Final = pattern(r"f?'[^'{}]*'")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

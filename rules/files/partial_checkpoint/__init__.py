@@ -52,7 +52,6 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -67,6 +66,7 @@ from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.repairs import guarding
 from distlint.rule import Status
 
@@ -95,10 +95,10 @@ _GATHERED = {
 }
 """What gathers the state of an optimizer, by what shards the model (torch 2.13.0 distributed/fsdp/fully_sharded_data_parallel.py,
 distributed/checkpoint/state_dict.py)."""
-_STRIPPED = re.compile(
+_STRIPPED = pattern(
     r"""["']module\.[\w.]*["']|_orig_mod|consume_prefix_in_state_dict_if_present|startswith\(["']module["']\)"""
 )
-_CUT = re.compile(r"\b(?:k|key|name|n)\[7:\]")
+_CUT = pattern(r"\b(?:k|key|name|n)\[7:\]")
 """The prefix taken off by its length: `new_state[k[7:]] = v`."""
 
 

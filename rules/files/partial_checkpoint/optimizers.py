@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,7 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
 
 _SHARDED: Final = ("fsdp1", "fsdp2")
-_GATHERS: Final = re.compile(r"optim(?:izer)?_state|get_state_dict")
+_GATHERS: Final = pattern(r"optim(?:izer)?_state|get_state_dict")
 """Names of what gathers the state of such an optimizer: whoever calls one has another arm for FSDP."""
 _WHOLE: Final = "NO_SHARD"
 _STEPS: Final = 3

@@ -14,6 +14,7 @@ from distlint.knowledge import facts
 from distlint.launch.deepspeed import stage_of
 from distlint.launch.engines import Engine
 from distlint.launch.project import Format
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _TRAINER: Final = "transformers.Trainer"
 _GIVEN: Final = "state_dict"
 _STATE_OF_PRETRAINED: Final = "transformers.PreTrainedModel.state_dict"
-_GATHERS: Final = re.compile(r"zero|deepspeed|fsdp|gather|consolidat", re.IGNORECASE)
+_GATHERS: Final = pattern(r"zero|deepspeed|fsdp|gather|consolidat", re.IGNORECASE)
 """Words of code that looks which engine there is, or gathers what it divided."""
 
 

@@ -45,9 +45,7 @@ launcher that sets one name for all ranks (an environment variable) nothing is w
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Value, Variance
@@ -60,6 +58,8 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import sinks
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 from distlint.repairs import guarding
 from distlint.rule import Status
 
@@ -90,7 +90,7 @@ _WRITERS = frozenset(
 )
 """What writes a rank's part of a checkpoint (torch 2.13.0 torch/distributed/checkpoint/filesystem.py:1043)."""
 _RENAMES = ("rename", "renames", "replace", "move")
-_LOGS = re.compile(r"(?:^|_)log(?:s|ging|gers?)?(?:$|_)|Log(?:ger|ging)")
+_LOGS = pattern(r"(?:^|_)log(?:s|ging|gers?)?(?:$|_)|Log(?:ger|ging)")
 """Names of what keeps a log."""
 _PROFILES = frozenset(
     {

@@ -47,7 +47,6 @@ loaded (of what epoch they are is only printed), above the line that wraps the m
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -70,6 +69,7 @@ from distlint.analysis.questions.reported import evaluates
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .everywhere import (
@@ -111,9 +111,9 @@ _OTHER_SAVES: Final = frozenset(
 """Calls that write no checkpoint."""
 _WRAPS: Final = {"DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "initialize"}
 _ENGINE_WORDS: Final = ("model", "engine")
-_LOADER: Final = re.compile(r"load|resume|restore")
+_LOADER: Final = pattern(r"load|resume|restore")
 _RAISING: Final = frozenset({"listdir", "scandir"})
-_RANK_0: Final = re.compile(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
+_RANK_0: Final = pattern(r"(?<!local_)\brank(?:\(\))? == 0|\bis_main")
 
 
 def check(model: Model) -> Iterator[Finding]:

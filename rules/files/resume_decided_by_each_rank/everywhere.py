@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -13,20 +12,21 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.filesystem import FileCall, asked_paths, names_a_part
 from distlint.analysis.questions.paths import Parts, holds, parts_of
 from distlint.knowledge.schema import Effect
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import CallGroup, Model
     from distlint.analysis.program.definitions import Function, Module
 
-_PER_MACHINE: Final = re.compile(
+_PER_MACHINE: Final = pattern(
     r"rank(?:\(\))? % [\w.]*(?:per_node|gpus|devices|local)\w*(?:\(\))? == 0"
 )
 _ADDRESSES: Final = frozenset({"dist_url", "init_method"})
 """What the address is kept in at which ranks meet."""
-_IN_A_FILE: Final = re.compile(r"f?[\"']file://")
+_IN_A_FILE: Final = pattern(r"f?[\"']file://")
 _SAVE_STATE: Final = "accelerate.Accelerator.save_state"
-_WHOLE: Final = re.compile(r"state_dict_type=[\"']full")
+_WHOLE: Final = pattern(r"state_dict_type=[\"']full")
 
 
 def is_first_of_machine(site: CallSite) -> bool:

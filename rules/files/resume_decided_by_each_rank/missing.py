@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name, last_name
@@ -21,6 +20,7 @@ from distlint.analysis.questions.filesystem import asked_paths
 from distlint.analysis.questions.paths import holds, parts_of
 from distlint.knowledge.conventions import BACKWARD
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
-_EVALUATES: Final = re.compile(
+_EVALUATES: Final = pattern(
     r"_*(?:test|eval|evaluate|evaluation|validate|infer|inference|predict)(?:_|$)"
 )
-_TRAINS: Final = re.compile(r"optim|backward|^train(?!ing$)|^fit$|^resume")
+_TRAINS: Final = pattern(r"optim|backward|^train(?!ing$)|^fit$|^resume")
 _CALLERS: Final = 4
 
 

@@ -51,6 +51,7 @@ from distlint.analysis.questions.ordering import Traces
 from distlint.analysis.questions.paths import parts_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ NAME = "unsafe-first-section"
 SEVERITY = Severity.ERROR
 STATUS = Status.STABLE
 _OF_BARRIERS: Final = ("accelerate.", "transformers.")
-_LOADER: Final = re.compile(r"(?:data_?)?loaders?\b|DataLoader\(", re.IGNORECASE)
+_LOADER: Final = pattern(r"(?:data_?)?loaders?\b|DataLoader\(", re.IGNORECASE)
 LITERALS = (b"process_first", b"rank_zero_first", b"master_first")
 
 

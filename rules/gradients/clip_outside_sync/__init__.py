@@ -51,7 +51,6 @@ that asks for the launch, and where a hand-made `GradScaler` unscales.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -68,6 +67,7 @@ from distlint.analysis.questions.replicated import engines
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.repairs.guarding import comment_behind
 from distlint.rule import Status
 
@@ -87,7 +87,7 @@ _TORCH = {
     "torch.nn.utils.clip_grad_value_": "clip_grad_value_",
 }
 _ACCUMULATED = "gradient_accumulation"
-_LAUNCH = re.compile(r"deepspeed|fsdp|accelerator is|use_accelerat|scaler|apex|distributed_type")
+_LAUNCH = pattern(r"deepspeed|fsdp|accelerator is|use_accelerat|scaler|apex|distributed_type")
 
 
 def check(model: Model) -> Iterator[Finding]:

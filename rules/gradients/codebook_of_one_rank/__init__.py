@@ -55,6 +55,7 @@ from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.buffers import kept_apart
 from distlint.analysis.questions.built import classes_of, parts
 from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .averages import Learned, learned
@@ -68,7 +69,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = (b"cluster_size",)
 
-_TRAINS: Final = re.compile(r"\.backward\(|\bmanual_backward\(|\bdef training_step\(|\bTrainer\(")
+_TRAINS: Final = pattern(r"\.backward\(|\bmanual_backward\(|\bdef training_step\(|\bTrainer\(")
 _TRAINED_ON: Final = r"\b{name}\.train\((?!False|mode=False)"
 _FROZEN: Final = r"\b{name}(?:\.\w+)*\.(?:eval\(\)|requires_grad_\(False\))|\bin {name}\.parameters\(\):\s+\w+\.requires_grad = False"
 

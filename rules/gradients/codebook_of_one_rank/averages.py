@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.nodes import is_false, last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Class, Definition
 
-_OVER_RANKS: Final = re.compile(
+_OVER_RANKS: Final = pattern(
     r"all_?reduce|all_?gather|reduce_fn|gather_fn|sync|psum", re.IGNORECASE
 )
 _COPIES: Final = frozenset({"copy_", "set_"})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.launch.sections import classes_in_sections, values_of
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Class
     from distlint.launch.project import LaunchFiles, TextFile
 
-_WATCHES: Final = re.compile(r"checkpoint|ckpt|early|stop|callback", re.IGNORECASE)
+_WATCHES: Final = pattern(r"checkpoint|ckpt|early|stop|callback", re.IGNORECASE)
 """Words of the keys under which a checkpoint or stopper is configured."""
-_TRAINS: Final = re.compile(r"^(?:data|lightning|trainer|callbacks)\b\s*:", re.MULTILINE)
+_TRAINS: Final = pattern(r"^(?:data|lightning|trainer|callbacks)\b\s*:", re.MULTILINE)
 """The sections of a configuration that is for a training, not for samples of what was trained."""
 _ARGUMENTS: Final = ("", ".params", ".init_args")
 """What stands between a section and the arguments of its class: nothing (hydra), `params` (ldm), `init_args` (jsonargparse)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.processes import is_of_tests
@@ -13,6 +12,7 @@ from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
 from distlint.analysis.questions.lightning import leaves_data_whole, never_validates, trains_on_one
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 from .configured import Watched, watched_beside
 

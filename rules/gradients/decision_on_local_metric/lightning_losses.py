@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.replicated import engines
+from distlint.patterns import pattern
 
 from .lightning import MODULES, SYNCED, Logged, put_together
 
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Class, Function
 
 _STEPS: Final = ("training_step", "validation_step", "test_step")
-_LOSS: Final = re.compile(r"loss", re.IGNORECASE)
-_SEVERAL: Final = re.compile(
+_LOSS: Final = pattern(r"loss", re.IGNORECASE)
+_SEVERAL: Final = pattern(
     r"sync_dist|global_rank|rank_zero|is_global_zero|torch\.distributed|DDPStrategy|strategy\s*=|num_nodes"
 )
 """What a file holds that is written for several ranks. Of a LightningModule alone nothing is known of the launch."""
-_REDUCES: Final = re.compile(r"reduce|gather|sync(?!_dist)", re.IGNORECASE)
+_REDUCES: Final = pattern(r"reduce|gather|sync(?!_dist)", re.IGNORECASE)
 
 
 def logged_losses(model: Model) -> Iterator[Logged]:

@@ -59,6 +59,7 @@ from distlint.analysis.questions.accumulating import accumulations
 from distlint.analysis.questions.replicated import wrap_of
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ SEVERITY = Severity.INFO
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_HOLDS_BACK: Final = re.compile(
+_HOLDS_BACK: Final = pattern(
     r"no_?sync|require_backward_grad_sync|set_requires_gradient_sync|automatic_optimization",
     re.IGNORECASE,
 )

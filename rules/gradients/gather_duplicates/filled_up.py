@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
@@ -16,6 +15,8 @@ from distlint.analysis.questions.evaluating import evaluates, names_evaluation, 
 from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -29,7 +30,7 @@ _MAKERS: Final = ("DistributedSampler", _ORDERED, "create_loader")
 _EPOCH_ENDS: Final = frozenset(
     f"{on}{phase}_epoch_end" for on in ("", "on_") for phase in ("validation", "test")
 )
-_NUMBER: Final = re.compile(
+_NUMBER: Final = pattern(
     r"^len$|(?:num|total|count|n)_|_(?:num|total|count)$|data|sampler|total", re.IGNORECASE
 )
 """Names of the number of samples there are."""

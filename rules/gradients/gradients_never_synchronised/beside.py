@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, dotted_name
@@ -16,6 +15,8 @@ from distlint.analysis.questions.replicated import engines
 from distlint.analysis.questions.training import Backward
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 from .synchronised import sends_gradients
 
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
     from distlint.analysis.model import Model
 
 _MODULE: Final = "torch.nn.Module"
-_OPTIMIZER: Final = re.compile(r"optim|adam|sgd|adafactor|lamb|lion|rmsprop|adagrad", re.IGNORECASE)
+_OPTIMIZER: Final = pattern(r"optim|adam|sgd|adafactor|lamb|lion|rmsprop|adagrad", re.IGNORECASE)
 _PUT_IN: Final = frozenset({"append", "extend", "update", "add_param_group"})
-_MAY_WRAP: Final = re.compile(
+_MAY_WRAP: Final = pattern(
     r"prepare|(?<!un)wrap|(?<!^data)parallel|shard|ddp|dist|sync|broadcast", re.IGNORECASE
 )
 """What may, whatever else its name says. `DataParallel` joins the GPUs of one process."""
-_ONLY_READS: Final = re.compile(
+_ONLY_READS: Final = pattern(
     r"save|load|eval|valid|test|count|print|log|ema|summary|info|state|copy|param|isinstance|hasattr|len$|loss|unwrap"
     r"|checkpoint|^DataParallel$",
     re.IGNORECASE,
 )
 """What wraps no model that it is handed, by its name."""
-_BY_HAND: Final = re.compile(
+_BY_HAND: Final = pattern(
     r"horovod|\bhvd\b|byteps|comm_hook|register_hook|post_accumulate_grad|DistributedOptimizer|deepspeed\.initialize"
 )
 _NETS: Final = ("torch.nn.", "transformers.", "diffusers.")
-_LOADERS: Final = re.compile(r"load|data|(?:\b|_)(?:dl|iter)", re.IGNORECASE)
+_LOADERS: Final = pattern(r"load|data|(?:\b|_)(?:dl|iter)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,13 +11,14 @@ from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.model import Model
 
-_WRAPPERS: Final = re.compile(
+_WRAPPERS: Final = pattern(
     r"DistributedDataParallel|\bDDP\b|\bFSDP\b|FullySharded|fully_shard|ShardedDataParallel|DistributedOptimizer"
     r"|ZeroRedundancy|deepspeed|accelerat|horovod|\bhvd\b|lightning|\bFabric\b|fairscale|colossal|bagua|byteps|megatron"
     r"|\bapex\b|torch_xla|\bmpu\b|mmcv|mmengine|composer|ignite|torchtitan|fairseq|catalyst|detectron|parallelize"
@@ -26,11 +27,25 @@ _WRAPPERS: Final = re.compile(
 )
 """Words of what synchronises, in the text of a file: most wrap a model far from where it is trained."""
 
-_SENDS: Final = re.compile(
+_SENDS: Final = pattern(
     r"all_?reduce|reduce_scatter|all_?gather|broadcast|isend|irecv|(average|sync|reduce)_(grad|param|model|weight)",
     re.IGNORECASE,
 )
-_SENT: Final = re.compile(r"\bgrads?\b|_grad\b|param|weight|state_dict", re.IGNORECASE)
+_SENT: Final = pattern(r"\bgrads?\b|_grad\b|param|weight|state_dict", re.IGNORECASE)
+_NAMES: Final[dict[type[ast.AST], str]] = {
+    ast.Name: "id",
+    ast.Attribute: "attr",
+    ast.arg: "arg",
+    ast.keyword: "arg",
+    ast.alias: "name",
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.ClassDef: "name",
+    ast.ExceptHandler: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+}
+"""The field that holds a name, of each kind of node that has one."""
 _PLAIN: Final = frozenset({"dp", "compile"})
 """Kinds of wrapper that leave the ranks apart: DataParallel joins the GPUs of one process."""
 _SEEN: Final = ("torch.", "transformers.", "builtins.", "tqdm.", "numpy.", "math.", "copy.", ".")
@@ -59,10 +74,9 @@ def sends_gradients(function: Function) -> bool:
 
 def _names(function: Function) -> Iterator[str]:
     for node in own_nodes(function):
-        for field in ("id", "attr", "arg", "name"):
-            name = getattr(node, field, None)
-            if isinstance(name, str):
-                yield name
+        field = _NAMES.get(node.__class__)
+        if field is not None and (name := getattr(node, field)) is not None:
+            yield name
 
 
 def hands_model_on(model: Model, function: Function, models: frozenset[str]) -> bool:

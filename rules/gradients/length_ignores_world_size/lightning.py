@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name
@@ -12,6 +11,7 @@ from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.lengths import counts_processes, lengths
 from distlint.analysis.questions.lightning import divided, fits, makers
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite

@@ -46,7 +46,6 @@ Silent where the loss is detached or made a number between `backward()` and the 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -59,6 +58,7 @@ from distlint.analysis.questions.wrapped import without_gradients
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ LITERALS = (b".backward(",)
 NEEDS_RANKS = False
 
 
-_STEP = re.compile(r"(?:^|_)step$")
-_PARTS = re.compile(r"accum|micro|chunk")
+_STEP = pattern(r"(?:^|_)step$")
+_PARTS = pattern(r"accum|micro|chunk")
 """Words in what a loop goes through that is a part of one step's batch."""
 _KEEP_GRAPH = frozenset({"mean", "sum", "clone", "squeeze", "float", "double"})
 _DIFFERENTIABLE = frozenset(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import own_nodes
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 from .replay import LENGTHS, DirtyStep, Undecided, World, outcomes
 

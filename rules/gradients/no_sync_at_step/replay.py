@@ -10,11 +10,12 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.questions.shares.reading import holds
 from distlint.nodes import last_name
+from distlint.records import dataclass
 
 from .shape import FLAG, HOLDS, SETTERS, Shape, stepped, text_of
 

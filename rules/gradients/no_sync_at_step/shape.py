@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.analysis.questions.training import Backward, sent_backward
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -23,15 +24,15 @@ FLAG: Final = "require_backward_grad_sync"
 SETTERS: Final = frozenset({"set_requires_gradient_sync", "set_is_last_backward"})
 """FSDP2's switches, asked in the backward; DDP's flag is asked in the forward."""
 
-_OPTIMIZER: Final = re.compile(r"optim|(^|_)opt(s|\d*)?(_|$)", re.IGNORECASE)
-_SCALER: Final = re.compile(r"scaler", re.IGNORECASE)
-_SENDS: Final = re.compile(r"all_?reduce|reduce_scatter|broadcast|all_?gather", re.IGNORECASE)
-_BY_HAND: Final = re.compile(
+_OPTIMIZER: Final = pattern(r"optim|(^|_)opt(s|\d*)?(_|$)", re.IGNORECASE)
+_SCALER: Final = pattern(r"scaler", re.IGNORECASE)
+_SENDS: Final = pattern(r"all_?reduce|reduce_scatter|broadcast|all_?gather", re.IGNORECASE)
+_BY_HAND: Final = pattern(
     r"(average|sync\w*|(all_?)?reduce|aggregate|merge)_(\w+_)?(grad|param|model|weight)",
     re.IGNORECASE,
 )
-_SENT: Final = re.compile(r"\.grad\b|\.data\b|\bgrads?\b|\bparam|_grads?\b")
-_AVERAGES: Final = re.compile(
+_SENT: Final = pattern(r"\.grad\b|\.data\b|\bgrads?\b|\bparam|_grads?\b")
+_AVERAGES: Final = pattern(
     r"LocalSGD|model_averag|ModelAverager|DiLoCo|hivemind|comm_hook|post_local"
 )
 """Words of training in which each rank steps for itself on purpose, and the weights are averaged now and then."""

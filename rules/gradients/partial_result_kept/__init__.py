@@ -45,7 +45,6 @@ of what an evaluation has found or in a curve of its progress, nor what a traini
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -61,6 +60,7 @@ from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind
 from distlint.findings import Finding, Severity
 from distlint.nodes import last_name
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .gathered import Gathered, gathered_of_main
@@ -77,7 +77,7 @@ SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_PROGRESS: Final = re.compile(
+_PROGRESS: Final = pattern(
     r"(?:^|_)(?:steps?|seen|consumed|processed|iters?|iterations?|epochs?)(?:_|$)"
 )
 """Names of counters from which a training goes on."""

@@ -45,7 +45,6 @@ Information where whoever makes the object that trains has set `gradient_accumul
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -62,6 +61,7 @@ from distlint.analysis.questions.accelerating import (
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ LITERALS = ()
 _CHANGES = frozenset({"gradient_accumulation_steps", "mixed_precision"})
 _CHANGES_NOTHING = frozenset({1, "no", "bf16", None})
 _ACCUMULATED = ".gradient_accumulation_steps"
-_WAYS = re.compile(
+_WAYS = pattern(
     r"accelerator is|is_accelerat|use_accelerat|deepspeed|fp16|apex|\bamp\b|use_amp|scaler"
 )
 """Tests that ask how the run goes backward."""

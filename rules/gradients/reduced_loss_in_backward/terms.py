@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
@@ -14,6 +13,8 @@ from distlint.analysis.questions.lengths import mentions_processes
 from distlint.analysis.questions.training import sent_backward
 from distlint.analysis.questions.wrapped import without_gradients
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _REDUCES: Final = "torch.distributed.all_reduce"
 _WRAPS: Final = "DistributedDataParallel"
-_LOSS: Final = re.compile(r"loss", re.IGNORECASE)
+_LOSS: Final = pattern(r"loss", re.IGNORECASE)
 _NO_GRADIENT: Final = frozenset({"detach", "item", "tensor", "detach_", "data"})
 
 

@@ -58,6 +58,7 @@ from distlint.analysis.questions.built import classes_of, parts, wrapped_classes
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.repairs.arguments import with_keyword
 from distlint.rule import Status
 
@@ -75,7 +76,7 @@ _CHECKPOINTS = frozenset(
     f"torch.utils.checkpoint.{name}" for name in ("checkpoint", "checkpoint_sequential")
 )
 _WORDS = ("checkpoint", "ckpt")
-_TURNED_ON = re.compile(
+_TURNED_ON = pattern(
     r"gradient_checkpointing_enable\(|enable_gradient_checkpointing\(|\._set_gradient_checkpointing\b|TrainingArguments"
 )
 """What has transformers, or diffusers, set the flag of the models."""

@@ -54,6 +54,7 @@ from distlint.analysis.questions.accelerating import accelerators
 from distlint.analysis.questions.lengths import Length, lengths, prepared
 from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .multiplied import Multiplied, multiplied
@@ -68,7 +69,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_SCHEDULERS = re.compile(r"sched|(?:LR|CosineAnnealing\w*|OneCycle\w*)$", re.IGNORECASE)
+_SCHEDULERS = pattern(r"sched|(?:LR|CosineAnnealing\w*|OneCycle\w*)$", re.IGNORECASE)
 
 _SPLIT = frozenset({"split_batches", "dataloader_config", None})
 """Arguments of an Accelerator with which each rank may see as many batches as there are."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.chosen import option_defaults
@@ -12,6 +11,7 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.lengths import counts_processes, prepared
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model

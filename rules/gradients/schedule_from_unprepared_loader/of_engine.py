@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,12 +10,13 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import assignments
 from distlint.analysis.questions.lengths import counts_processes
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
-_OF_ONE_RANK: Final = re.compile(r"micro_batch|per_gpu|per_device")
+_OF_ONE_RANK: Final = pattern(r"micro_batch|per_gpu|per_device")
 """Names of batches of one rank: the key `train_micro_batch_size_per_gpu` (deepspeed 0.19.8 deepspeed/runtime/constants.py)."""
 _DEPTH: Final = 4
 

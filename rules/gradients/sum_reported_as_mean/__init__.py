@@ -50,6 +50,7 @@ from distlint.analysis.questions.shares.program import shares
 from distlint.analysis.questions.shares.values import Kind, Part
 from distlint.findings import Finding, Severity
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_SUMS = re.compile(r"sum|total|num|count|tokens|correct|samples|_n\b", re.IGNORECASE)
+_SUMS = pattern(r"sum|total|num|count|tokens|correct|samples|_n\b", re.IGNORECASE)
 """Names that say themselves that they are sums."""
 
 

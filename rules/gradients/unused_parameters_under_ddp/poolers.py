@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.model import place_of, related
@@ -15,6 +13,8 @@ from distlint.analysis.questions.layers import followed_parts, made_always
 from distlint.findings import Applicability, Fix, Place, Related
 from distlint.knowledge.wrappers import WITH_POOLER
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -29,7 +29,7 @@ _SENTENCES: Final = frozenset(
         "sentence_transformers.SentenceTransformerTrainer",
     }
 )
-_NAMED: Final = re.compile(r"(?:[\w-]+/)?(?:bert|roberta|xlm-roberta|mpnet)-(?:base|large)[\w-]*")
+_NAMED: Final = pattern(r"(?:[\w-]+/)?(?:bert|roberta|xlm-roberta|mpnet)-(?:base|large)[\w-]*")
 """Checkpoints of which `AutoModel` makes a class with a pooler."""
 
 

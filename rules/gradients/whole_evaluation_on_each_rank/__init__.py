@@ -51,6 +51,7 @@ from distlint.analysis.program.syntax import assignments, mentions_rank, target_
 from distlint.analysis.questions.evaluating import evaluates, names_evaluation
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ LITERALS = ()
 
 _SAMPLER: Final = "DistributedSampler"
 _PLAIN: Final = frozenset({"SequentialSampler", "RandomSampler"})
-_SEVERAL: Final = re.compile(r"dist|world_size|num_tasks|gpu|ddp|parallel|process", re.IGNORECASE)
+_SEVERAL: Final = pattern(r"dist|world_size|num_tasks|gpu|ddp|parallel|process", re.IGNORECASE)
 """Words of conditions that tell several processes from one."""
 
 Around = tuple[ast.stmt, ...]

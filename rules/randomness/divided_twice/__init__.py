@@ -46,6 +46,7 @@ from distlint.analysis.questions.origins import Origin, origins
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.conventions import LOADER
 from distlint.nodes import last_name
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .rounds import divided_again
@@ -63,7 +64,7 @@ LITERALS = (b"DistributedSampler", b"num_processes")
 
 _PREPARE = "accelerate.Accelerator.prepare"
 _SAMPLER = "torch.utils.data.DistributedSampler"
-_SEVERAL = re.compile(r"dist|world|rank|process|gpu", re.IGNORECASE)
+_SEVERAL = pattern(r"dist|world|rank|process|gpu", re.IGNORECASE)
 """Words of a test for several ranks."""
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.accelerating import accelerators
 from distlint.analysis.questions.lengths import Length, lengths_in, prepared
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model

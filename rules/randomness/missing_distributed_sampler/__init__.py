@@ -54,7 +54,6 @@ puts into a data set is this rank's batch.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -69,6 +68,7 @@ from distlint.analysis.questions.training import sent_backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .dropped import dropped
@@ -89,7 +89,7 @@ STATUS = Status.STABLE
 LITERALS = (b"DistributedSampler",)
 
 _DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")
-_DIVIDES = re.compile(r"\.shard\((?=[\s\S]{0,120}rank)|\bsplit_dataset_by_node\(")
+_DIVIDES = pattern(r"\.shard\((?=[\s\S]{0,120}rank)|\bsplit_dataset_by_node\(")
 """Calls of `datasets` that give a rank its part."""
 _SHARDED_WORDS = ("iter", "stream", "shard", "rank", "webdataset", "split_dataset_by_node")
 

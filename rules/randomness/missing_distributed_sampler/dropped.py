@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.loaders import may_be_loader
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 from .unprepared import PREPARE, Undivided
 
@@ -24,7 +25,7 @@ _GIVE_ANOTHER: Final = (
     "lightning.fabric.Fabric.setup_dataloaders",
 )
 """accelerate 1.15.0 accelerate/accelerator.py:1415; lightning 2.6.6 lightning/fabric/fabric.py:342."""
-_LOADER: Final = re.compile(r"loader|(?:\b|_)(?:train|val|test|eval)?_?dl$", re.IGNORECASE)
+_LOADER: Final = pattern(r"loader|(?:\b|_)(?:train|val|test|eval)?_?dl$", re.IGNORECASE)
 
 
 def dropped(model: Model) -> Iterator[Undivided]:

@@ -11,12 +11,13 @@ from distlint.analysis.program.definitions import Function, Module
 from distlint.analysis.program.syntax import own_nodes
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 LOADER = "torch.utils.data.DataLoader"
 SPLIT = ("sampler", "batch_sampler")
 """Keywords of a loader that say which samples it draws."""
 
-_DIVIDES = re.compile("prepare|setup|fit|distribute", re.IGNORECASE)
+_DIVIDES = pattern("prepare|setup|fit|distribute", re.IGNORECASE)
 """What divides the loaders that it is given, by its name: `accelerator.prepare()`, `fabric.setup_dataloaders()`."""
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from distlint.analysis.interpreter.ir import CallSite
 from distlint.analysis.model import Model
@@ -15,10 +13,12 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.lightning import fits, given_to, leaves_data_whole
 from distlint.analysis.questions.origins import Origin, origins
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 from .left_out import LOADER
 
-_DIVIDES = re.compile(
+_DIVIDES = pattern(
     r"\b(?:global_|local_|process_)?rank\b|get_rank|process_index|world_size|num_replicas|node_count"
     r"|Distributed\w*Sampler\(|split_\w*by_node|\bshard|IterableDataset|webdataset|\bwds\."
 )

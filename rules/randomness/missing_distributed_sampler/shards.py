@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -12,17 +11,18 @@ from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.lightning import fits
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function, Module
 
 _PIPELINE: Final = "webdataset.WebDataset"
-_DIVIDES: Final = re.compile(
+_DIVIDES: Final = pattern(
     r"nodesplitter|split_by_node|resampled|ResampledShards|SimpleShardList|DataPipeline|single_node_only"
 )
 """What divides shards, draws them anew on each rank, or changes what webdataset does, in the same file."""
-_OF_RANK: Final = re.compile(r"rank|world_size|process_index|node_count")
+_OF_RANK: Final = pattern(r"rank|world_size|process_index|node_count")
 _SINCE: Final = (0, 2)
 """webdataset 0.2.100 webdataset/shardlists.py, `single_node_only`: "you need to add an explicit nodesplitter"; older ones divide."""
 

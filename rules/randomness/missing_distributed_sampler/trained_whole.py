@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.live.summaries import CallGroup
@@ -25,16 +23,18 @@ from distlint.analysis.questions.training import (
 )
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 from .left_out import LOADER, SPLIT
 
 WRAPS: Final = frozenset({"ddp", "fsdp1", "fsdp2"})
-_DIVIDES: Final = re.compile(
+_DIVIDES: Final = pattern(
     r"rank|world_size|num_replicas|process_index|\bshard|split_\w*by_node|webdataset|\bwds\.|streaming"
     r"|[Ff]ake|[Dd]ummy|[Ss]ynthetic"
 )
 """What gives a rank its part, or may, where a data set is made and in the code of its class; what only measures speed."""
-_GROUPS_OF_RANKS: Final = re.compile(
+_GROUPS_OF_RANKS: Final = pattern(
     r"(?:tensor|model|sequence|context|pipeline)_(?:model_)?parallel|\bmpu\b|DeviceMesh|init_device_mesh"
 )
 """Ranks that compute one batch together need the same samples."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
@@ -15,6 +13,8 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import sent_backward
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 from .left_out import LOADER
 
@@ -30,7 +30,7 @@ _SAMPLES: Final = ("sampler", "batch_sampler")
 _DIVIDED: Final = ("iter", "stream", "shard", "rank", "webdataset", "process_index", "split", "web")
 """Words of data that is divided already, or divides itself."""
 _IN_MEMORY: Final = frozenset({"from_dict", "from_list", "TensorDataset"})
-_ONE_STEP: Final = re.compile(r"step|update|batch")
+_ONE_STEP: Final = pattern(r"step|update|batch")
 _DIVIDES: Final = ("DistributedSampler", "process_index", "split_dataset_by_node", "split_between")
 
 

@@ -64,7 +64,6 @@ where it has `set_epoch`, shuffles by `self.epoch` and does not count it itself,
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -83,6 +82,7 @@ from distlint.findings import Applicability, Finding, Fix, Related, Severity
 from distlint.knowledge import facts, randomness
 from distlint.knowledge.randomness import LoaderMaker
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .anew import shuffled_anew, shuffles_below
@@ -110,9 +110,9 @@ _MAKE_SAMPLERS = ("Sampler", "training_data", "create_loader", "GraphDataLoader"
 _ITERATES_BASE = "super().__iter__()"
 _EVALUATION = ("val", "test", "eval", "infer", "predict", "dev", "feature")
 _SHUFFLING = ("randperm", "shuffle", "permutation", "manual_seed(self.epoch")
-_EPOCH = re.compile(r"\bself\._?epoch\b(?! *=[^=])")
+_EPOCH = pattern(r"\bself\._?epoch\b(?! *=[^=])")
 """An epoch that is read."""
-_COUNTS_ITSELF = re.compile(r"\bself\._?epoch \+= |\bself\._?epoch = self\._?epoch \+")
+_COUNTS_ITSELF = pattern(r"\bself\._?epoch \+= |\bself\._?epoch = self\._?epoch \+")
 
 
 def check(model: Model) -> Iterator[Finding]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import Function
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.training import goes_backward
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 from .epochs import told_epoch
 

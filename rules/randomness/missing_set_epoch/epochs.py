@@ -19,6 +19,7 @@ from distlint.analysis.questions.never import never_run
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.knowledge.conventions import LOADER
 from distlint.nodes import walk
+from distlint.patterns import pattern
 
 from .configured import configured_as
 from .kinds import cannot_be_told
@@ -28,17 +29,17 @@ _TRAINING: Final = ("train", "fit", "step", "backward", "run_", "learn")
 _RUNS_EPOCH = ("train", "epoch", "fit")
 _TRAINS = frozenset({"train", "training", "is_train", "is_training", "istrain"})
 """Flags that are true for the data that is trained on."""
-_NO_SAMPLERS: Final = re.compile(
+_NO_SAMPLERS: Final = pattern(
     r"(?:set|sets?_(?:train|tr|val|valid|eval|test)|criterion|loss|loss_f(?:n|unc)|optimi[sz]er|optim|scheduler|lr_sched|meter|logger)$",
     re.I,
 )
 """What an object is called that draws no samples for a loader, whatever epoch it is told."""
-_OF_EVALUATION: Final = re.compile(
+_OF_EVALUATION: Final = pattern(
     r"(?<![a-z])(?:val|valid|validation|eval|evaluation|test|dev)(?:_?(?:data|set|dataset))?_?(?:sampler|loader|dataloader)(?![a-z])"
 )
 """Names of samplers and loaders for evaluation: generative-recommenders 2e81fab
 generative_recommenders/research/trainer/train.py:307 tells the one to train and `eval_data_sampler`."""
-_EVALUATES: Final = re.compile(
+_EVALUATES: Final = pattern(
     r"^_?(?:test|eval|evaluate|evaluation|val|valid|validate|validation)(?:_|$)"
 )
 """Names of functions that evaluate: what they tell the epoch is no sampler to train on (monst3r 574cc77
@@ -66,7 +67,7 @@ _ONLY_SHOW: Final = frozenset(
 )
 """Functions and methods that count, time and show."""
 _BARS: Final = frozenset({"tqdm", "trange", "track"})
-_EPOCHS: Final = re.compile(
+_EPOCHS: Final = pattern(
     r"(?!.*per_?epoch)(?:.*epochs|(?:n|nb|num|max|total|end|last|final|stop)?_?epoch|epochs?_(?:num|count|number))$"
 )
 """How the number of epochs is called; that of the steps in one epoch is another."""

@@ -12,6 +12,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,31 +25,31 @@ _SETS_EPOCH: Final = frozenset(
     {"lightning", "pytorch_lightning", "composer", "mmengine", "ignite", "ray", "catalyst"}
 )
 """Libraries that set the epoch of the samplers of loaders that they are given."""
-_TOOLS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)?(?:utilities|loggers)\b")
+_TOOLS: Final = pattern(r"(?:pytorch_)?lightning\.(?:\w+\.)?(?:utilities|loggers)\b")
 """Parts of Lightning that train nothing: Show-o's `CombinedLoader` begins its loaders anew, and no more."""
-_HOLDS_LOADERS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)*LightningDataModule$")
+_HOLDS_LOADERS: Final = pattern(r"(?:pytorch_)?lightning\.(?:\w+\.)*LightningDataModule$")
 """Makes loaders, and tells nobody the epoch: that is for the Trainer which is given it.
 
 facebookresearch/multimodal 3c2a85a examples/albef/finetune_retrieval.py:45 goes through
 `datamodule.train_dataloader()` itself.
 """
-_RUNS_LOADERS: Final = re.compile(r"Trainer|Fabric|LightningCLI|LightningModule")
-_DIVIDES: Final = re.compile(r"\bAccelerator\(|\.prepare\(|prepare_data_loader|Trainer\(")
+_RUNS_LOADERS: Final = pattern(r"Trainer|Fabric|LightningCLI|LightningModule")
+_DIVIDES: Final = pattern(r"\bAccelerator\(|\.prepare\(|prepare_data_loader|Trainer\(")
 """What has accelerate divide data; llama-recipes faae2fd src/llama_cookbook/utils/train_utils.py asks it for `is_xpu_available()`."""
 _HIDES_SAMPLER: Final = frozenset({"webdataset.WebLoader"})
 """Loaders without an attribute `sampler`: nobody who is given one finds whom to tell the epoch.
 
 webdataset 0.2.86 webdataset/compat.py: a WebLoader is a pipeline with a DataLoader as its first stage.
 """
-_ONLY_HOLDS: Final = re.compile(r"(?:pytorch_)?lightning\.(?:\w+\.)*CombinedLoader$")
+_ONLY_HOLDS: Final = pattern(r"(?:pytorch_)?lightning\.(?:\w+\.)*CombinedLoader$")
 """Goes through several loaders, and is none: accelerate 1.15.0 accelerate/accelerator.py:1341 (`_prepare_one`) gives back what is no
 `DataLoader`, model, optimizer or scheduler."""
 _TRAINER: Final = "transformers.Trainer"
 _PREPARES: Final = frozenset({"prepare", "prepare_data_loader"})
-_NO_LOADER: Final = re.compile(
+_NO_LOADER: Final = pattern(
     r"model|net|optim|sched|ema|encoder|decoder|vae|transformer|disc|critic|actor|policy|adapter|module"
 )
-_LOADER: Final = re.compile(r"data|load|\bdl|dl\b|iter|batch|set\b")
+_LOADER: Final = pattern(r"data|load|\bdl|dl\b|iter|batch|set\b")
 
 
 def hidden_by_loaders(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from distlint.analysis.model import Model
@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Function, dotted_name, last_na
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 from .epochs import EpochLoop
 from .kinds import place_of_name

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.nodes import children, walk
+from distlint.records import dataclass
 
 from .unordered import indexed, is_data_set, is_divided, is_ordered, last_value
 

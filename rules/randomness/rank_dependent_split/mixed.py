@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import mentions_rank, own_nodes
+from distlint.patterns import pattern
 
 from .unseeded import has_ranks
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MIXES: Final = "datasets.interleave_datasets"
 _DRAWS, _SEED = "probabilities", "seed"
 """Its second and third argument."""
-_STREAMED: Final = re.compile(r"streaming|IterableDataset|split_dataset_by_node")
+_STREAMED: Final = pattern(r"streaming|IterableDataset|split_dataset_by_node")
 """Words of files whose data sets are no lists: what a rank gets of a stream, others decide."""
 
 

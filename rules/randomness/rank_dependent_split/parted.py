@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -19,7 +20,7 @@ _ORDERS: Final = frozenset({"numpy.random.permutation", "numpy.random.permuted",
 _SHUFFLES: Final = frozenset({"random.shuffle", "numpy.random.shuffle"})
 """What puts a list into another order."""
 WORDS: Final = ("permutation", "permuted", "randperm", "shuffle")
-_PART: Final = re.compile(r"train|test|val|eval|dev|held", re.IGNORECASE)
+_PART: Final = pattern(r"train|test|val|eval|dev|held", re.IGNORECASE)
 
 
 def drawn_splits(model: Model, module: Module) -> Iterator[tuple[Function, ast.Call]]:

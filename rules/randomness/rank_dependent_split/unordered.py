@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
@@ -15,6 +14,8 @@ from distlint.analysis.program.syntax import assignments, mentions_rank, own_nod
 from distlint.analysis.questions.never import never_run
 from distlint.knowledge import facts
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -40,11 +41,9 @@ _DIVIDERS: Final = (
     "split_dataset_by_node",
     "Trainer",
 )
-_DIVIDE: Final = re.compile(rf"\b({'|'.join(_DIVIDERS)})\b")
+_DIVIDE: Final = pattern(rf"\b({'|'.join(_DIVIDERS)})\b")
 _PREPARES: Final = frozenset({"prepare", "prepare_data_loader", "prepare_dataloader"})
-_LOADERS: Final = re.compile(
-    r"load|data|(?:\b|_)(?:dl|set|iter)|train|val|test|batch", re.IGNORECASE
-)
+_LOADERS: Final = pattern(r"load|data|(?:\b|_)(?:dl|set|iter)|train|val|test|batch", re.IGNORECASE)
 """Parts of the names of what `prepare()` divides; models and optimizers it does not."""
 _DIVIDING_CALLS: Final = (
     "split_between_processes",

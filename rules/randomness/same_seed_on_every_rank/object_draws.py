@@ -27,6 +27,7 @@ from distlint.analysis.questions.training import goes_backward
 from distlint.analysis.questions.unset_options import is_unset_in_program
 from distlint.knowledge import randomness
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 from .collate_draws import collates, pads
 from .left_off import asks_what_is_off, left_off
@@ -60,16 +61,16 @@ _OF_SAMPLES: Final = ("__getitem__", "__call__", "__iter__")
 _IN_USE: Final = (*_OF_SAMPLES, "__next__", "forward", "training_step")
 _RUN_BY_THEMSELVES: Final = (*_IN_USE, "__init__")
 _SHOWS_DATA: Final = frozenset({"__getitem__", "__iter__", "__next__", "collate_fn"})
-_OF_DATA: Final = re.compile(
+_OF_DATA: Final = pattern(
     r"Data(?!Parallel)|Collat|Augment|Transform(?!er)|Crop|Jitter|Flip|Blur|Random|Sampler|Loader"
 )
 """Names of classes that make samples or batches of them."""
-_OF_TRAINING: Final = re.compile(r"loss|criterion|objective|diffusion|model|net\b|schedul", re.I)
+_OF_TRAINING: Final = pattern(r"loss|criterion|objective|diffusion|model|net\b|schedul", re.I)
 """Names of classes whose objects a training step calls."""
-_SEES: Final = re.compile(r"Visual(?!i[sz]|Log|Writer|Hook|Callback)")
+_SEES: Final = pattern(r"Visual(?!i[sz]|Log|Writer|Hook|Callback)")
 """What names of models say of their input, not of what they are for: DynamiCrafter c453369 lvdm/models/ddpm3d.py:1011,
 `LatentVisualDiffusion`."""
-_APART: Final = re.compile(r"infer|eval|generat")
+_APART: Final = pattern(r"infer|eval|generat")
 """Flags and functions of what is no training; a `sample` that a model keeps is drawn from its distribution in training as well
 (sd-scripts library/flux_models.py:310)."""
 

@@ -56,6 +56,7 @@ from distlint.analysis.questions.training import goes_backward
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import randomness
 from distlint.nodes import walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ _OF_DEVICE: Final = "torch.cuda."
 """Seeds of the GPU alone: the generator of the CPU, which shuffles and makes weights, is another."""
 _DRAWS: Final = ("rand", "shuffle", "sample", "split", "permutation")
 """Parts of the names of calls that draw."""
-_TRAINS: Final = re.compile(
+_TRAINS: Final = pattern(
     r"optim|backward|^fit$|^train(?!ing$)|^(?:generate|sample)$", re.IGNORECASE
 )
 """Names of what changes weights, or draws what comes out."""

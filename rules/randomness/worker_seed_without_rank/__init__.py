@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related
@@ -58,6 +57,7 @@ from distlint.analysis.questions.seeding import is_for_one_process
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.randomness import SEEDINGS
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
 from distlint.rule import Status
 
 if TYPE_CHECKING:

@@ -73,6 +73,7 @@ from distlint.analysis.questions.wrapped import layer_runners, without_layers
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import wrappers
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .kept_bare import Kept, kept_bare
@@ -93,7 +94,7 @@ _REDUCTIONS = frozenset(
 )
 
 
-_LOG_PROBABILITY = re.compile(r"log_?p(?:rob|s?$)", re.IGNORECASE)
+_LOG_PROBABILITY = pattern(r"log_?p(?:rob|s?$)", re.IGNORECASE)
 _ASKS = frozenset({"hasattr", "isinstance", "type"})
 
 _RETURNS = 4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, last_name
@@ -12,6 +11,7 @@ from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.training import Backward
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
@@ -13,6 +12,7 @@ from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.knowledge import conventions, facts
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite

@@ -46,7 +46,6 @@ keep other weights as well where one loads afterwards.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -59,6 +58,7 @@ from distlint.analysis.questions.launched import roots
 from distlint.analysis.questions.sharding import is_engine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.nodes import last_name
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 if TYPE_CHECKING:
@@ -72,14 +72,14 @@ SEVERITY = Severity.WARNING
 STATUS = Status.PREVIEW
 LITERALS = ()
 
-_OPTIMIZER: Final = re.compile(r"^(?:\w*_)?optim(?:izer)?s?(?:_\w+)?$|^opt$")
+_OPTIMIZER: Final = pattern(r"^(?:\w*_)?optim(?:izer)?s?(?:_\w+)?$|^opt$")
 _REACH: Final = 20
 """How many functions are looked into behind a call."""
 _FEW: Final = frozenset({MAIN, NODE_MAIN})
-_SENT_ON: Final = re.compile(
+_SENT_ON: Final = pattern(
     r"broadcast|scatter_|FullyShardedDataParallel|fully_shard|ZeroRedundancyOptimizer|deepspeed"
 )
-_WEIGHTS_SENT_ON: Final = re.compile(
+_WEIGHTS_SENT_ON: Final = pattern(
     r"(?:broadcast|scatter)\w*\([^)\n]*(?:param|state|weight|model|module|\.data\b)"
 )
 

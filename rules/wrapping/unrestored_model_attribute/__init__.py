@@ -59,7 +59,6 @@ called back is not followed.
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -71,6 +70,7 @@ from distlint.analysis.questions.caught import is_caught
 from distlint.columns import split_lines
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import settings
+from distlint.patterns import pattern
 from distlint.rule import Status
 
 from .repair import repaired
@@ -93,7 +93,7 @@ _WORDS = (
     *(f".{name}" for name in (*settings.MODEL_SETTINGS, "forward")),
     *(f".{name}." for name in settings.CONFIGS),
 )
-_MAY_RESTORE = re.compile(r"setattr\(|\.train\(|[^=!<>]=[ \t]*\w+[ \t]*(?:#.*|;.*)?$")
+_MAY_RESTORE = pattern(r"setattr\(|\.train\(|[^=!<>]=[ \t]*\w+[ \t]*(?:#.*|;.*)?$")
 """`setting = name` at the end of a line, and calls that may do the same."""
 
 
@@ -118,7 +118,7 @@ def _wrapped(model: Model) -> set[tuple[Function, str]]:
     return {(site.function, ast.unparse(site.node)) for site, _ in model.attributes()}
 
 
-_STEP = re.compile(r"train(?:ing)?_(?:step|batch)$")
+_STEP = pattern(r"train(?:ing)?_(?:step|batch)$")
 
 
 @remembered

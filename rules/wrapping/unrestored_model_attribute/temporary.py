@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from distlint.analysis.program.definitions import FunctionNode
 from distlint.nodes import walk
+from distlint.records import dataclass
 
 Block = list[ast.stmt]
 

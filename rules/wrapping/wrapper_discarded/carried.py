@@ -12,12 +12,13 @@ from distlint.analysis.program.syntax import mentions_rank, own_nodes
 from distlint.analysis.questions.training import Backward
 from distlint.knowledge import facts
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
 
-_COMPUTES: Final = re.compile(r"loss|forward|criterion", re.IGNORECASE)
+_COMPUTES: Final = pattern(r"loss|forward|criterion", re.IGNORECASE)
 """What runs a model that it is handed, by its name: `diffusion.training_losses(model, x, t)`."""
 
 

@@ -34,6 +34,7 @@ from distlint.knowledge import facts, randomness
 from distlint.knowledge import shares as tables
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
 from distlint.knowledge.schema import Effect
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from distlint.knowledge.shares import Ending
 
 _SAMPLER_ENDS: Final = ("DistributedSampler", "DistributedEvalSampler", "DistributedBatchSampler")
-_READS: Final = re.compile(r"(?:load|iter|data|batch|shard|stream).*(?<!s)$", re.IGNORECASE)
+_READS: Final = pattern(r"(?:load|iter|data|batch|shard|stream).*(?<!s)$", re.IGNORECASE)
 """Names of what reads one set of data: what `get_loaders` gives is for training and for evaluation."""
-_WORLD: Final = re.compile(r"world|num_replicas")
+_WORLD: Final = pattern(r"world|num_replicas")
 _MOST: Final = 8
 """Functions of which one is chosen at run time. Of more, nothing is known."""
 _LOADER: Final = "torch.utils.data.DataLoader"

@@ -11,14 +11,15 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
 from distlint.knowledge import shares as tables
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
 
-_READS: Final = re.compile(r"^(?:open|read\w*|load\w*|fromfile|genfromtxt)$")
+_READS: Final = pattern(r"^(?:open|read\w*|load\w*|fromfile|genfromtxt)$")
 _LISTS: Final = frozenset({"glob", "iglob", "rglob", "listdir", "iterdir", "scandir"})
-_WAITS: Final = re.compile(r"barrier|wait|sync|all_?gather|all_?reduce", re.IGNORECASE)
+_WAITS: Final = pattern(r"barrier|wait|sync|all_?gather|all_?reduce", re.IGNORECASE)
 
 
 @remembered

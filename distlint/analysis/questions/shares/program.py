@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
@@ -50,6 +50,8 @@ from distlint.analysis.questions.shares.values import (
 from distlint.knowledge import facts
 from distlint.knowledge import shares as tables
 from distlint.nodes import walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     from distlint.findings import Related
 
 _BEGINS: Final = tuple(
-    re.compile(words)
+    pattern(words)
     for words in (
         r"Distributed\w*Sampler",
         r"\.prepare\(",
@@ -81,8 +83,8 @@ _BEGINS: Final = tuple(
 )
 """What a function holds in which shares begin. Each begins with letters, which are found ten times as fast as one of
 several beginnings."""
-_SAMPLER: Final = re.compile(r"Distributed\w*Sampler")
-_SAYS_SO: Final = re.compile(r"gather|reduce", re.IGNORECASE)
+_SAMPLER: Final = pattern(r"Distributed\w*Sampler")
+_SAYS_SO: Final = pattern(r"gather|reduce", re.IGNORECASE)
 _DEPTH: Final = 8
 _LEVELS: Final = 3
 """How many calls away from where a share begins a function may be that is followed by itself."""
@@ -744,7 +746,7 @@ def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> s
     return found
 
 
-_OF_DATA: Final = re.compile(r"load|data|sampler|iter|_dl$|_ds$|split|batches")
+_OF_DATA: Final = pattern(r"load|data|sampler|iter|_dl$|_ds$|split|batches")
 """Names of attributes that may hold what is read."""
 
 
@@ -759,7 +761,7 @@ def _kept(functions: Iterable[Function]) -> dict[Class, set[str]]:
     return kept
 
 
-_LOADER: Final = re.compile(r"(?:^|_)(?:data_?)?loaders?$|_dl$")
+_LOADER: Final = pattern(r"(?:^|_)(?:data_?)?loaders?$|_dl$")
 """Names of attributes that hold a loader."""
 
 

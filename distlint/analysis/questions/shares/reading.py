@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from distlint.analysis.program.syntax import comes_out, literals, own_nodes, pai
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
 from distlint.nodes import COMPARISONS, walk
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
@@ -247,7 +247,7 @@ def picks_by_rank(test: ast.expr, taken: bool = True) -> bool:
     return False
 
 
-_PARTS: Final = re.compile(r"split|chunk|partition|divide|shard|(?<![a-z])parts?(?![a-z])")
+_PARTS: Final = pattern(r"split|chunk|partition|divide|shard|(?<![a-z])parts?(?![a-z])")
 """Words in the names of functions that make as many parts as they are told."""
 
 
@@ -317,7 +317,7 @@ def asked(test: ast.expr) -> str:
     return ""
 
 
-_OF_LAUNCH: Final = re.compile(r"gpu|world|dist|ddp|parallel|proc|device|shard|replica|rank")
+_OF_LAUNCH: Final = pattern(r"gpu|world|dist|ddp|parallel|proc|device|shard|replica|rank")
 """Words in the names of conditions that ask how many ranks there are."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import reduce
 from operator import attrgetter
 from typing import Final
@@ -13,6 +13,7 @@ from typing import Final
 from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.places import related
 from distlint.findings import Related
+from distlint.records import dataclass
 
 
 class Part(enum.Enum):
