@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from distlint.findings import Place
 from distlint.launch.shell import Command, Word, commands_of
 from distlint.launch.tree import MAX_DEPTH
+from distlint.records import dataclass
 
 _SHELLS: Final = frozenset({"bash", "sh"})
 _REPLICATED: Final = frozenset({"StatefulSet", "Deployment", "ReplicaSet"})

@@ -5,16 +5,18 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
-_WRITES: Final = re.compile(
+from distlint.patterns import pattern
+from distlint.records import dataclass
+
+_WRITES: Final = pattern(
     r"^[ \t]*cat[ \t]*(?:>[ \t]*(?P<first>[^\s<>|&;]+)[ \t]*)?<<[ \t]*(?P<quote>[\"']?)(?P<end>\w+)(?P=quote)"
     r"(?:[ \t]*>[ \t]*(?P<last>[^\s<>|&;]+))?[ \t]*\n(?P<body>(?:.*\n)*?)(?P=end)[ \t]*$",
     re.MULTILINE,
 )
-_FILLED_IN: Final = re.compile(r"[$`]")
-_NAME: Final = re.compile(r"[\w./-]+\.(?:json|ya?ml)")
+_FILLED_IN: Final = pattern(r"[$`]")
+_NAME: Final = pattern(r"[\w./-]+\.(?:json|ya?ml)")
 
 
 @dataclass(frozen=True, slots=True)
