@@ -76,6 +76,8 @@ _OTHER_LAUNCHERS: Final = re.compile(
     r"torch\.distributed\.(?:launch|run)\b|torchrun|\bsrun\b|SLURM|WORLD_SIZE|nnodes"
 )
 _DEVICES: Final = re.compile(r"device|gpu", re.IGNORECASE)
+_OF_MACHINE: Final = re.compile(r"local_(?:world_)?size|n?proc(?:s|esses)?_per_node")
+"""Names for the number of ranks on one machine."""
 _MAX_CALLERS: Final = 3
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 
@@ -375,7 +377,7 @@ def groups_of_own_devices(live: LiveProgram, module: Module) -> bool:
     a rank of another machine would not be among them.
 
     yolov10 453c6e3 ultralytics/engine/trainer.py:229: `world_size` is the length of the list of devices, as in the command
-    by which the program starts its own ranks.
+    by which the program starts its own ranks. LoRA_Lightning f516ba7 run_es_lora.py:62: `args.local_world_size` is handed on.
     """
     made = groups_made(module) or [
         made for each in linked(live.program, module) for made in groups_made(each)
@@ -397,6 +399,8 @@ def _counts_devices(live: LiveProgram, function: Function, size: ast.expr, depth
             return _DEVICES.search(ast.unparse(listed)) is not None
         case ast.Call(func=func):
             return last_name(func) == "device_count"
+        case ast.Attribute(attr=name):
+            return _OF_MACHINE.fullmatch(name) is not None
         case ast.Name(id=name) if name in function.parameters:
             calls = calls_of(live.program, function) if depth else ()
             given = [(user, argument_of(call, function, name)) for user, call in calls]
