@@ -1820,3 +1820,38 @@ def test_nothing_runs_behind_a_bare_name_that_nothing_binds(
     tmp_path: Path, above: str, expected: str
 ) -> None:
     assert severities(tmp_path, "DL505", NEVER_TESTED.format(above=above)) == [expected]
+
+
+TASKS = """
+import os
+import time
+from datetime import datetime
+
+{imports}
+
+
+def main():
+    {starts}
+    rank = int(os.environ["SLURM_PROCID"])
+    with open(datetime.now().strftime("%H%M%S") + ".txt", "w") as report:
+        report.write("done")
+    print(rank)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "starts", "expected"),
+    [
+        ("import torch.distributed as dist", 'dist.init_process_group("nccl")', "warning"),
+        ("import torch", "torch.cuda.set_device(0)", "info"),
+    ],
+)
+def test_a_name_of_each_task_that_trains_for_itself(
+    tmp_path: Path, imports: str, starts: str, expected: str
+) -> None:
+    (tmp_path / "run.sh").write_text("srun -n 4 python file_0.py\n", encoding="utf-8")
+    text = TASKS.format(imports=imports, starts=starts)
+    assert severities(tmp_path, "DL304", text) == [expected]
