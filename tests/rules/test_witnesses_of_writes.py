@@ -330,7 +330,7 @@ class Saver:
 
 @pytest.mark.parametrize(
     ("test", "found"),
-    [("if ranks.get_rank() == 0:", []), ("if step % 10 == 0:", ["warning"])],
+    [("if ranks.get_rank() == 0:", []), ("if step % 10 == 0:", ["info"])],
 )
 def test_what_a_thread_of_rank_0_runs(
     test: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
