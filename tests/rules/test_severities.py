@@ -447,7 +447,9 @@ def test_a_listing_above_the_test_fails_where_rank_0_made_the_folder(
 ) -> None:
     """Ask-Anything 4dd8210 video_chat/tasks/shared_utils.py:86: the folder is another name's, in a function."""
     text = RESUMES.format(makes=makes, saves=saves.replace("str(step)", "'last'"))
-    text += "\n\ndef made(out):\n    os.makedirs(out, exist_ok=True)\n\n\nMACHINES = 'SLURM_NNODES'\n"
+    text += (
+        "\n\ndef made(out):\n    os.makedirs(out, exist_ok=True)\n\n\nMACHINES = 'SLURM_NNODES'\n"
+    )
     text = text.replace(
         "    if folders:\n",
         "    path = os.path.join(args.out, 'last')\n    if os.path.isfile(path):\n",

@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.linked import importers, linked, roots_of
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.syntax import (
     asks_if_missing,
     assignments,
@@ -538,14 +539,37 @@ def _says_one_machine(live: LiveProgram, module: Module) -> bool:
 @remembered
 def _trains_on_one_node(live: LiveProgram, module: Module) -> bool:
     """Whether a file makes Trainers of Lightning, and none for several machines."""
+    nodes = _numbers_of_nodes(live, module)
+    return nodes is not None and not nodes
+
+
+@remembered
+def _numbers_of_nodes(live: LiveProgram, module: Module) -> list[ast.expr] | None:
+    """What a file gives the Trainers of Lightning that it makes as the number of machines, or what may hold that; None where
+    it makes none."""
     if "Trainer" not in module.source.text:
-        return False
+        return None
     made = [
         node
         for node in walk(module.source.tree, ast.Call)
         if live.resolve(module, node.func) == TRAINER
     ]
-    return bool(made) and not any(k.arg in ("num_nodes", None) for c in made for k in c.keywords)
+    given = (keyword for call in made for keyword in call.keywords)
+    return [k.value for k in given if k.arg in ("num_nodes", None)] if made else None
+
+
+def _is_one(module: Module, number: ast.expr) -> bool:
+    """Whether a number is 1, or an option of the file that is 1 where nobody says another.
+
+    distributed-vae f301b5d dist/pl.py:184: `num_nodes=args.num_nodes`.
+    """
+    match number:
+        case ast.Attribute(attr=name):
+            defaults = [each.default for each in options_of(module) if each.name == name]
+            return bool(defaults) and all(
+                isinstance(each, ast.Constant) and each.value == 1 for each in defaults
+            )
+    return isinstance(number, ast.Constant) and number.value == 1
 
 
 @remembered
@@ -555,7 +579,12 @@ def starts_ranks_in_fit(live: LiveProgram, module: Module) -> bool:
     Then `fit` starts the other processes, which find what the first one has fetched in front of it (pytorch-lightning
     2.6.6 lightning_fabric/strategies/launchers/subprocess_script.py:84). longformer caefee6 scripts/triviaqa.py:756.
     """
-    return _trains_on_one_node(live, module) and not _OTHER_LAUNCHERS.search(module.source.text)
+    nodes = _numbers_of_nodes(live, module)
+    return (
+        nodes is not None
+        and all(_is_one(module, each) for each in nodes)
+        and not _OTHER_LAUNCHERS.search(module.source.text)
+    )
 
 
 @remembered

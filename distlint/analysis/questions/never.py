@@ -78,7 +78,9 @@ def unreached(function: Function) -> tuple[tuple[int, int], ...]:
     found = []
     for block in blocks(function.body):
         for at, statement in enumerate(block[:-1]):
-            if _ends(function.module, statement) or (block is function.body and _fails(function, statement)):
+            if _ends(function.module, statement) or (
+                block is function.body and _fails(function, statement)
+            ):
                 found.append((block[at + 1].lineno, block[-1].end_lineno or block[-1].lineno))
                 break
     return tuple(found)

@@ -90,7 +90,10 @@ def _is_asking(live: LiveProgram, function: Function, call: ast.Call) -> bool:
 
 
 def _is_behind(
-    live: LiveProgram, function: Function, preparing: frozenset[Function], below: frozenset[Function]
+    live: LiveProgram,
+    function: Function,
+    preparing: frozenset[Function],
+    below: frozenset[Function],
 ) -> bool:
     callers = live.callers.get(function, ())
     entered = live.answer(entered_together)

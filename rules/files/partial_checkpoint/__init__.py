@@ -291,8 +291,7 @@ def _symmetric(model: Model, module: Module) -> bool:
             or (
                 "torch.load(" in each.source.text
                 and (
-                    posixpath.dirname(each.path) in around
-                    or each in linked(model.program, module)
+                    posixpath.dirname(each.path) in around or each in linked(model.program, module)
                 )
             )
             for each in _readers(model)
