@@ -572,6 +572,11 @@ def main(args, model):
 if __name__ == "__main__":
     main(*map(eval, ["args", "model"]))
 """
+NODES = """
+
+def options(parser):
+    parser.add_argument("--nodes", type=int, default=1)
+"""
 
 
 @pytest.mark.parametrize(
@@ -581,6 +586,14 @@ if __name__ == "__main__":
         (FETCHED_FIRST, "python train.py", [10]),
         (FETCHED_FIRST, "torchrun --nproc_per_node 2 train.py", [7, 10]),
         (FETCHED_FIRST.replace('strategy="ddp"', "num_nodes=2"), "python train.py", [7, 10]),
+        (FETCHED_FIRST.replace('strategy="ddp"', "num_nodes=1"), "python train.py", [10]),
+        (FETCHED_FIRST.replace('strategy="ddp"', "num_nodes=args.nodes") + NODES, "", [10]),
+        (
+            FETCHED_FIRST.replace('strategy="ddp"', "num_nodes=args.nodes")
+            + NODES.replace("default=1", "default=2"),
+            "",
+            [7, 10],
+        ),
         (
             FETCHED_FIRST.replace("import pytorch", "import os  # SLURM\nimport pytorch"),
             "",

@@ -90,7 +90,10 @@ def test_what_works_on_one_process_is_loud_with_a_launch(
     code: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     launch = "torchrun --nproc_per_node 2 work.py\n"
-    assert _found(code, WEAK[shown], tmp_path, capsys, run_sh=launch) in LOUD
+    # Who asks for the rank in front of a print may be called by rank 0 alone, which then saves.
+    quiet = code == "DL301" and shown == "a test of the rank"
+    found = _found(code, WEAK[shown], tmp_path, capsys, run_sh=launch)
+    assert found in ((["info"],) if quiet else LOUD)
 
 
 @pytest.mark.parametrize("code", HARM)

@@ -431,7 +431,7 @@ SAVES = "accelerator.save_state(os.path.join(args.out, str(step)))"
 def test_a_folder_that_rank_0_makes_is_not_listed_elsewhere(
     tmp_path: Path, makes: str, saves: str, expected: list[str]
 ) -> None:
-    text = RESUMES.format(makes=makes, saves=saves)
+    text = "MACHINES = 'SLURM_NNODES'\n" + RESUMES.format(makes=makes, saves=saves)
     assert severities(tmp_path, "DL309", text) == expected
 
 
@@ -447,7 +447,9 @@ def test_a_listing_above_the_test_fails_where_rank_0_made_the_folder(
 ) -> None:
     """Ask-Anything 4dd8210 video_chat/tasks/shared_utils.py:86: the folder is another name's, in a function."""
     text = RESUMES.format(makes=makes, saves=saves.replace("str(step)", "'last'"))
-    text += "\n\ndef made(out):\n    os.makedirs(out, exist_ok=True)\n"
+    text += (
+        "\n\ndef made(out):\n    os.makedirs(out, exist_ok=True)\n\n\nMACHINES = 'SLURM_NNODES'\n"
+    )
     text = text.replace(
         "    if folders:\n",
         "    path = os.path.join(args.out, 'last')\n    if os.path.isfile(path):\n",
@@ -475,7 +477,10 @@ RESUMED = RESUMES.format(makes=MAKES, saves=ON_MAIN + SAVES)
         ("torchrun file_0.py\ntorchrun --nnodes=2 file_0.py", "", ["warning"]),
         ("srun -n 16 python file_0.py\ntorchrun file_0.py", "", ["warning"]),
         ("deepspeed --hostfile hosts file_0.py", "", ["warning"]),
-        ("accelerate launch file_0.py", "", ["warning"]),
+        ("accelerate launch file_0.py", "", ["info"]),
+        ("accelerate launch file_0.py", "MACHINES = 'SLURM_NNODES'\n", ["warning"]),
+        ("", "", ["info"]),
+        ("", "MACHINES = 'SLURM_NNODES'\n", ["warning"]),
         ("", "import submitit\n", ["info"]),
         ("torchrun --nnodes=2 file_0.py", "import submitit\n", ["warning"]),
     ],
@@ -1791,3 +1796,64 @@ def test_a_writer_that_one_rank_draws_with_in_each_arm(
     """Superpoints_Registration 1713a3c src/trainer.py:174, ReViT 2188c96 epoch.py:161."""
     files = {"train.py": HANDED_ON.format(several=several, one=one)}
     assert severities_in("DL704", tmp_path, files, capsys) == [severity]
+
+
+NEVER_TESTED = """
+import torch
+import torch.distributed as dist
+
+
+def main(args, model):
+    dist.init_process_group("nccl")
+    if args.resume:
+        {above}
+        model.load_state_dict(torch.load(args.path))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), args.path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "expected"),
+    [("never_tested", "info"), ("args", "warning"), ("print('resuming')", "warning")],
+)
+def test_nothing_runs_behind_a_bare_name_that_nothing_binds(
+    tmp_path: Path, above: str, expected: str
+) -> None:
+    assert severities(tmp_path, "DL505", NEVER_TESTED.format(above=above)) == [expected]
+
+
+TASKS = """
+import os
+import time
+from datetime import datetime
+
+{imports}
+
+
+def main():
+    {starts}
+    rank = int(os.environ["SLURM_PROCID"])
+    with open(datetime.now().strftime("%H%M%S") + ".txt", "w") as report:
+        report.write("done")
+    print(rank)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "starts", "expected"),
+    [
+        ("import torch.distributed as dist", 'dist.init_process_group("nccl")', "warning"),
+        ("import torch", "torch.cuda.set_device(0)", "info"),
+    ],
+)
+def test_a_name_of_each_task_that_trains_for_itself(
+    tmp_path: Path, imports: str, starts: str, expected: str
+) -> None:
+    (tmp_path / "run.sh").write_text("srun -n 4 python file_0.py\n", encoding="utf-8")
+    text = TASKS.format(imports=imports, starts=starts)
+    assert severities(tmp_path, "DL304", text) == [expected]

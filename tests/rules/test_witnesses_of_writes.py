@@ -330,7 +330,7 @@ class Saver:
 
 @pytest.mark.parametrize(
     ("test", "found"),
-    [("if ranks.get_rank() == 0:", []), ("if step % 10 == 0:", ["warning"])],
+    [("if ranks.get_rank() == 0:", []), ("if step % 10 == 0:", ["info"])],
 )
 def test_what_a_thread_of_rank_0_runs(
     test: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -386,4 +386,55 @@ def test_what_prepare_data_has_made(
         "train.py": DATA.format(prepares=prepares, asks=asks),
         "run.sh": "torchrun --nproc_per_node 2 train.py\n",
     }
+    assert severities_in("DL301", tmp_path, files, capsys) == found
+
+
+NEXT = """
+import os
+import sys
+
+import pandas as pd
+import torch.distributed as dist
+
+
+def merge(folder, level):
+    table = pd.read_csv("{{}}/all.csv".format(folder))
+    table.to_csv("{{}}/{{}}_{written}.csv".format(folder, level))
+
+
+def rank(folder, level):
+    table = pd.read_csv("{{}}/{{}}_merged_table.csv".format(folder, level))
+    print(table.describe())
+
+
+def main(folder):
+    dist.init_process_group("gloo")
+    merge(folder=folder, level=2)
+    {between}
+    rank(folder=folder, level={level})
+
+
+main(os.path.join(sys.argv[1], "tables"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "between", "level", "found"),
+    [
+        ("merged_table", "pass", 2, ["warning"]),
+        ("merged_table", "dist.barrier()", 2, ["info"]),
+        ("merged_table", "pass", 3, ["info"]),
+        ("other_table", "pass", 2, ["info"]),
+    ],
+)
+def test_a_table_that_the_next_function_reads(
+    written: str,
+    between: str,
+    level: int,
+    found: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Vislocas tools/cancerTest.py:318."""
+    files = {"train.py": NEXT.format(written=written, between=between, level=level)}
     assert severities_in("DL301", tmp_path, files, capsys) == found

@@ -283,6 +283,14 @@ def makes_no_group(program: Program, module: Module) -> bool:
     return module.is_script and not any(map(_speaks_of_group, imported_below(program, module)))
 
 
+def has_group(program: Program, module: Module) -> bool:
+    """Whether a file, or one of those that go with it, has a word for what makes a process group.
+
+    SMART-PET 00dd76e reference/legacy/source/main16_8.py:38: DataParallel in a class, and the script that makes it is not read.
+    """
+    return any(map(_speaks_of_group, linked(program, module)))
+
+
 @remembered
 def _speaks_of_group(module: Module) -> bool:
     return _MAKES_GROUP.search(module.source.text) is not None

@@ -11,6 +11,7 @@ from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, calls_of
 from distlint.analysis.program.linked import importers, linked, roots_of
 from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.options import options_of
 from distlint.analysis.program.syntax import (
     asks_if_missing,
     assignments,
@@ -75,6 +76,8 @@ _OTHER_LAUNCHERS: Final = pattern(
     r"torch\.distributed\.(?:launch|run)\b|torchrun|\bsrun\b|SLURM|WORLD_SIZE|nnodes"
 )
 _DEVICES: Final = pattern(r"device|gpu", re.IGNORECASE)
+_OF_MACHINE: Final = pattern(r"local_(?:world_)?size|n?proc(?:s|esses)?_per_node")
+"""Names for the number of ranks on one machine."""
 _MAX_CALLERS: Final = 3
 _NODES: Final = frozenset({"num_nodes", "nnodes", "nodes", "n_nodes", "num_machines"})
 
@@ -374,7 +377,7 @@ def groups_of_own_devices(live: LiveProgram, module: Module) -> bool:
     a rank of another machine would not be among them.
 
     yolov10 453c6e3 ultralytics/engine/trainer.py:229: `world_size` is the length of the list of devices, as in the command
-    by which the program starts its own ranks.
+    by which the program starts its own ranks. LoRA_Lightning f516ba7 run_es_lora.py:62: `args.local_world_size` is handed on.
     """
     made = groups_made(module) or [
         made for each in linked(live.program, module) for made in groups_made(each)
@@ -396,6 +399,8 @@ def _counts_devices(live: LiveProgram, function: Function, size: ast.expr, depth
             return _DEVICES.search(ast.unparse(listed)) is not None
         case ast.Call(func=func):
             return last_name(func) == "device_count"
+        case ast.Attribute(attr=name):
+            return _OF_MACHINE.fullmatch(name) is not None
         case ast.Name(id=name) if name in function.parameters:
             calls = calls_of(live.program, function) if depth else ()
             given = [(user, argument_of(call, function, name)) for user, call in calls]
@@ -533,14 +538,37 @@ def _says_one_machine(live: LiveProgram, module: Module) -> bool:
 @remembered
 def _trains_on_one_node(live: LiveProgram, module: Module) -> bool:
     """Whether a file makes Trainers of Lightning, and none for several machines."""
+    nodes = _numbers_of_nodes(live, module)
+    return nodes is not None and not nodes
+
+
+@remembered
+def _numbers_of_nodes(live: LiveProgram, module: Module) -> list[ast.expr] | None:
+    """What a file gives the Trainers of Lightning that it makes as the number of machines, or what may hold that; None where
+    it makes none."""
     if "Trainer" not in module.source.text:
-        return False
+        return None
     made = [
         node
         for node in walk(module.source.tree, ast.Call)
         if live.resolve(module, node.func) == TRAINER
     ]
-    return bool(made) and not any(k.arg in ("num_nodes", None) for c in made for k in c.keywords)
+    given = (keyword for call in made for keyword in call.keywords)
+    return [k.value for k in given if k.arg in ("num_nodes", None)] if made else None
+
+
+def _is_one(module: Module, number: ast.expr) -> bool:
+    """Whether a number is 1, or an option of the file that is 1 where nobody says another.
+
+    distributed-vae f301b5d dist/pl.py:184: `num_nodes=args.num_nodes`.
+    """
+    match number:
+        case ast.Attribute(attr=name):
+            defaults = [each.default for each in options_of(module) if each.name == name]
+            return bool(defaults) and all(
+                isinstance(each, ast.Constant) and each.value == 1 for each in defaults
+            )
+    return isinstance(number, ast.Constant) and number.value == 1
 
 
 @remembered
@@ -550,7 +578,12 @@ def starts_ranks_in_fit(live: LiveProgram, module: Module) -> bool:
     Then `fit` starts the other processes, which find what the first one has fetched in front of it (pytorch-lightning
     2.6.6 lightning_fabric/strategies/launchers/subprocess_script.py:84). longformer caefee6 scripts/triviaqa.py:756.
     """
-    return _trains_on_one_node(live, module) and not _OTHER_LAUNCHERS.search(module.source.text)
+    nodes = _numbers_of_nodes(live, module)
+    return (
+        nodes is not None
+        and all(_is_one(module, each) for each in nodes)
+        and not _OTHER_LAUNCHERS.search(module.source.text)
+    )
 
 
 @remembered

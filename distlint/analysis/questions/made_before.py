@@ -21,6 +21,7 @@ from distlint.analysis.questions.keywords import keyword_values
 from distlint.analysis.questions.made_by_parent import made_by_parent
 from distlint.analysis.questions.ordering import arguments_of
 from distlint.analysis.questions.paths import Parts, bound, holds, parts_of
+from distlint.analysis.questions.prepared_by_main import prepared_by_main
 from distlint.knowledge.schema import Effect
 from distlint.nodes import last_name
 from distlint.records import dataclass
@@ -54,12 +55,15 @@ def made_before(live: LiveProgram, found: FileCall) -> bool:
 
 
 def prepared_before(live: LiveProgram, found: FileCall) -> bool:
-    """Whether a data module's `setup` calls what its `prepare_data` has called, which asks whether all is there.
+    """Whether rank 0 has prepared a file alone, or a data module's `setup` calls what its `prepare_data` has called, which asks
+    whether all is there.
 
     One process has run that before any rank comes to `setup` (lightning 2.6.6 trainer/connectors/data_connector.py).
     HazyResearch/based 32c1bd4 train/datamodules/language_modeling_hf.py:237: `process_dataset()` ends at once where its
     cache is.
     """
+    if prepared_by_main(live, found.function):
+        return True
     entry = found.joint_entry
     hook = entry.call.function if entry is not None and entry.call is not None else found.function
     if hook.name != "setup" or hook.cls is None or "prepare_data" not in hook.cls.methods:

@@ -18,6 +18,7 @@ from distlint.analysis.program.syntax import (
     default_of,
     ends_process,
     literals,
+    names_bound,
     own_nodes,
 )
 from distlint.analysis.questions.fixed_options import fixed_option, set_in
@@ -68,22 +69,28 @@ def is_behind_an_end(function: Function, node: ast.stmt) -> bool:
 
 @remembered
 def unreached(function: Function) -> tuple[tuple[int, int], ...]:
-    """The first and last lines of what stands in a block behind its end: `exit()`, `return`, an attribute of a dictionary.
+    """The first and last lines of what stands in a block behind its end: `exit()`, `return`, a bare name that nothing binds, an
+    attribute of a dictionary.
 
-    STR_e2e 03c5fca main.py:86: `exit()` above the loop over epochs. KB-Chat ed39d0c main_train_update.py:49: `args.batch_size`
+    srgan_cosmo2d 8bad41d toolbox/Trainer.py:170: `never_tested1` alone in a line, a NameError. STR_e2e 03c5fca main.py:86: `exit()` above the loop over epochs. KB-Chat ed39d0c main_train_update.py:49: `args.batch_size`
     below `args = vars(args)`.
     """
     found = []
     for block in blocks(function.body):
         for at, statement in enumerate(block[:-1]):
-            if _ends(statement) or (block is function.body and _fails(function, statement)):
+            if _ends(function.module, statement) or (
+                block is function.body and _fails(function, statement)
+            ):
                 found.append((block[at + 1].lineno, block[-1].end_lineno or block[-1].lineno))
                 break
     return tuple(found)
 
 
-def _ends(statement: ast.stmt) -> bool:
+def _ends(module: Module, statement: ast.stmt) -> bool:
     match statement:
+        case ast.Expr(value=ast.Name(id=name)):
+            bound = names_bound(module)
+            return bound is not None and name not in bound
         case ast.Expr(value=ast.Call(func=func)):
             return ends_process(func)
     return isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue)

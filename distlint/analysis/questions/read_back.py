@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Place = tuple["Module", ast.AST]
 
 _CODE: Final = ".py"
+_NAME: Final = pattern(r"\w*[A-Za-z]{4}\w*\.\w+$")
 _ASKS_FOR_RANKS: Final = pattern(
     r"(?i)dist|ddp|fsdp|deepspeed|accelerat|parallel|world|several|multi|gpu|n_?proc|process"
 )
@@ -309,6 +310,10 @@ def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> 
     read = parts_of(other.path, other.function)
     if found.site.method == "save_pretrained" and _lists_others(other, read):
         return False
+    if other.function is not found.function and _are_alike(live, found, path, other, read):
+        return _in_one_run(live.program, found, other) and bool(
+            _ways(live, found, other) and _behind(live, found, other)
+        )
     same = read == path or (found.site.method == "save_pretrained" and holds(path, read))
     if not same or other.function is not found.function:
         return same and _in_one_run(live.program, found, other) and _behind(live, found, other)
@@ -319,6 +324,53 @@ def _reads(live: LiveProgram, other: FileCall, found: FileCall, path: Parts) -> 
     if _is_tried(found.function, other.site.node, found.site.node):
         return True
     return _may_be_open(live, found.function, found.site.node, other.site.node)
+
+
+def _are_alike(
+    live: LiveProgram, found: FileCall, path: Parts, other: FileCall, read: Parts
+) -> bool:
+    """Whether two functions of a file put a path together in the same way, with a name that is written out at its end, from
+    parameters of the same names, for which their callers give the same.
+
+    Vislocas 6af48c8 tools/cancerTest.py:318 writes `"{}/{}/preds/GliomaTransProt.csv".format(result_prefix, model_name)`, and
+    the function that `main()` calls next reads it.
+    """
+    if path == read or len(path) != len(read) or other.site.module is not found.site.module:
+        return False
+    return _is_named(path[-1]) and all(
+        one == another or _are_given_alike(live, found.function, one, other.function, another)
+        for one, another in zip(path, read, strict=True)
+    )
+
+
+def _are_given_alike(
+    live: LiveProgram, function: Function, one: object, other: Function, another: object
+) -> bool:
+    match one, another:
+        case ("parameter", _, str(name)), ("parameter", _, str(same)) if name == same:
+            given, read = (
+                {
+                    ast.unparse(argument)
+                    for user, call in _callers(live, each)
+                    if (argument := argument_of(call, each, name)) is not None
+                }
+                for each in (function, other)
+            )
+            return not given.isdisjoint(read)
+        case tuple(parts), tuple(others) if len(parts) == len(others):
+            return all(
+                own == its or _are_given_alike(live, function, own, other, its)
+                for own, its in zip(parts, others, strict=True)
+            )
+    return False
+
+
+def _is_named(part: object) -> bool:
+    """Whether the last part of a path has a name that is written out, and not its ending alone."""
+    match part:
+        case ("text", (*_, (*_, str(text)))) | str(text):
+            return _NAME.search(text) is not None
+    return False
 
 
 def _in_one_run(program: Program, found: FileCall, other: FileCall) -> bool:

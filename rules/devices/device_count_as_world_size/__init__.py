@@ -35,7 +35,7 @@ Unsafe: under a launcher the branch is no longer taken. A world size is only sho
 A world size is an error, and a warning where the group meets at `tcp://127.0.0.1`. A condition that asks for the launch as well, here or around it (`not args.distributed`, `ddp`,
 `world_size`, `local_rank`), is trusted. Scripts that start one process for each GPU themselves
 (`mp.spawn`, `nprocs=`) may count devices. The flags of the model say nothing where the project's
-requirements.txt asks for transformers 5 or later. Silent where no script that leads to a file makes a process group.
+requirements.txt asks for transformers 5 or later. Silent where no script that leads to a file, or no file that goes with it, makes a process group.
 
 ## References
 - torch 2.13.0 torch/cuda/__init__.py:1150
@@ -49,7 +49,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from distlint.analysis.live.several import makes_no_group
+from distlint.analysis.live.several import has_group, makes_no_group
 from distlint.analysis.model import Model, place_of, source_of, span_of
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
@@ -101,8 +101,10 @@ def check(model: Model) -> Iterator[Finding]:
         if any(word in text for word in _STARTS_RANKS):
             continue
         leading = model.answer(roots)[module]
-        if not model.is_distributed(module) or (
-            leading and all(makes_no_group(model.program, each) for each in leading)
+        if (
+            not model.is_distributed(module)
+            or not has_group(model.program, module)
+            or (leading and all(makes_no_group(model.program, each) for each in leading))
         ):
             continue
         for statement, above in statements(module.source.tree.body):

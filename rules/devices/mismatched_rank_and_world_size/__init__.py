@@ -74,7 +74,7 @@ from distlint.analysis.program.syntax import (
     target_names,
 )
 from distlint.analysis.questions.entered import is_named_nowhere, is_never_named
-from distlint.analysis.questions.launched import starts_one_machine
+from distlint.analysis.questions.launched import groups_of_own_devices, starts_one_machine
 from distlint.analysis.questions.machines import defaults_to_this_machine, is_of_this_machine
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.ranks import ENVIRONMENT
@@ -117,7 +117,12 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         # LLM-Shearing b87218b instruction_tuning/alpaca_farm/distributed_utils.py:37: three calls in arms of one function.
         of_one = (site.function, ast.unparse(rank))
-        if _is_local(site, rank, size) and of_one not in told and not _meets_here(site):
+        if (
+            of_one not in told
+            and _is_local(site, rank, size)
+            and not _meets_here(site)
+            and not groups_of_own_devices(model, site.module)
+        ):
             told.add(of_one)
             # Comprehensive-Transformer-TTS dca252c config/LJSpeech/train.yaml:4: `dist_url: "tcp://localhost:54321"`.
             settled = (

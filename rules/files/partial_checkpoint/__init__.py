@@ -40,7 +40,7 @@ repair is shown, since the guard around it has to go.
 
 ## Known limits
 Silent in files that take the prefix off again, or that load a state into a model that is still wrapped, in those
-of the same package, and where a program of which they are part reads files so; where a program of the same folder, of one in it or around
+of the same package, and where a program of which they are part reads files so; where a program of the same folder, of that of a script which leads there, of one in it or around
 it loads a state, and wraps a model or knows of the prefix, too: what it loads, a configuration may say.
 
 ## References
@@ -62,6 +62,7 @@ from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.linked import linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
+from distlint.analysis.questions.launched import root_paths
 from distlint.edits import Replace
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.schema import Effect
@@ -274,34 +275,44 @@ def _is_fitted(model: Model, site: CallSite) -> bool:
 
 
 def _symmetric(model: Model, module: Module) -> bool:
-    """Whether what is saved in a file is read as it is: by itself, a file of its package, folder or program, or another.
+    """Whether what is saved in a file is read as it is: by itself, a file of its package, folder or program, one beside a script that
+    leads here, or another.
 
     Chinese-CLIP 31863c7 cn_clip/training/train.py:309: main.py beside it resumes into the model in DDP, eval/ and
     deploy/ take `module.` off. jepa 51c59d5 app/vjepa/train.py:332: utils.py loads it into the same wrapper. TransReID dec5504
     processor/processor.py:96: model/make_model.py takes `module.` off, and train.py imports both.
     """
     package = _top(module)
+    around = {posixpath.dirname(each) for each in root_paths(model, module)}
     return (
         loads_into_wrapped(model)
         or any(
             _top(each) == package
-            or ("torch.load(" in each.source.text and each in linked(model.program, module))
+            or (
+                "torch.load(" in each.source.text
+                and (
+                    posixpath.dirname(each.path) in around or each in linked(model.program, module)
+                )
+            )
             for each in _readers(model)
         )
-        or _read_by_another(model, module.path)
+        or _read_by_another(model, module)
     )
 
 
-def _read_by_another(model: Model, path: str) -> bool:
-    """Whether a program that shares no file with this one, but the folder or one around it, loads states into wrapped models.
+def _read_by_another(model: Model, module: Module) -> bool:
+    """Whether a program that shares no file with this one, but the folder or one around it, or that of a script which leads
+    here, loads states into wrapped models.
 
     FudanOCR dce7190 image-ids-CTR/train.py:44 loads what CCR-CLIP/main.py:39 saves, by a path of its configuration and with
-    `strict=False`: without the prefix it would go on with random weights.
+    `strict=False`: without the prefix it would go on with random weights. srgan_cosmo2d 8bad41d predict.py:209 wraps what it
+    loads, beside the script that runs toolbox/Trainer.py.
     """
     own = {each.path for each in model.program.modules.values()}
-    folder = posixpath.dirname(path)
+    folder = posixpath.dirname(module.path)
     others = {posixpath.dirname(each) for each in model.launch.loads_wrapped - own}
-    return folder in others or any(
+    around = {posixpath.dirname(each) for each in root_paths(model, module)}
+    return not others.isdisjoint({folder, *around}) or any(
         each and folder and posixpath.commonpath([each, folder]) in (each, folder)
         for each in others
     )

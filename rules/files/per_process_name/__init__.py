@@ -34,7 +34,7 @@ Unsafe: names change, and sending rank 0's value needs the process group. Offere
 is shown to run in the function; elsewhere the finding says what to do.
 
 ## Known limits
-Names of temporary files are not reported: a file of each process's own is what they are for; nor are profiles and what a
+Information in a program that makes no process group: each process trains for itself. Names of temporary files are not reported: a file of each process's own is what they are for; nor are profiles and what a
 process has measured on its device, nor files that all ranks open and into which one rank alone writes, nor what a logger makes, nor names by the number of the rank's device. Under a
 launcher that sets one name for all ranks (an environment variable) nothing is wrong.
 
@@ -50,6 +50,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.live.joint_entry import ranked
+from distlint.analysis.live.several import has_group
 from distlint.analysis.model import evidence, place_of, related
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.contents import written
@@ -151,6 +152,9 @@ def check(model: Model) -> Iterator[Finding]:
             severity = _SEVERITIES.get(found.effect, Severity.WARNING)
             if found.effect is Effect.CREATE_DIR and _named(found) in used:
                 severity = Severity.WARNING
+            if not has_group(model.program, found.site.module):
+                # CVIA-25-project-team-theta d953127 src/yolo/train_yolo.py:273: each task of Slurm trains a model of its own.
+                severity = Severity.INFO
             made = _Name(found.site, value, found.text, found.joint_entry, severity)
             yield from _report(model, made, seen)
     for of_arguments in folders:
