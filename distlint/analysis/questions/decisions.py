@@ -41,6 +41,8 @@ class Decision:
 _STOPPER: Final = re.compile(r"early_?stop|stopper|patience", re.IGNORECASE)
 _KEEPS: Final = re.compile(r"save|checkpoint|ckpt|state_dict|dump|export|push|write|copy", re.I)
 """Calls that keep the state of the moment, by what they are called."""
+_TELLS: Final = re.compile(r"(?:log|print|info|debug|warn)(?:_|$)", re.I)
+"""Calls that tell of a number, by what they are called."""
 _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -55,10 +57,14 @@ def decisions(function: Function) -> Iterator[Decision]:
         match node:
             case ast.If():
                 yield from _best(function, node)
-                if id(node) in in_training and any(id(part) in ending for part in node.body):
+                ends, otherwise = (
+                    any(id(part) in ending for part in arm) for arm in (node.body, node.orelse)
+                )
+                # VA-VAE 708b942 microdoppler_finetune/step8_train_dit_from_scratch.py:678: both arms end in `break`.
+                if id(node) in in_training and ends and not otherwise:
                     yield from (d for d in _stop(node) if last_name(d.value) not in counters)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Compare() as compare) if (
-                "best" in name.lower()
+                "best" in name.lower() and not _is_only_told(function, name)
             ):
                 yield from (
                     Decision(compare, value, Aim.BEST)
@@ -115,6 +121,25 @@ def _is_told_on(node: ast.If, names: set[str]) -> bool:
             ):
                 return True
     return False
+
+
+def _is_only_told(function: Function, name: str) -> bool:
+    """Whether a flag goes into calls that log alone: another comparison decides.
+
+    Medical-Image-Segmentation-For-COVID-19-By-Unet-STUDY-ONLY- 7971f20 src/train_ddp.py:367: `log_epoch(…, is_best=is_best)`.
+    """
+    told = {
+        id(part)
+        for call in own_nodes(function, ast.Call)
+        if _TELLS.match(last_name(call))
+        for part in walk(call, ast.Name)
+    }
+    read = [
+        n
+        for n in own_nodes(function, ast.Name)
+        if n.id == name and isinstance(n.ctx, ast.Load)
+    ]
+    return bool(read) and all(id(n) in told for n in read)
 
 
 def _is_forgotten(function: Function, node: ast.If, names: set[str]) -> bool:
