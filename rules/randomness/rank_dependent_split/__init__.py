@@ -148,7 +148,7 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             CODE,
             NAME,
             Severity.WARNING if made else Severity.INFO,
-            f"nothing seeds what `{source_of(module, node)}` draws from: every rank has the samples in an order of "
+            f"nothing seeds alike what `{source_of(module, node)}` draws from: every rank has the samples in an order of "
             "its own, and the sampler gives each its part by index, so that samples are seen twice and others "
             "never. Shuffle with `random.Random(seed)`.",
             place_of(module, node),
