@@ -135,9 +135,7 @@ def _is_only_told(function: Function, name: str) -> bool:
         for part in walk(call, ast.Name)
     }
     read = [
-        n
-        for n in own_nodes(function, ast.Name)
-        if n.id == name and isinstance(n.ctx, ast.Load)
+        n for n in own_nodes(function, ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)
     ]
     return bool(read) and all(id(n) in told for n in read)
 

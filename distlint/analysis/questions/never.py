@@ -205,7 +205,10 @@ def _asked(part: ast.expr) -> Iterator[tuple[str, Callable[[object], bool | None
             left=ast.Name(id=name), ops=[order], comparators=[ast.Constant(value=int() as bound)]
         ) if type(order) in _BOUNDS:
             holds = _BOUNDS[type(order)]
-            yield name, lambda value: holds(value, bound) if isinstance(value, int | float) else None
+            yield (
+                name,
+                lambda value: holds(value, bound) if isinstance(value, int | float) else None,
+            )
 
 
 def _needed(function: Function, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:

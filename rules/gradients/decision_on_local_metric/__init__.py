@@ -369,7 +369,10 @@ def _is_result(
 ) -> bool:
     """Whether a number that is logged is what an evaluation came to, rather than how far it is."""
     return (
-        (held.kind is Kind.MIXED or (is_of_evaluation(number, held, function, call) and _is_put_together(held)))
+        (
+            held.kind is Kind.MIXED
+            or (is_of_evaluation(number, held, function, call) and _is_put_together(held))
+        )
         and not is_of_one_batch(function, number.node)
         and not shows_progress(known, function, call, number.node)
         and not is_one_of_many(known, function, call, number.node)

@@ -130,8 +130,7 @@ def _is_made(model: Model, cls: Class) -> bool | None:
     modules = model.program.modules.values()
     users = direct_importers(model.program)
     return any(
-        each.is_script
-        or not (users[each] or each.source.is_package or each is cls.module)
+        each.is_script or not (users[each] or each.source.is_package or each is cls.module)
         for each in importers(model.program, cls.module)
     ) and (
         bool(cls.node.decorator_list)

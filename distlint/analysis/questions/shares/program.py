@@ -276,7 +276,9 @@ class Shares:
             if made.is_share:
                 # What the method keeps of it is not looked at, nor what a function keeps in a meter beside it.
                 for keeper in _keepers_given(node, args, receiver):
-                    _changed_object(caller, keeper, {"self.": self.summed(made, caller.module, node)})
+                    _changed_object(
+                        caller, keeper, {"self.": self.summed(made, caller.module, node)}
+                    )
             return made
         if function in self._running or len(self._running) > _DEPTH:
             return _unfollowed(given)
