@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts, settings
@@ -77,8 +78,27 @@ def decisions(function: Function) -> Iterator[Decision]:
                 "sched" in ast.unparse(owner).lower() and id(node) in alone
             ):
                 yield Decision(node, value, Aim.RATE)
-            case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)):
+            case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)) or (
+                dotted_name(node.func) in _stoppers(function)
+            ):
                 yield Decision(node, value, Aim.STOP)
+
+
+@remembered
+def _stoppers(function: Function) -> frozenset[str]:
+    """The variables of a function, and attributes of its object, that hold what stops early, by the class that it is of.
+
+    spec2mol b4c404f utils/utils.py:510: `es = EarlyStop(…)`, `es(acc, …)`.
+    """
+    scopes = [function, *(function.cls.methods.values() if function.cls is not None else ())]
+    return frozenset(
+        dotted_name(target)
+        for scope in scopes
+        for node in own_nodes(scope, ast.Assign)
+        if isinstance(node.value, ast.Call) and _STOPPER.search(last_name(node.value))
+        for target in node.targets
+        if scope is function or dotted_name(target).startswith("self.")
+    )
 
 
 def _best(function: Function, node: ast.If) -> Iterator[Decision]:
