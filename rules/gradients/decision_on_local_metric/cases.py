@@ -2624,3 +2624,32 @@ def flag_that_is_only_logged(net, data, optimizer, record, epochs):
             total += loss.item()
         is_best = total < best
         record.log_epoch(epoch, is_best=is_best)
+
+
+class EarlyStop:
+    def __init__(self, patience):
+        self.patience, self.least = patience, math.inf
+
+    def __call__(self, loss):
+        self.least = min(self.least, loss)
+
+
+def stops_by_an_object(net, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    halt = EarlyStop(3)
+    for _ in range(epochs):
+        total = 0.0
+        for batch in loader:
+            total += net(batch).mean().item()
+        halt(total / len(loader))  # expect: DL601
+
+
+def stops_by_an_object_of_all(net, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    halt = EarlyStop(3)
+    for _ in range(epochs):
+        total = torch.zeros(1)
+        for batch in loader:
+            total += net(batch).mean()
+        dist.all_reduce(total)
+        halt(total.item())

@@ -268,12 +268,10 @@ class Shares:
         for name in of_whole_sets(function):
             if name in given and given[name].kind is Kind.LOADER:
                 given[name] = ALIKE
-        kept = _loaders_of_arguments(caller, function, node)
-        given |= kept
         interesting = any(h.part is not Part.ALIKE for h in given.values())
         if not interesting and around is None and function not in self._sources:
             return LEARNED
-        if not kept and self.is_local(function) and not self._computes_whole(function):
+        if self.is_local(function) and not self._computes_whole(function):
             made = combined(given.values())
             if made.is_share:
                 # What the method keeps of it is not looked at, nor what a function keeps in a meter beside it.
@@ -577,30 +575,6 @@ def _bound(
         if isinstance(held.const, str) and name not in picks:
             bound[name] = held.but(const=None)  # the function does the same for all texts
     return bound
-
-
-def _loaders_of_arguments(
-    caller: Following, function: Function, node: ast.Call
-) -> dict[str, Held]:
-    """The loaders that attributes of what a call is given hold, by the names that they have in the function.
-
-    TopDiG 4f2b06a main_ddp.py:120: `args.train_loader, args.val_loader = Dataset_Loader_DDP(args)`, and `valid(args, …)`.
-    """
-    held = {
-        name: value
-        for name, value in caller.variables.items()
-        if "." in name and value.kind is Kind.LOADER and value.is_share
-    }
-    names = [n for n in function.parameters if n != "self" or function.cls is None]
-    pairs: list[tuple[str, ast.expr]] = list(zip(names, node.args, strict=False)) if held else []
-    pairs += [(k.arg, k.value) for k in node.keywords if k.arg in names] if held else []
-    return {
-        f"{parameter}{name[len(path) :]}": value
-        for parameter, argument in pairs
-        if isinstance(argument, ast.Name) and argument.id != "self" and (path := argument.id)
-        for name, value in held.items()
-        if name.startswith(f"{path}.")
-    }
 
 
 def _changed(
