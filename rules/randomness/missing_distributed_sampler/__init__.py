@@ -75,8 +75,8 @@ from distlint.rule import Status
 from .dropped import dropped
 from .left_out import LOADER, SPLIT, left_out, sampler_in
 from .left_whole import LeftWhole, left_whole
-from .shards import undivided_shards
 from .misfits import Misfit, misfits
+from .shards import undivided_shards
 from .trained_whole import WRAPS, TrainedWhole, trained_whole
 from .unprepared import Undivided, undivided
 

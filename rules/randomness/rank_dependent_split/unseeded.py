@@ -299,11 +299,9 @@ def _is_of_generator(model: Model, function: Function, call: ast.Call) -> bool:
             root = dotted_name(owner).partition(".")[0]
             return root == "self" or root in function.parameters
     meaning = model.resolve(function.module, call.func)
-    seeding = (
-        [n for n in own_nodes(meaning, ast.Call) if names_seeding(n.func)]
-        if isinstance(meaning, Function)
-        else []
-    )
+    if not isinstance(meaning, Function):
+        return False
+    seeding = [n for n in own_nodes(meaning, ast.Call) if names_seeding(n.func)]
     return bool(seeding) and all(
         isinstance(n.func, ast.Attribute) and _is_of_generator(model, meaning, n) for n in seeding
     )
