@@ -44,6 +44,7 @@ from distlint.analysis.questions.leftover import (
     cannot_be_read,
     holds_several_programs,
     is_left_over,
+    is_read_by_none,
 )
 from distlint.analysis.questions.machines import names_several, speaks_of_machines, submits_jobs
 from distlint.analysis.questions.never import is_unreached
@@ -114,6 +115,7 @@ class Model(LiveProgram):
         """Whether no program comes to a place: to its file or function, by an option that none sets, or with an old library."""
         return any(
             cannot_be_read(self.program, module)
+            or is_read_by_none(self.program, module)
             or holds_several_programs(module)
             or is_unreached(module, line)
             or is_left_over(self, module, line)

@@ -236,3 +236,43 @@ def test_a_file_that_reads_another_out_of_its_package(
         "whole/reading/train.py": READING.format(imports=imports),
     }
     assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("more", "severity"),
+    [
+        ("print('a', end='', end='')", "info"),
+        ("return 1", "info"),
+        ("print('a', end='')", "error"),
+        ("async def later():\n    await 1", "error"),
+    ],
+)
+def test_a_script_that_the_compiler_refuses(
+    more: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DRPO4LLM d1b9c09 examples/tldr/test.py:147."""
+    files = {"train.py": READING.format(imports="import os") + more + "\n"}
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("imports", "severity"),
+    [
+        ("from whole.tools.shapes import make", "info"),
+        ("import os", "error"),
+    ],
+)
+def test_a_file_that_only_what_cannot_be_read_imports(
+    imports: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """UniAfford 0b457f7 model/pointcept/engines/hooks/evaluator.py."""
+    files = {
+        "setup.py": "",
+        "whole/__init__.py": "",
+        "whole/tools/__init__.py": "",
+        "whole/hooks.py": READING.format(imports="import os").replace(
+            'if __name__ == "__main__":', "def run():"
+        ),
+        "whole/engine.py": f"import torch.distributed\n{imports}\nimport whole.hooks\n",
+    }
+    assert severities_in("DL301", tmp_path, files, capsys) == [severity]

@@ -462,6 +462,8 @@ def _one_of(a: Value, b: Value) -> Either | None:
     others = _ways(b) if ways else {}
     if not others:
         return None
+    if ways.keys() == others.keys() and a in ways.values() and b in others.values():
+        return None  # one function twice, with other variables around it
     for name, value in others.items():
         ways[name] = join(ways[name], value, ("either", name)) if name in ways else value
     if not 1 < len(ways) <= MOST_WAYS:

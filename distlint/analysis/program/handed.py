@@ -217,8 +217,25 @@ def _found_callers(program: Program, function: Function) -> Iterator[tuple[Funct
         by_name = _calls(module)
         for name in names:
             for user, call in by_name.get(name, ()):
+                if _is_own_method(program, function, user, call):
+                    continue
                 if not cls or not means_another(program, cls, user.module, dotted_name(call.func)):
                     yield user, call
+
+
+def _is_own_method(program: Program, function: Function, user: Function, call: ast.Call) -> bool:
+    """Whether a call is of a method of the object in which it stands, where the function is none.
+
+    violent_sorting_project 2a316d1 src/utils/pytorchtools.py:35: `self.save_checkpoint(…)`, beside a function of that name.
+    """
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return (
+                function.cls is None
+                and user.cls is not None
+                and program.find_method(user.cls, name) not in (None, function)
+            )
+    return False
 
 
 def means_another(program: Program, cls: Class, module: Module, name: str) -> bool:

@@ -54,7 +54,7 @@ def linked(program: Program, module: Module) -> frozenset[Module]:
 @remembered
 def importers(program: Program, module: Module) -> frozenset[Module]:
     """A file, and the files that import it, at any depth."""
-    return _closed({module}, _importers(program))
+    return _closed({module}, direct_importers(program))
 
 
 @remembered
@@ -74,7 +74,7 @@ def leading_to(program: Program, module: Module) -> frozenset[Module]:
                 break
             found |= {above, *_users_of(program, above.name)}
         folder = posixpath.dirname(folder)
-    return _closed(found, _importers(program))
+    return _closed(found, direct_importers(program))
 
 
 @remembered
@@ -139,7 +139,8 @@ def _imports(program: Program) -> dict[Module, set[Module]]:
 
 
 @remembered
-def _importers(program: Program) -> dict[Module, set[Module]]:
+def direct_importers(program: Program) -> dict[Module, set[Module]]:
+    """The files that import each file themselves."""
     found: dict[Module, set[Module]] = {m: set() for m in program.modules.values()}
     for importer, others in _imports(program).items():
         for other in others:
@@ -181,7 +182,7 @@ def _imported_at_top(module: Module) -> Iterator[str]:
 
 def roots_of(program: Program) -> dict[Module, set[Module]]:
     """The files that nothing imports and from which a file is imported, at any depth; itself where it is one."""
-    direct = _importers(program)
+    direct = direct_importers(program)
     return {m: {each for each in importers(program, m) if not direct[each]} for m in direct}
 
 

@@ -241,8 +241,27 @@ def _closed(function: Function, began: set[str], writes: list[tuple[str, ast.exp
             break
         whole |= more
         partly |= some
-    kept = frozenset(path for path in whole if not _is_under(path, until.keys()))
+    common = _of_all(writes, {p for node in own_nodes(function, ast.Call) for p in _filled(node)})
+    kept = frozenset(p for p in whole if not _is_under(p, until.keys()) and p not in common)
     return Losses(kept, frozenset(partly - until.keys() - kept), scopes, measured=measured)
+
+
+def _of_all(writes: list[tuple[str, ast.expr]], filled: set[str]) -> set[str]:
+    """What is made, in one arm or the other, of what a collective has filled: the loss of all ranks, or of the only one.
+
+    sbi_model_comparison c4f46f9 src/Trainer.py:135: the mean of what `dist.all_gather` has filled; without ranks the loss itself.
+    """
+    found = set(filled)
+    while filled:
+        more = {
+            path
+            for path, value in writes
+            if any(path_of(n) in found for n in walk(value, ast.Name, ast.Attribute))
+        }
+        if more <= found:
+            break
+        found |= more
+    return found
 
 
 def _element(node: ast.AST) -> str:
@@ -438,9 +457,21 @@ def _reduced(node: ast.AST) -> list[str]:
     if not (isinstance(node, ast.Call) and SYNCHRONISES.search(last_name(node))):
         return []
     given = [*node.args, *(k.value for k in node.keywords)]
-    filled = _GATHERS.get(last_name(node))
-    if filled is not None and _DIST.match(dotted_name(node.func)):
-        given = given[filled : filled + 1]
-    elif isinstance(node.func, ast.Attribute):
+    if _is_of_torch(node):
+        return _filled(node)
+    if isinstance(node.func, ast.Attribute):
         given.append(node.func.value)
     return [dotted_name(n) for g in given for n in walk(g, ast.Name, ast.Attribute)]
+
+
+def _filled(node: ast.Call) -> list[str]:
+    """The variables that a collective of torch fills with what all ranks have."""
+    if not _is_of_torch(node):
+        return []
+    at = _GATHERS[last_name(node)]
+    given = [*node.args, *(k.value for k in node.keywords)][at : at + 1]
+    return [dotted_name(n) for g in given for n in walk(g, ast.Name, ast.Attribute)]
+
+
+def _is_of_torch(node: ast.Call) -> bool:
+    return last_name(node) in _GATHERS and _DIST.match(dotted_name(node.func)) is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, target_names
 from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts, settings
@@ -42,6 +43,8 @@ class Decision:
 _STOPPER: Final = pattern(r"early_?stop|stopper|patience", re.IGNORECASE)
 _KEEPS: Final = pattern(r"save|checkpoint|ckpt|state_dict|dump|export|push|write|copy", re.I)
 """Calls that keep the state of the moment, by what they are called."""
+_TELLS: Final = re.compile(r"(?:log|print|info|debug|warn)(?:_|$)", re.I)
+"""Calls that tell of a number, by what they are called."""
 _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -56,10 +59,14 @@ def decisions(function: Function) -> Iterator[Decision]:
         match node:
             case ast.If():
                 yield from _best(function, node)
-                if id(node) in in_training and any(id(part) in ending for part in node.body):
+                ends, otherwise = (
+                    any(id(part) in ending for part in arm) for arm in (node.body, node.orelse)
+                )
+                # VA-VAE 708b942 microdoppler_finetune/step8_train_dit_from_scratch.py:678: both arms end in `break`.
+                if id(node) in in_training and ends and not otherwise:
                     yield from (d for d in _stop(node) if last_name(d.value) not in counters)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Compare() as compare) if (
-                "best" in name.lower()
+                "best" in name.lower() and not _is_only_told(function, name)
             ):
                 yield from (
                     Decision(compare, value, Aim.BEST)
@@ -72,8 +79,27 @@ def decisions(function: Function) -> Iterator[Decision]:
                 "sched" in ast.unparse(owner).lower() and id(node) in alone
             ):
                 yield Decision(node, value, Aim.RATE)
-            case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)):
+            case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)) or (
+                dotted_name(node.func) in _stoppers(function)
+            ):
                 yield Decision(node, value, Aim.STOP)
+
+
+@remembered
+def _stoppers(function: Function) -> frozenset[str]:
+    """The variables of a function, and attributes of its object, that hold what stops early, by the class that it is of.
+
+    spec2mol b4c404f utils/utils.py:510: `es = EarlyStop(…)`, `es(acc, …)`.
+    """
+    scopes = [function, *(function.cls.methods.values() if function.cls is not None else ())]
+    return frozenset(
+        dotted_name(target)
+        for scope in scopes
+        for node in own_nodes(scope, ast.Assign)
+        if isinstance(node.value, ast.Call) and _STOPPER.search(last_name(node.value))
+        for target in node.targets
+        if scope is function or dotted_name(target).startswith("self.")
+    )
 
 
 def _best(function: Function, node: ast.If) -> Iterator[Decision]:
@@ -116,6 +142,23 @@ def _is_told_on(node: ast.If, names: set[str]) -> bool:
             ):
                 return True
     return False
+
+
+def _is_only_told(function: Function, name: str) -> bool:
+    """Whether a flag goes into calls that log alone: another comparison decides.
+
+    Medical-Image-Segmentation-For-COVID-19-By-Unet-STUDY-ONLY- 7971f20 src/train_ddp.py:367: `log_epoch(…, is_best=is_best)`.
+    """
+    told = {
+        id(part)
+        for call in own_nodes(function, ast.Call)
+        if _TELLS.match(last_name(call))
+        for part in walk(call, ast.Name)
+    }
+    read = [
+        n for n in own_nodes(function, ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)
+    ]
+    return bool(read) and all(id(n) in told for n in read)
 
 
 def _is_forgotten(function: Function, node: ast.If, names: set[str]) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function
-from distlint.analysis.program.linked import importers
+from distlint.analysis.program.linked import direct_importers, importers
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.launched import roots
 from distlint.nodes import last_name, walk
@@ -86,14 +87,54 @@ def holds_several_programs(module: Module) -> bool:
 def cannot_be_read(program: Program, module: Module) -> bool:
     """Whether a file ends at its top, at an import of what its own project does not have, or that cannot be imported so.
 
-    VeOmni d977449 tasks/deprecated_task/train_flux.py:45: `from veomni.utils.lora_utils import add_lora_to_model`.
+    VeOmni d977449 tasks/deprecated_task/train_flux.py:45: `from veomni.utils.lora_utils import add_lora_to_model`. Or
+    Python refuses it.
     """
     lacking = set(module.source.lacking)
-    return any(
+    return is_refused(module) or any(
         written in lacking or _leaves_its_package(program, module, written)
         for statement in module.source.tree.body
         for written in _imports(statement)
     )
+
+
+@remembered
+def is_refused(module: Module) -> bool:
+    """Whether Python's compiler refuses what its parser takes: a keyword twice in one call, `return` outside a function.
+
+    DRPO4LLM d1b9c09 examples/tldr/test.py:147: `metric_for_best_model` again.
+    """
+    if module.path.endswith(".ipynb"):
+        return False
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(module.source.tree, module.path, "exec", flags, dont_inherit=True)
+    except SyntaxError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+@remembered
+def is_read_by_none(program: Program, module: Module) -> bool:
+    """Whether all files that import one, at any depth, cannot be read.
+
+    UniAfford 0b457f7 model/pointcept/engines/hooks/evaluator.py: for train.py and test.py beside it, which import what is not
+    there.
+    """
+    users = direct_importers(program)
+    known, waiting = {module}, [module]
+    while waiting:
+        each = waiting.pop()
+        if each.is_script or not users[each]:
+            return False
+        more = {user for user in users[each] - known if not cannot_be_read(program, user)}
+        known |= more
+        waiting += more
+    return True
 
 
 def _leaves_its_package(program: Program, module: Module, written: Written) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Function, Module
@@ -178,17 +179,43 @@ def keeps_out(call: ast.Call, function: Function, node: ast.AST) -> bool:
     """Whether a call of a function gives a flag by which the function does not come to one of its nodes.
 
     Uni-Mol 90f52c4 unimol_tools/unimol_tools/tasks/trainer.py:970 makes a sampler `if distributed:`, and the call that shuffles
-    says `distributed=False`. PatrickStar 2384535 examples/train_simple_net.py:98: the only call says so.
+    says `distributed=False`. PatrickStar 2384535 examples/train_simple_net.py:98: the only call says so. gpt-from-scratch
+    9b85295 src/train.py:127 leaves `world_size` at 1, and the sampler is made `if world_size > 1:`.
     """
     changed = bound_again(function)
     return any(
-        isinstance(part, ast.Name)
-        and part.id in function.parameters
-        and part.id not in changed
-        and isinstance(given := _given_or_left(call, function, part.id), ast.Constant)
-        and bool(given.value) is not holds
+        name in function.parameters
+        and name not in changed
+        and isinstance(given := _given_or_left(call, function, name), ast.Constant)
+        and comes_out(given.value) is (not holds)
         for part, holds in _needed(function, node)
+        for name, comes_out in _asked(part)
     )
+
+
+_BOUNDS: Final[dict[type[ast.cmpop], Callable[[float, float], bool]]] = {
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+def _asked(part: ast.expr) -> Iterator[tuple[str, Callable[[object], bool | None]]]:
+    """The variable that a part of a condition asks for, and how it comes out by its value; None where that is not known."""
+    match part:
+        case ast.Name(id=name):
+            yield name, bool
+        case ast.Compare(
+            left=ast.Name(id=name), ops=[order], comparators=[ast.Constant(value=int() as bound)]
+        ) if type(order) in _BOUNDS:
+            holds = _BOUNDS[type(order)]
+            yield (
+                name,
+                lambda value: holds(value, bound) if isinstance(value, int | float) else None,
+            )
 
 
 def _needed(function: Function, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:

@@ -11,6 +11,7 @@ from distlint.analysis.live.several import arms_by_count
 from distlint.analysis.program.definitions import Function, dotted_name, last_name
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.handed import namings, reads
+from distlint.analysis.program.linked import linked
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes, target_names
 from distlint.analysis.questions.filesystem import names_a_part
 from distlint.nodes import walk
@@ -41,7 +42,7 @@ def tagged_by_rank(model: Model, site: CallSite) -> bool:
     names = {name.rpartition(".")[2] for name in _kept_in(site)}
     tags = [
         names_a_part(tag, function)
-        for module in model.program.modules.values()
+        for module in linked(model.program, site.module)
         for function in (module.body, *module.all_functions)
         for owner, tag in _drawn(function)
         if owner in names
@@ -52,12 +53,13 @@ def tagged_by_rank(model: Model, site: CallSite) -> bool:
 def drawn_on_one(model: Model, site: CallSite) -> bool:
     """Whether all curves of a writer stand under a question for the rank: the other ranks leave files without any.
 
-    Cream 4a13c40 CDARTS/CDARTS/retrain.py:32, whose `train()` asks `if config.local_rank == 0:` above each.
+    Cream 4a13c40 CDARTS/CDARTS/retrain.py:32, whose `train()` asks `if config.local_rank == 0:` above each. The `tf_writer` of
+    another script is another one (CT-Net 83badd6 main.py, beside main_ddp.py:322).
     """
     names = {name.rpartition(".")[2] for name in _kept_in(site)}
     asked = [
         _is_left_to_main(model, function, node, _MAX_CALLERS)
-        for module in model.program.modules.values()
+        for module in linked(model.program, site.module)
         if any(name in module.source.text for name in _CURVES)
         for function in (module.body, *module.all_functions)
         for node in own_nodes(function, ast.Call)
@@ -76,7 +78,7 @@ def _handed_on_one(model: Model, site: CallSite, names: set[str]) -> bool:
     """
     asked = [
         _is_handed_on_one(model, function, node)
-        for module in model.program.modules.values()
+        for module in linked(model.program, site.module)
         for name in names
         for function, node in reads(module).get(name, ())
         if not _is_of_another(model, site.function, function, node)

@@ -518,3 +518,32 @@ def progress_of(net, optimizer, accelerator, data, path):
             with open(path, "a") as file:
                 json.dump(losses / 1000, file)
             losses = 0
+
+
+def best_state_and_its_score(model, data, path):
+    errors, best_state = 0.0, None
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        errors += model(batch).item()
+        best_state = copied(model)
+    if dist.get_rank() == 0:
+        torch.save({"model_state_dict": best_state, "errors": errors}, path)
+
+
+class Patience:
+    def __call__(self, loss, model):
+        self.keep_best(loss, model)
+
+    def keep_best(self, loss, model):
+        self.loss = loss
+
+
+def keep_best(state, is_best):
+    torch.save(state, "best.pt")
+
+
+def hands_a_state_to_the_function(model, data):
+    errors = 0.0
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        errors += model(batch).item()
+    if dist.get_rank() == 0:
+        keep_best({"state_dict": model.state_dict(), "errors": errors}, errors < 0.1)

@@ -27,11 +27,7 @@ def is_checkpoint(model: Model, function: Function, written: ast.expr, depth: in
     made = [written]
     if isinstance(written, ast.Name):
         made += assignments(function).get(written.id, ())
-    if any(
-        isinstance(node, ast.Call) and last_name(node).endswith("state_dict")
-        for each in made
-        for node in walk(each)
-    ):
+    if any(_is_state(node) for each in made for node in walk(each, ast.Call, ast.Constant)):
         return True
     if not depth or not isinstance(written, ast.Name) or written.id not in function.parameters:
         return False
@@ -42,6 +38,19 @@ def is_checkpoint(model: Model, function: Function, written: ast.expr, depth: in
     return bool(given) and all(
         value is not None and is_checkpoint(model, user, value, depth - 1) for user, value in given
     )
+
+
+def _is_state(node: ast.AST) -> bool:
+    """Whether a part of what is written is a state, by the call that gives it or the key that it stands under.
+
+    VA-VAE 708b942 improved_classifier_training.py:933: `"model_state_dict": best_state`.
+    """
+    match node:
+        case ast.Call():
+            return last_name(node).endswith("state_dict")
+        case ast.Constant(value=str(key)):
+            return key.endswith("state_dict")
+    return False
 
 
 def is_of_training_batch(known: Shares, function: Function, call: ast.Call, held: Held) -> bool:

@@ -101,7 +101,7 @@ def check(model: Model) -> Iterator[Finding]:
             for call in losses:
                 group = model.call_at(call)
                 known = group is not None and group.site.name != ".backward"
-                if call not in chosen and not known:
+                if call not in chosen and not known and not _is_over_before(function, call):
                     accumulates = not _made_without_accumulation(model, function)
                     yield _finding(module, found, call, SEVERITY if accumulates else Severity.INFO)
 
@@ -118,6 +118,20 @@ def _leaves_nothing_out(model: Model, module: Module, found: Training) -> bool:
         and all(_plain(keyword) for call in made for keyword in call.keywords)
         and found.of("accumulate") is None
     )
+
+
+def _is_over_before(function: Function, call: ast.Call) -> bool:
+    """Whether a function makes its Accelerator below the loops in which a loss goes backward.
+
+    Push-T b9cb563 Copy_of_diffusion_policy_vision_pusht_demo.py:1460: to load a state, behind a training without it.
+    """
+    ends = [
+        loop.end_lineno or 0
+        for loop in own_nodes(function, ast.For, ast.While)
+        if any(each is call for each in walk(loop, ast.Call))
+    ]
+    made = accelerators(function)
+    return bool(made) and min(each.lineno for each in made) > max(ends, default=call.lineno)
 
 
 def _plain(keyword: ast.keyword) -> bool:

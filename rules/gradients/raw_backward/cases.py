@@ -146,3 +146,24 @@ def attack_beside_the_training(model, optimizer, loader, step):
         loss = model(batch - step * noise.grad.sign()).mean()
         accelerator.backward(loss)
         optimizer.step()
+
+
+def prepares_only_to_evaluate(model, optimizer, loader, data):
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()
+    accelerator = Accelerator()
+    model, data = accelerator.prepare(model, data)
+    return [model(batch) for batch in data]
+
+
+def prepares_to_train(model, optimizer, loader, data):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss = model(batch).mean()
+        loss.backward()  # expect: DL605
+        optimizer.step()
+    accelerator = Accelerator()
+    return accelerator.prepare(data)

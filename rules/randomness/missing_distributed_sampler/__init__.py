@@ -9,7 +9,8 @@ to `prepare()` with the model, an iterator over a loader that begins before `pre
 of a Trainer's subclass that returns a loader which it does not prepare. Also a `prepare(loader)`, or Fabric's
 `setup_dataloaders(loader)`, whose result nobody takes. With Lightning: a loader of a Trainer that is
 told `use_distributed_sampler=False`, and an object of a class of the project around loaders, of which it divides none. And a
-`webdataset.WebDataset` without `nodesplitter` or `resampled`, which webdataset refuses on several ranks.
+`webdataset.WebDataset` without `nodesplitter` or `resampled`, which webdataset refuses on several ranks. And the loader of an
+evaluation whose sampler is made of the data that is trained on, and one that shuffles beside its sampler, which torch refuses.
 
 ## Why it is bad
 Each rank goes through all samples: what one computes, the others compute too, and eight GPUs take as long
@@ -74,6 +75,7 @@ from distlint.rule import Status
 from .dropped import dropped
 from .left_out import LOADER, SPLIT, left_out, sampler_in
 from .left_whole import LeftWhole, left_whole
+from .misfits import Misfit, misfits
 from .shards import undivided_shards
 from .trained_whole import WRAPS, TrainedWhole, trained_whole
 from .unprepared import Undivided, undivided
@@ -111,6 +113,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield from (_of_shards(module, *found) for found in undivided_shards(model, module))
         text = module.source.text
         if "DistributedSampler" in text:
+            yield from (_misfit(module, found) for found in misfits(model, module))
             yield from _replaced(model, module)
             for loader, made, name in left_out(model, module):
                 yield _unread(module, loader, made, name)
@@ -131,6 +134,28 @@ def check(model: Model) -> Iterator[Finding]:
             loop = _loop(site.function, site.node)
             if wrap is not None and loop is not None:
                 yield _plain(site.module, site.node, wrap, (site.module, loop), _is_stream(site))
+
+
+def _misfit(module: Module, found: Misfit) -> Finding:
+    """A sampler of other data than its loader's, or beside a shuffle."""
+    if found.data:
+        advice = f"Make it of `{found.data}`"
+        text = (
+            f"the sampler gives indices of `{found.other}`: there are more or fewer of them than samples in `{found.data}`, and "
+            "an index that is too large ends every rank."
+        )
+    else:
+        advice = "Leave out `shuffle=True`: the sampler shuffles"
+        text = "a loader that is given a sampler and told to shuffle raises a `ValueError`, on every rank."
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"{text} {advice}.",
+        place_of(module, found.loader),
+        (related(module, found.sampler, "the sampler"),) if found.data else (),
+        Fix(Applicability.DISPLAY, advice),
+    )
 
 
 def _plain(

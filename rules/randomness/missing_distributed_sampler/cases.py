@@ -284,3 +284,28 @@ class FitsAll:
         for batch in loader:
             self.accelerator.backward(self.model(batch).sum())
             self.optimizer.step()
+
+
+def rolls_out(model, optimizer, play, rounds):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    seen = []
+    for _ in range(rounds):
+        seen.append(play(model))
+        loader = DataLoader(seen, batch_size=8, shuffle=True)
+        for batch in loader:
+            accelerator.backward(model(batch).sum())
+            optimizer.step()
+
+
+def rolls_out_nothing(model, optimizer, rows, rounds):
+    accelerator = Accelerator()
+    model, optimizer = accelerator.prepare(model, optimizer)
+    losses = []
+    for _ in range(rounds):
+        loader = DataLoader(rows, batch_size=8, shuffle=True)  # expect: DL404
+        for batch in loader:
+            loss = model(batch).sum()
+            losses.append(loss.item())
+            accelerator.backward(loss)
+            optimizer.step()

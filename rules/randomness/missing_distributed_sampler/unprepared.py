@@ -31,6 +31,7 @@ _DIVIDED: Final = ("iter", "stream", "shard", "rank", "webdataset", "process_ind
 """Words of data that is divided already, or divides itself."""
 _IN_MEMORY: Final = frozenset({"from_dict", "from_list", "TensorDataset"})
 _ONE_STEP: Final = pattern(r"step|update|batch")
+_PUTS: Final = frozenset({"append", "add", "push", "put", "extend", "insert", "store"})
 _DIVIDES: Final = ("DistributedSampler", "process_index", "split_dataset_by_node", "split_between")
 
 
@@ -160,7 +161,7 @@ def _is_plain(model: Model, function: Function, loader: ast.Call) -> bool:
     if data is None:
         return False
     nodes = [data, *assignments(function).get(dotted_name(data), ())]
-    if any(_is_handed_batch(function, n) for n in nodes):
+    if any(_is_handed_batch(function, n) for n in nodes) or _is_filled(function, data):
         return False
     if any(word in ast.unparse(n).lower() for n in nodes for word in _DIVIDED):
         return False
@@ -169,6 +170,20 @@ def _is_plain(model: Model, function: Function, loader: ast.Call) -> bool:
         "torch.utils.data.IterableDataset" in facts.with_bases(model.program.mro(c)[1])
         for c in classes
         if isinstance(c, Class)
+    )
+
+
+def _is_filled(function: Function, data: ast.expr) -> bool:
+    """Whether a function puts into a data set, piece by piece, what each rank has made: that is its own already.
+
+    re-grpo 9c8ad5e experiment_accelerate/train_accelerate.py:374: `replay_buffer.append(…)` of each rank's rollouts.
+    """
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in _PUTS
+        and dotted_name(call.func.value) == dotted_name(data)
+        for loop in own_nodes(function, ast.For, ast.While)
+        for call in walk(loop, ast.Call)
     )
 
 

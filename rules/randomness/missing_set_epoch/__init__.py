@@ -299,6 +299,7 @@ def _untold(
         if not tells_epochs(model.program, f.module)
         and not is_behind_an_end(f, loop)
         and not _is_of_other_objects(model, function, f)
+        and not _is_made_without(loops, function, call, f)
     ]
     if everywhere and found:
         user, loop = min(
@@ -311,6 +312,12 @@ def _untold(
         if loop not in done and not shuffles_below(model, loop):
             done.add(loop)
             yield _finding(loops, function, call, user, loop, at_loop=True)
+
+
+def _is_made_without(loops: Loops, maker: Function, sampler: ast.Call, user: Function) -> bool:
+    """Whether the file of a loop asks for its data so that what makes a sampler for others makes none."""
+    asked = [call for f, call in loops.calls_of(maker) if f.module is user.module]
+    return bool(asked) and all(keeps_out(each, maker, sampler) for each in asked)
 
 
 def _is_of_other_objects(model: Model, maker: Function, user: Function) -> bool:

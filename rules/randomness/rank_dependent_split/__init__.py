@@ -141,12 +141,14 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
             (related(module, trainer, "seeds the ranks alike, too late for the shuffle"),),
         )
     told = {id(node) for _, node, _ in of_trainers}
-    for node in (n for n in shuffles_by_hand(model, module) if id(n) not in told):
+    for node, is_made in shuffles_by_hand(model, module):
+        if id(node) in told:
+            continue
         yield Finding(
             CODE,
             NAME,
-            Severity.WARNING,
-            f"nothing seeds what `{source_of(module, node)}` draws from: every rank has the samples in an order of "
+            Severity.WARNING if is_made else Severity.INFO,
+            f"nothing seeds alike what `{source_of(module, node)}` draws from: every rank has the samples in an order of "
             "its own, and the sampler gives each its part by index, so that samples are seen twice and others "
             "never. Shuffle with `random.Random(seed)`.",
             place_of(module, node),

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Class, last_name
+from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.handed import calls_of, namings, reads
-from distlint.analysis.program.linked import linked
+from distlint.analysis.program.linked import direct_importers, imported_below, importers, linked
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import assignments, mentions_rank, own_nodes
 from distlint.analysis.questions.entered import is_named_nowhere
@@ -21,6 +21,7 @@ from distlint.analysis.questions.seeded_above import (
 from distlint.analysis.questions.seeding import call_names_rank, is_helper
 from distlint.analysis.questions.unset_options import is_settled
 from distlint.knowledge import facts
+from distlint.knowledge.shares import RANK_NAMES
 from distlint.nodes import walk
 
 from .dropped import is_dropped
@@ -32,7 +33,7 @@ from .unordered import indexed, is_data_set, is_divided, prepares_data
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.model import Model
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Module
 
 _SHUFFLES: Final = ("random.shuffle", "numpy.random.shuffle")
 _DATA_SET: Final = "torch.utils.data.Dataset"
@@ -78,16 +79,17 @@ def unseeded_shuffles(model: Model, module: Module) -> Iterator[tuple[Module, as
         yield from ((where, node, trainers[0]) for where, node in shuffles)
 
 
-def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
-    """The shuffles of data sets that samplers made by hand divide, where nothing seeds their generator.
+def shuffles_by_hand(model: Model, module: Module) -> Iterator[tuple[ast.Call, bool]]:
+    """The shuffles of data sets that samplers made by hand divide, where nothing seeds their generator; whether a program is
+    seen that makes such a set.
 
     `torch.manual_seed(seed)` seeds neither `random` nor NumPy (Latte b27c24a datasets/ffs_image_datasets.py:154).
     """
     if "shuffle" not in module.source.text or not _is_divided_by_index(model, module):
         return
-    modules = linked(model.program, module)
+    programs = _programs(model, module)
     for cls in module.all_classes:
-        if is_data_set(model, cls) and _is_made(model, cls):
+        if is_data_set(model, cls) and (made := _is_made(model, cls)) is not None:
             kept = {path for path in indexed(cls) if not _gives_a_partner(cls, path)}
             for method, node in (
                 (m, n) for m in _ordering(model, cls) for n in _shuffles(model, m)
@@ -95,19 +97,49 @@ def shuffles_by_hand(model: Model, module: Module) -> Iterator[ast.Call]:
                 if not node.args or not _is_kept(method, node.args[0], kept):
                     continue
                 stream = stream_of(model, module, node)
-                if unseeds(model, method, node, stream) or not any(
-                    seeds_stream(model, each, stream) for each in modules
+                if unseeds(model, method, node, stream) or not all(
+                    any(seeds_stream(model, each, stream) for each in files) for files in programs
                 ):
-                    yield node
+                    yield node, made
 
 
-def _is_made(model: Model, cls: Class) -> bool:
-    """Whether anything may make objects of a class, beside what its file does when it is run to try it.
+@remembered
+def _programs(model: Model, module: Module) -> tuple[frozenset[Module], ...]:
+    """The files of each script of several ranks that leads to a file; those around it, where none is seen to.
 
-    ControlNeXt ab4b3ac ControlNeXt-SVD-v2-Training/utils/dataset.py:134: the one call, below `if __name__ == "__main__":`.
+    What another script seeds is none of its own: FedMRI 65a396c train.py, on one GPU, beside train_multi_gpu.py:96, which adds the
+    rank to its seeds.
+    """
+    scripts = sorted(
+        (m for m in importers(model.program, module) if m.is_script), key=lambda m: m.path
+    )
+    found = tuple(imported_below(model.program, m) for m in scripts if has_ranks(model, m))
+    return found or (linked(model.program, module),)
+
+
+def _is_made(model: Model, cls: Class) -> bool | None:
+    """Whether anything may make objects of a class in a program; None where only its file does, when it is run to try it.
+
+    ControlNeXt ab4b3ac ControlNeXt-SVD-v2-Training/utils/dataset.py:134: the one call, below `if __name__ == "__main__":`. FedMRI
+    65a396c data_ki/fastmri.py:190 is of a folder that no script imports; zwd-into-aurora's CombinedDataset is named nowhere. Of 13 such
+    shuffles in methods that were judged at first sight, 3 were true.
     """
     named = namings(model.program, cls.name)
-    return named.others or not named.calls or any(f is not cls.module.body for f, _ in named.calls)
+    if not named.others and named.calls and all(f is cls.module.body for f, _ in named.calls):
+        return None
+    modules = model.program.modules.values()
+    users = direct_importers(model.program)
+    return any(
+        each.is_script or not (users[each] or each.source.is_package or each is cls.module)
+        for each in importers(model.program, cls.module)
+    ) and (
+        bool(cls.node.decorator_list)
+        or any(
+            namings(model.program, each.name) != ((), False)
+            or any(f"{each.name}{quote}" in m.source.text for m in modules for quote in ("'", '"'))
+            for each in (cls, *model.program.subclasses(cls))
+        )
+    )
 
 
 @remembered
@@ -222,6 +254,8 @@ def seeds_stream(model: Model, module: Module, stream: str) -> bool:
             if names_seeding(node.func):
                 if call_names_rank(node) or "worker" in ast.unparse(node):
                     continue
+                if _is_given_rank(function, node) or _is_of_generator(model, function, node):
+                    continue
                 if only_on_demand(model, function, node):
                     continue
                 meaning = model.resolve(module, node.func)
@@ -233,6 +267,44 @@ def seeds_stream(model: Model, module: Module, stream: str) -> bool:
                 elif last_name(node.func) != "manual_seed":
                     return True
     return False
+
+
+def _is_given_rank(function: Function, call: ast.Call) -> bool:
+    """Whether what seeds is given a variable that has the rank in it, wherever it comes from.
+
+    FedMRI 65a396c train_multi_gpu.py:129: `seed = args.SEED + get_rank()`.
+    """
+    values = [
+        value
+        for given in call.args
+        if isinstance(given, ast.Name)
+        for value in assignments(function).get(given.id, ())
+    ]
+    return bool(values) and all(_has_rank(value) for value in values)
+
+
+def _has_rank(value: ast.expr) -> bool:
+    return mentions_rank(value) or any(
+        last_name(call) in RANK_NAMES for call in walk(value, ast.Call)
+    )
+
+
+def _is_of_generator(model: Model, function: Function, call: ast.Call) -> bool:
+    """Whether a call seeds a generator that the function was handed or its object keeps, itself or in a function of the program.
+
+    FedMRI 65a396c data/subsample.py:17: `rng.seed(seed)`.
+    """
+    match call.func:
+        case ast.Attribute(attr="seed", value=owner):
+            root = dotted_name(owner).partition(".")[0]
+            return root == "self" or root in function.parameters
+    meaning = model.resolve(function.module, call.func)
+    if not isinstance(meaning, Function):
+        return False
+    seeding = [n for n in own_nodes(meaning, ast.Call) if names_seeding(n.func)]
+    return bool(seeding) and all(
+        isinstance(n.func, ast.Attribute) and _is_of_generator(model, meaning, n) for n in seeding
+    )
 
 
 def unseeded_splits(model: Model, module: Module) -> Iterator[ast.Call]:

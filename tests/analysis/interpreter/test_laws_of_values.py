@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from distlint.analysis.interpreter.values import (
     NO_TAGS,
     UNKNOWN,
+    Closure,
     Value,
     Variance,
     Wrap,
@@ -238,3 +239,9 @@ def test_forgetting_what_is_below(acts: list[tuple[str, str, Value]], path: str)
     variables.forget_below(path)
     below(known, path)
     assert variables.values == known
+
+
+def test_one_function_with_other_variables_around_it_is_not_known() -> None:
+    """PipeTransformer 187b78b: the analysis did not end."""
+    one, other = (Value((name,), target=Closure(MODULE.body, {})) for name in "ab")
+    assert join(one, other, "met").target is None

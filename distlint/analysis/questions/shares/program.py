@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.program.definitions import Class, Function, last_name
+from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.program.syntax import (
@@ -278,7 +278,9 @@ class Shares:
             if made.is_share:
                 # What the method keeps of it is not looked at, nor what a function keeps in a meter beside it.
                 for keeper in _keepers_given(node, args, receiver):
-                    _changed_object(caller, keeper, {"self.": made})
+                    _changed_object(
+                        caller, keeper, {"self.": self.summed(made, caller.module, node)}
+                    )
             return made
         if function in self._running or len(self._running) > _DEPTH:
             return _unfollowed(given)
@@ -615,8 +617,51 @@ def _keepers_given(node: ast.Call, args: list[Held], receiver: Held | None) -> I
             yield argument
 
 
+_CONTAINERS: Final = frozenset({"list", "dict", "set", "deque", "defaultdict", "Counter"})
+
+
 def _is_meter(made: object) -> bool:
-    return isinstance(made, Class) and tables.METER_CLASSES.search(made.name) is not None
+    return isinstance(made, Class) and (
+        tables.METER_CLASSES.search(made.name) is not None or made in _adders(made.module)
+    )
+
+
+@remembered
+def _adders(module: Module) -> frozenset[Class]:
+    return frozenset(filter(_only_adds_up, module.all_classes))
+
+
+def _only_adds_up(cls: Class) -> bool:
+    """Whether the objects of a class begin with numbers and empty containers alone, and a method adds its argument to one."""
+    begun = [
+        value
+        for method in cls.methods.values()
+        if method.name in ("__init__", "reset")
+        for node in own_nodes(method, ast.Assign)
+        for value in (node.value.elts if isinstance(node.value, ast.Tuple) else [node.value])
+    ]
+    return (
+        not cls.node.bases
+        and bool(begun)
+        and all(map(_is_blank, begun))
+        and any(
+            dotted_name(node.target).startswith("self.")
+            and any(name.id in method.parameters[1:] for name in walk(node.value, ast.Name))
+            for method in cls.methods.values()
+            for node in own_nodes(method, ast.AugAssign)
+        )
+    )
+
+
+def _is_blank(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            return True
+        case ast.List(elts=[]) | ast.Dict(keys=[]):
+            return True
+        case ast.Call(func=func, args=args):
+            return last_name(func) in _CONTAINERS and all(isinstance(a, ast.Name) for a in args)
+    return False
 
 
 def _changed_object(caller: Following, owner: ast.expr, after: dict[str, Held]) -> None:
