@@ -17,7 +17,7 @@ _OF_TORCH: Final = pattern(
 )
 
 
-_OF_PYTHON: Final = re.compile(r"(?:^|[^A-Za-z])p(?:y(?:thon)?)?[-_]?3\.?[5-7](?!\d)")
+_OF_PYTHON: Final = pattern(r"(?:^|[^A-Za-z])p(?:y(?:thon)?)?[-_]?3\.?[5-7](?!\d)")
 
 
 def has_old_python(environment: str) -> bool:

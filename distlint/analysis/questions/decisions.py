@@ -43,7 +43,7 @@ class Decision:
 _STOPPER: Final = pattern(r"early_?stop|stopper|patience", re.IGNORECASE)
 _KEEPS: Final = pattern(r"save|checkpoint|ckpt|state_dict|dump|export|push|write|copy", re.I)
 """Calls that keep the state of the moment, by what they are called."""
-_TELLS: Final = re.compile(r"(?:log|print|info|debug|warn)(?:_|$)", re.I)
+_TELLS: Final = pattern(r"(?:log|print|info|debug|warn)(?:_|$)", re.I)
 """Calls that tell of a number, by what they are called."""
 _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 

@@ -36,7 +36,7 @@ _MACHINES: Final = pattern(
     r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|machines?\b|machine_rank|not in os\.environ"
 )
 """Words of launches on several machines, and of a default where a launcher gave no address."""
-_SEVERAL: Final = re.compile(
+_SEVERAL: Final = pattern(
     r"SLURM|slurm|submitit|nnodes\b|num_nodes|node_rank|num_machines|machine_rank|hostfile"
 )
 """Words of several machines alone."""

@@ -10,15 +10,16 @@ from distlint.findings import Place
 from distlint.launch.commands import plain, script_started
 from distlint.launch.places import Lines
 from distlint.launch.project import RENUMBERED, LaunchFiles, Script
+from distlint.patterns import pattern
 
-_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
-_NUMBER: Final = re.compile(
+_COMMENT: Final = pattern(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
+_NUMBER: Final = pattern(
     r"^[ \t]*(?P<name>N?GPUS?|NUM_GPUS?|GPUS?_NUM|N_GPUS?|GPUS_PER_NODE|NPROC_PER_NODE)="
     r"[\"']?\$\{?(?P<given>[1-9])\}?[\"']?[ \t]*$",
     re.MULTILINE,
 )
 """How scripts call the number of GPUs that they are given."""
-_PORT: Final = re.compile(r"^[ \t]*(?P<name>(?:MASTER_)?PORT)=", re.MULTILINE)
+_PORT: Final = pattern(r"^[ \t]*(?P<name>(?:MASTER_)?PORT)=", re.MULTILINE)
 """A place to meet: what the script starts was to be several processes."""
 
 

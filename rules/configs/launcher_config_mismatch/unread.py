@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,7 @@ from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.syntax import own_nodes
 from distlint.launch.project import Format
 from distlint.nodes import last_name
+from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
@@ -22,10 +22,10 @@ _ARGUMENTS: Final = ("TrainingArguments", "Config")
 _OF_TRAINER: Final = "per_device_train_batch_size"
 _LIBRARIES: Final = ("transformers.", "trl.")
 _OPTIONS: Final = ("deepspeed", "deepspeed_config")
-_SPREAD: Final = re.compile(r"\bHfArgumentParser\b|\*\*vars\(|\bvars\(")
+_SPREAD: Final = pattern(r"\bHfArgumentParser\b|\*\*vars\(|\bvars\(")
 """What hands on all that was parsed."""
-_COMMENT: Final = re.compile(r"#[^\n]*")
-_DECLARED: Final = re.compile(r"\.add_argument\([^()]*\)")
+_COMMENT: Final = pattern(r"#[^\n]*")
+_DECLARED: Final = pattern(r"\.add_argument\([^()]*\)")
 
 
 def jsons_unread(model: Model, module: Module) -> Iterator[tuple[ast.Call, Option]]:

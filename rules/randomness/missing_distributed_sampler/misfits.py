@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.nodes import last_name, walk
+from distlint.patterns import pattern
+from distlint.records import dataclass
 
 from .left_out import LOADER
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
 
 SAMPLER: Final = "torch.utils.data.DistributedSampler"
-_PHASE: Final = re.compile(r"(?<![a-z])(?:val|valid|validation|eval|evaluation|dev|test)(?![a-z])")
+_PHASE: Final = pattern(r"(?<![a-z])(?:val|valid|validation|eval|evaluation|dev|test)(?![a-z])")
 """Words in the names of data sets on which nothing is trained."""
 
 
