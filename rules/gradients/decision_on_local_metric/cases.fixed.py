@@ -2568,3 +2568,88 @@ def reduced_elements(net, data, thresholds):
         meter.synchronize_between_processes()
     for meter in meters:
         print(f"val loss {meter.average}")
+
+
+def mean_of_all_or_the_only_one(net, data, optimizer, world, epochs, path):
+    net = DistributedDataParallel(net)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = math.inf
+    for _ in range(epochs):
+        for batch in loader:
+            loss = net(batch).mean()
+            loss.backward()
+            optimizer.step()
+        if world > 1:
+            every = [torch.zeros(1) for _ in range(world)]
+            dist.all_gather(every, loss.detach())
+            mean_loss = torch.stack(every).mean().item()
+        else:
+            mean_loss = loss.item()
+        if mean_loss < best:
+            best = mean_loss
+            torch.save(net.module.state_dict(), path)
+
+
+def stops_in_either_arm(net, data, optimizer, patience):
+    net = DistributedDataParallel(net)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    waited = 0
+    while True:
+        total = 0.0
+        for batch in loader:
+            loss = net(batch).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        waited += 1
+        if waited >= patience:
+            if total > 1.4:
+                print("overfitted")
+                break
+            else:
+                print("no better")
+                break
+
+
+def flag_that_is_only_logged(net, data, optimizer, record, epochs):
+    net = DistributedDataParallel(net)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = math.inf
+    for epoch in range(epochs):
+        total = 0.0
+        for batch in loader:
+            loss = net(batch).mean()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        is_best = total < best
+        record.log_epoch(epoch, is_best=is_best)
+
+
+class EarlyStop:
+    def __init__(self, patience):
+        self.patience, self.least = patience, math.inf
+
+    def __call__(self, loss):
+        self.least = min(self.least, loss)
+
+
+def stops_by_an_object(net, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    halt = EarlyStop(3)
+    for _ in range(epochs):
+        total = 0.0
+        for batch in loader:
+            total += net(batch).mean().item()
+        halt(total / len(loader))  # expect: DL601
+
+
+def stops_by_an_object_of_all(net, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    halt = EarlyStop(3)
+    for _ in range(epochs):
+        total = torch.zeros(1)
+        for batch in loader:
+            total += net(batch).mean()
+        dist.all_reduce(total)
+        halt(total.item())
