@@ -22,6 +22,7 @@ from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.live.summaries import CallGroup, FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.questions.shares.values import Whose
 from distlint.knowledge.facts import Knowledge
 
 Root = TypeVar("Root")
@@ -123,9 +124,10 @@ _TRACES: Final = "distlint.analysis.traces."
 
 @cache
 def _is_object(kind: type) -> bool:
-    """Whether what is of a kind says the same only where it is the same object: parts of files, and of runs."""
+    """Whether what is of a kind says the same only where it is the same object: parts of files, and of runs, and what
+    would take long to compare."""
     return kind.__module__ == _RUNS or issubclass(
-        kind, (ast.AST, Function, Class, Module, FunctionSummaries, enum.Enum)
+        kind, (ast.AST, Function, Class, Module, FunctionSummaries, Whose, enum.Enum)
     )
 
 
