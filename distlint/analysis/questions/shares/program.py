@@ -8,7 +8,6 @@ from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.places import related
@@ -25,6 +24,7 @@ from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
 from distlint.analysis.questions.shares.reading import (
     asked,
+    met_at,
     of_whole_sets,
     path_of,
     where_distributed,
@@ -54,11 +54,11 @@ from distlint.knowledge import shares as tables
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Definition, Module
     from distlint.analysis.program.program import Program
     from distlint.analysis.questions.shares.interfaces import Following
+    from distlint.analysis.questions.shares.reading import Met
 
 _BEGINS: Final = tuple(
     re.compile(words)
@@ -212,23 +212,20 @@ class Shares:
 
     # -- calls of the program's own functions ----------------------------------------------------------
 
-    def meaning(
-        self, function: Function, node: ast.Call
-    ) -> tuple[CallSite | None, Definition | None]:
+    def meaning(self, function: Function, node: ast.Call) -> tuple[Met | None, Definition | None]:
         """The call as the ranks make it, where they do, and what is called."""
-        group = self.live.call_at(node)
-        if group is not None:
-            site = group.site
-            callee = site.callee
+        met = met_at(self.live, node)
+        if met is not None:
+            callee = met.callee
             if callee is not None and callee.name == "__init__" and callee.cls is not None:
                 super_ = isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"
-                return site, callee if super_ else callee.cls
+                return met, callee if super_ else callee.cls
             if callee is not None:
-                return site, callee
+                return met, callee
             found = self.live.resolve(function.module, node.func)
             if isinstance(found, Class):
-                return site, found
-            return site, None if site.name.startswith(".") else site.name
+                return met, found
+            return met, None if met.name.startswith(".") else met.name
         found = self.live.resolve(function.module, node.func)
         if found is None and isinstance(node.func, ast.Name):
             return None, f"builtins.{node.func.id}" if facts.is_builtin(node.func.id) else None
@@ -366,7 +363,7 @@ class Shares:
         """Whether a call gives one of some parameters a rank, by its words or by what the ranks give there."""
         names = init.parameters[1:]
         given = [*zip(names, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
-        group = self.live.call_at(node)
+        met = met_at(self.live, node)
         return any(
             name in parameters
             and (
@@ -374,7 +371,7 @@ class Shares:
                     last_name(n) in tables.RANK_NAMES
                     for n in walk(value, ast.Name, ast.Attribute, ast.Call)
                 )
-                or (group is not None and _is_rank(group.site, value))
+                or (met is not None and value in met.ranks)
             )
             for name, value in given
         )
@@ -485,16 +482,6 @@ def _is_conditional(function: Function, node: ast.AST) -> bool:
         where_distributed(outer.test) is not True and any(part is node for part in walk(outer))
         for outer in own_nodes(function, ast.If, ast.IfExp)
     )
-
-
-def _is_rank(site: CallSite, node: ast.expr) -> bool:
-    """Whether an argument of a call tells who the rank is: `ddp_rank = int(os.environ["RANK"])`."""
-    given = dict(zip(map(id, site.node.args), site.args, strict=False))
-    given |= {
-        id(k.value): site.keywords[k.arg] for k in site.node.keywords if k.arg in site.keywords
-    }
-    value = given.get(id(node))
-    return value is not None and value.variance is Variance.RANK_DEPENDENT and "rank" in value.tags
 
 
 def shares(live: LiveProgram) -> Whose:
