@@ -842,12 +842,12 @@ def _calling(program: Program, name: str) -> Iterator[Function]:
 
 
 @remembered
-def _called(module: Module) -> dict[str, dict[Function, None]]:
+def _called(module: Module) -> dict[str, list[Function]]:
     """What the functions of a file call, by its name: those that do."""
-    found: dict[str, dict[Function, None]] = {}
+    found: dict[str, list[Function]] = {}
     for function in module.all_functions:
-        for node in own_nodes(function, ast.Call):
-            found.setdefault(last_name(node), {})[function] = None
+        for name in {last_name(node) for node in own_nodes(function, ast.Call)}:
+            found.setdefault(name, []).append(function)
     return found
 
 
