@@ -22,6 +22,7 @@ from distlint.analysis.interpreter.ir import Summary
 from distlint.analysis.interpreter.values import Value
 from distlint.analysis.live.summaries import CallGroup, FunctionSummaries
 from distlint.analysis.program.definitions import Class, Function, Module
+from distlint.analysis.questions.shares.values import Whose
 from distlint.knowledge.facts import Knowledge
 
 Root = TypeVar("Root")
@@ -30,11 +31,13 @@ Root = TypeVar("Root")
 class _Record(Generic[Root]):
     """One question with its answer: of which check it is, since which it is the same, and what it has asked."""
 
-    __slots__ = ("about", "answer", "asked", "question", "seen", "settled", "since")
+    __slots__ = ("about", "always", "answer", "asked", "question", "seen", "settled", "since")
 
     def __init__(self, question: Callable[..., Any], about: tuple[Any, ...]) -> None:
         self.question = question
         self.about = about
+        self.always = question in _ALWAYS
+        """Whether no other stands behind it."""
         self.answer: Any = None
         self.asked: tuple[_Record[Root], ...] = ()
         self.seen = 0
@@ -78,27 +81,34 @@ class Ledger(Generic[Root]):
 
     def _update(self, record: _Record[Root]) -> None:
         seen = record.seen
-        if not (record.settled and all(self._stays(each, seen) for each in record.asked)):
-            asked: dict[_Record[Root], None] = {}
-            self._open.append(asked)
-            try:
+        if not (record.settled and self._stay(record.asked, seen)):
+            if record.always:
                 answer = record.question(self._root, *record.about)
-            finally:
-                self._open.pop()
-            record.asked = tuple(asked)
+            else:
+                asked: dict[_Record[Root], None] = {}
+                self._open.append(asked)
+                try:
+                    answer = record.question(self._root, *record.about)
+                finally:
+                    self._open.pop()
+                record.asked = tuple(asked)
             if not seen or not same(record.answer, answer):
                 record.answer, record.since = answer, self._now
-                record.settled = record.question not in _ALWAYS and is_settled(answer)
+                record.settled = not record.always and is_settled(answer)
         record.seen = self._now
 
-    def _stays(self, record: _Record[Root], seen: int) -> bool:
-        """Whether a question has had the same answer since a check."""
-        if record.seen != self._now:
-            try:
-                self._update(record)
-            except Exception:  # whoever asks it meets that, too
+    def _stay(self, asked: tuple[_Record[Root], ...], seen: int) -> bool:
+        """Whether questions have had the same answers since a check. Most of what a check does here: a loop, and no calls."""
+        now = self._now
+        for each in asked:
+            if each.seen != now:
+                try:
+                    self._update(each)
+                except Exception:  # whoever asks it meets that, too
+                    return False
+            if each.since > seen:
                 return False
-        return record.since <= seen
+        return True
 
 
 _ALWAYS: Final[set[Callable[..., Any]]] = set()
@@ -123,9 +133,10 @@ _TRACES: Final = "distlint.analysis.traces."
 
 @cache
 def _is_object(kind: type) -> bool:
-    """Whether what is of a kind says the same only where it is the same object: parts of files, and of runs."""
+    """Whether what is of a kind says the same only where it is the same object: parts of files, and of runs, and what
+    would take long to compare."""
     return kind.__module__ == _RUNS or issubclass(
-        kind, (ast.AST, Function, Class, Module, FunctionSummaries, enum.Enum)
+        kind, (ast.AST, Function, Class, Module, FunctionSummaries, Whose, enum.Enum)
     )
 
 

@@ -51,7 +51,8 @@ def test_what_speaks_of_sharding(text: str, shards: bool) -> None:
 )
 def test_where_a_share_begins(expression: str, begins: bool) -> None:
     text = f"def part(self, data, rank, prank, ranked, n, world_size, size):\n    return {expression}\n"
-    followed = [function.name for function in model_of(text).answer(shares).functions()]
+    model = model_of(text)
+    followed = [each.name for each in model.answer(shares).functions(model.modules)]
     assert followed == (["part"] if begins else [])
 
 

@@ -197,6 +197,7 @@ def _uses(program: Program, meant: Class | Function) -> tuple[tuple[Function, as
     )
 
 
+@all_remembered
 def _named(program: Program, name: str) -> Iterator[tuple[Function, ast.expr]]:
     """The places in functions that read a name, but to ask whether something is one."""
     for module in program.modules.values():
@@ -224,19 +225,28 @@ def _all_come(
 ) -> bool | None:
     """Whether a function to which all ranks come leads to a call: None where none does, False where something on the
     way lets one rank in, or first."""
-    reached: bool | None = None
+    ways = _leading_to(program, maker, node)
+    if ways is None:
+        return False
+    return any(map(comes, ways)) or None
+
+
+@remembered
+def _leading_to(program: Program, maker: Function, node: ast.AST) -> tuple[Function, ...] | None:
+    """The functions that lead to a call, its own first; None where something on the way lets one rank in, or first."""
+    found = []
     seen = {maker}
     work = [(maker, node, _MAX_CALLERS)]
     while work:
         function, called, depth = work.pop()
         if one_rank(function, called) or function.name == "prepare_data":
-            return False
-        reached = reached or comes(function) or None
+            return None
+        found.append(function)
         for user, use in _callers(program, function) if depth else ():
             if user not in seen or one_rank(user, use):
                 seen.add(user)
                 work.append((user, use, depth - 1))
-    return reached
+    return tuple(found)
 
 
 def _callers(program: Program, function: Function) -> Iterator[tuple[Function, ast.expr]]:

@@ -6,11 +6,12 @@ Which file a program loads is not known: what all of them name under a key is wh
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Final
 
 from distlint.analysis.program.definitions import Class, Function, Module, dotted_name
 from distlint.analysis.program.handed import argument_of
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.knowledge import conventions
@@ -178,19 +179,24 @@ def _folder_of_hydra(module: Module) -> str:
 @remembered
 def making(program: Program) -> tuple[tuple[Function, ast.Call, tuple[Candidate, ...]], ...]:
     """The calls that make what configurations name, each with that: of a section that is not known, all."""
-    found = []
-    for module in program.modules.values() if makers(program) else ():
-        for function in module.all_functions:
-            for call in own_nodes(function, ast.Call):
-                called = _called(program, function, call)
-                callee = called if isinstance(called, Function) else None
-                section, home = _section(program, function, call, callee)
-                if section is None or _hands_on(program, function, section):
-                    continue
-                made = made_by(program, function, call, callee)
-                own = all_of(program, home) if made is None else own_of(made)
-                found.append((function, call, own))
-    return tuple(found)
+    modules = program.modules.values() if makers(program) else ()
+    return tuple(made for module in modules for made in _making_in(program, module))
+
+
+@all_remembered
+def _making_in(
+    program: Program, module: Module
+) -> Iterator[tuple[Function, ast.Call, tuple[Candidate, ...]]]:
+    for function in module.all_functions:
+        for call in own_nodes(function, ast.Call):
+            called = _called(program, function, call)
+            callee = called if isinstance(called, Function) else None
+            section, home = _section(program, function, call, callee)
+            if section is None or _hands_on(program, function, section):
+                continue
+            made = made_by(program, function, call, callee)
+            own = all_of(program, home) if made is None else own_of(made)
+            yield function, call, own
 
 
 @remembered

@@ -177,12 +177,7 @@ def is_made_nowhere(program: Program, cls: Class) -> bool:
 
     FollowYourPose 5dee0d7 inference.py:32: `HDVilaDataset`, beside the data set that it trains on.
     """
-    imported_by = [
-        (module, local)
-        for module in program.modules.values()
-        for local, meant in module.imports.items()
-        if meant.rpartition(".")[2] == cls.name
-    ]
+    imported_by = _imported_as(program, cls.name)
     return (
         bool(imported_by)
         and not cls.node.decorator_list
@@ -196,6 +191,21 @@ def is_made_nowhere(program: Program, cls: Class) -> bool:
             for quote in ("'", '"')
         )
     )
+
+
+@remembered
+def _imported_as(program: Program, name: str) -> tuple[tuple[Module, str], ...]:
+    """The files that import something of a name, each with what it is called there."""
+    return tuple(_all_imported(program).get(name, ()))
+
+
+@remembered
+def _all_imported(program: Program) -> dict[str, list[tuple[Module, str]]]:
+    found: dict[str, list[tuple[Module, str]]] = {}
+    for module in program.modules.values():
+        for local, meant in module.imports.items():
+            found.setdefault(meant.rpartition(".")[2], []).append((module, local))
+    return found
 
 
 @remembered

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from distlint.analysis.interpreter.ranks import MAIN, NODE_MAIN, OTHER, RankClass
 from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.live.joint_entry import groups_of
+from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.places import related
 from distlint.analysis.traces.witness import text_of
 from distlint.findings import Related
@@ -34,6 +35,7 @@ def reached(live: LiveProgram) -> list[Related]:
     ]
 
 
+@all_remembered
 def _collectives(summaries: FunctionSummaries) -> Iterator[tuple[ast.Call, list[str]]]:
     """The collectives of a function, each with the ranks that come to it, a text for each way in."""
     found: dict[int, tuple[ast.Call, dict[str, None]]] = {}

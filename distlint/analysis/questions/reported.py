@@ -29,8 +29,7 @@ from distlint.records import dataclass
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
-    from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.analysis.questions.shares.values import Held, Whose
 
 _LOGS: Final = frozenset(
     {
@@ -95,7 +94,7 @@ class Number:
         return f"{text}[{self.key!r}]" if self.key else text
 
 
-def shares_in(known: Shares, numbers: Iterable[Number]) -> Iterator[tuple[Number, Held]]:
+def shares_in(known: Whose, numbers: Iterable[Number]) -> Iterator[tuple[Number, Held]]:
     """The metrics among numbers that are of one rank's share, those in dicts by their keys.
 
     align-anything 3f9decc align_anything/trainers/text_to_text/sft.py:178: `self.logger.log(self.eval())`.
@@ -312,7 +311,7 @@ def is_of_one_batch(function: Function, number: ast.expr) -> bool:
     return drawn and seen.isdisjoint(added)
 
 
-def shows_progress(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
+def shows_progress(known: Whose, function: Function, call: ast.Call, number: ast.expr) -> bool:
     """Whether a loop over batches that trains nothing shows where it stands: on a bar, in a line every so many batches,
     or in one of each batch.
 
@@ -325,7 +324,7 @@ def shows_progress(known: Shares, function: Function, call: ast.Call, number: as
     )
 
 
-def is_one_of_many(known: Shares, function: Function, call: ast.Call, number: ast.expr) -> bool:
+def is_one_of_many(known: Whose, function: Function, call: ast.Call, number: ast.expr) -> bool:
     """Whether a loop over batches logs one of them every so many, and the ranks' numbers are put together behind it.
 
     LaViLa 8002b5a main_pretrain.py:604: the loss of the batch is a curve of progress, and `progress.synchronize()`
@@ -369,7 +368,7 @@ def _gathers_in(node: ast.AST) -> set[str]:
 
 
 def _round_of_batches(
-    known: Shares, function: Function, call: ast.Call
+    known: Whose, function: Function, call: ast.Call
 ) -> ast.For | ast.AsyncFor | None:
     """The innermost loop over batches around a call, where it trains nothing.
 

@@ -298,15 +298,18 @@ def _kept(program: Program, function: Function, attr: str, depth: int) -> object
 @remembered
 def is_set_from_outside(program: Program, attr: str) -> bool:
     """Whether the program sets an attribute of this name of something else than `self`, or by a text."""
-    name = re.escape(attr)
-    word = re.compile(
-        rf"(?<!\bself)\.{name}\s*(?::[^=\n]+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)|setattr\([^\n]*[\"']{name}[\"']"
-    )
     return any(
-        word.search(module.source.text) is not None
+        _sets_from_outside(module, attr)
         for module in program.modules.values()
         if attr in module.source.text
     )
+
+
+@remembered
+def _sets_from_outside(module: Module, attr: str) -> bool:
+    name = re.escape(attr)
+    word = rf"(?<!\bself)\.{name}\s*(?::[^=\n]+)?(?:[-+*/|&%]|//|\*\*)?=(?!=)|setattr\([^\n]*[\"']{name}[\"']"
+    return re.search(word, module.source.text) is not None
 
 
 def _is_handed_on(program: Program, function: Function) -> bool:

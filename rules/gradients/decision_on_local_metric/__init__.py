@@ -108,8 +108,7 @@ from .training_log import local_decisions, local_losses
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function, Module
     from distlint.analysis.questions.reported import Number
-    from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.analysis.questions.shares.values import Held, Whose
     from distlint.findings import Related
 
 CODE = "DL601"
@@ -127,7 +126,7 @@ def check(model: Model) -> Iterator[Finding]:
     said = {id(step) for _, steps in stepped for step in steps}
     seen: set[tuple[str, int]] = set()
     decided: set[int] = set()
-    for function in known.functions():
+    for function in known.functions(model.modules):
         if makes_no_group(model.program, function.module):
             continue
         for decision in decisions(function):
@@ -317,7 +316,7 @@ def _decided(
     )
 
 
-def _reported(model: Model, known: Shares, function: Function) -> Iterator[Finding]:
+def _reported(model: Model, known: Whose, function: Function) -> Iterator[Finding]:
     """The numbers of this rank's share that a function logs; one finding for each call, of the gravest."""
     for call, numbers in reports(function):
         own = [
@@ -365,7 +364,7 @@ def _is_put_together(held: Held) -> bool:
 
 
 def _is_result(
-    known: Shares, function: Function, call: ast.Call, number: Number, held: Held
+    known: Whose, function: Function, call: ast.Call, number: Number, held: Held
 ) -> bool:
     """Whether a number that is logged is what an evaluation came to, rather than how far it is."""
     return (

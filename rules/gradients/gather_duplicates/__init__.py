@@ -68,8 +68,7 @@ from .left_out import left_out
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
-    from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.analysis.questions.shares.values import Held, Whose
 
 CODE = "DL602"
 NAME = "gather-duplicates"
@@ -160,7 +159,7 @@ def _is_padded(held: Held) -> bool:
     return held.is_share and held.source is not None and held.source.padded
 
 
-def _gathered_with(known: Shares, loop: ast.For, call: ast.Call) -> list[ast.Call] | None:
+def _gathered_with(known: Whose, loop: ast.For, call: ast.Call) -> list[ast.Call] | None:
     """The gathers that have to change with one: what one call is given has to stay of one length; None where that is not seen.
 
     t-zero 7a699e3 examples/single_task_fine_tune.py:694: `metric.add_batch(predictions=gather(…), references=gather(…))`,
@@ -220,7 +219,7 @@ def _is_mean(node: ast.expr) -> bool:
     return False
 
 
-def _loop(known: Shares, function: Function, call: ast.Call) -> ast.For | None:
+def _loop(known: Whose, function: Function, call: ast.Call) -> ast.For | None:
     """The loop over the loader in which a call stands; the innermost one over a loader."""
     found = None
     for node in own_nodes(function, ast.For):

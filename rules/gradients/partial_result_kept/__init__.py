@@ -86,7 +86,7 @@ _PROGRESS: Final = pattern(
 def check(model: Model) -> Iterator[Finding]:
     """Each result of one rank's share that is written as if it were of all."""
     known = model.answer(shares)
-    for function in known.functions():
+    for function in known.functions(model.modules):
         for gathered in gathered_of_main(known, function):
             yield _gathered(function.module, gathered)
         for unshared in gone_through_by_main(model, known, function):

@@ -13,8 +13,7 @@ from distlint.knowledge.shares import ENDINGS, KEEPS
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
-    from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.analysis.questions.shares.values import Held, Whose
 
 _GATHERS: Final = {
     row.name.rpartition(".")[2]: row.given for row in ENDINGS.values() if "object" in row.name
@@ -30,7 +29,7 @@ class Gathered(NamedTuple):
     held: Held
 
 
-def gathered_of_main(known: Shares, function: Function) -> Iterator[Gathered]:
+def gathered_of_main(known: Whose, function: Function) -> Iterator[Gathered]:
     """The lists of a function that all ranks gather, and rank 0 alone fills from its share."""
     for node in own_nodes(function):
         given = _GATHERS.get(last_name(node)) if isinstance(node, ast.Call) else None

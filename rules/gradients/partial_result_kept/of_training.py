@@ -14,8 +14,7 @@ from distlint.nodes import last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
-    from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.analysis.questions.shares.values import Held, Whose
 
 
 def is_checkpoint(model: Model, function: Function, written: ast.expr, depth: int = 3) -> bool:
@@ -53,7 +52,7 @@ def _is_state(node: ast.AST) -> bool:
     return False
 
 
-def is_of_training_batch(known: Shares, function: Function, call: ast.Call, held: Held) -> bool:
+def is_of_training_batch(known: Whose, function: Function, call: ast.Call, held: Held) -> bool:
     """Whether a loop that trains writes something of its present batch, to which nothing was added.
 
     FollowYourPose 5dee0d7 train_followyourpose.py:338: what a preview of the batch begins with.

@@ -15,8 +15,7 @@ from distlint.nodes import last_name, walk
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
-    from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.analysis.questions.shares.values import Held, Whose
 
 
 class Unshared(NamedTuple):
@@ -27,7 +26,7 @@ class Unshared(NamedTuple):
     of_each_machine: bool
 
 
-def gone_through_by_main(model: Model, known: Shares, function: Function) -> Iterator[Unshared]:
+def gone_through_by_main(model: Model, known: Whose, function: Function) -> Iterator[Unshared]:
     """The loops of a function in which rank 0 alone adds something up over its share.
 
     Oscar 266075f oscar/run_vqa.py:1161: `if args.local_rank in [-1, 0]: test(…)`, and `test()` makes a
@@ -47,7 +46,7 @@ def gone_through_by_main(model: Model, known: Shares, function: Function) -> Ite
             yield Unshared(loop, held, of_each_machine=len(ranks) > 1)
 
 
-def _loaders(known: Shares, iterable: ast.expr) -> Iterator[Held]:
+def _loaders(known: Whose, iterable: ast.expr) -> Iterator[Held]:
     for part in walk(iterable):
         if isinstance(part, ast.expr) and known.of(part).kind is Kind.LOADER:
             yield known.of(part)

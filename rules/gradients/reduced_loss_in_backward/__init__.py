@@ -69,7 +69,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Each loss of all ranks that goes backward."""
     known = model.answer(shares)
     said: set[int] = set()
-    for function in known.functions():
+    for function in known.functions(model.modules):
         for node in own_nodes(function):
             loss = sent_backward(node)
             held = known.of(loss) if loss is not None else None

@@ -55,8 +55,7 @@ from distlint.rule import Status
 
 if TYPE_CHECKING:
     from distlint.analysis.program.definitions import Function
-    from distlint.analysis.questions.shares.program import Shares
-    from distlint.analysis.questions.shares.values import Held
+    from distlint.analysis.questions.shares.values import Held, Whose
 
 CODE = "DL612"
 NAME = "sum-reported-as-mean"
@@ -72,7 +71,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Each sum over the ranks that is reported, once for each reduction."""
     known = model.answer(shares)
     seen: set[int] = set()
-    for function in known.functions():
+    for function in known.functions(model.modules):
         for node, name, place in _uses(function):
             held = known.of(node)
             if held.part is not Part.SUM or held.ended is None or id(held.ended) in seen:
@@ -90,7 +89,7 @@ def check(model: Model) -> Iterator[Finding]:
                 place_of(function.module, place),
                 known.ended(held, function.module, "added up over the ranks here"),
             )
-    for function in known.functions():
+    for function in known.functions(model.modules):
         for node, whole in _multiplied(known, function):
             part = node.left
             assert isinstance(part, ast.BinOp)
@@ -106,7 +105,7 @@ def check(model: Model) -> Iterator[Finding]:
             )
 
 
-def _multiplied(known: Shares, function: Function) -> Iterator[tuple[ast.BinOp, Held]]:
+def _multiplied(known: Whose, function: Function) -> Iterator[tuple[ast.BinOp, Held]]:
     """The hits of all ranks that a function divides by a batch, and multiplies by the number of ranks.
 
     EgoVLPv2 550c059 EgoTaskQA/main_end2end.py:387: `sum(pred_all == answers_all) / B * args.world_size`. A loss may be

@@ -187,7 +187,6 @@ def _is_divided_by_index(model: Model, module: Module) -> bool:
 
 def unseeded_subsets(model: Model, module: Module) -> Iterator[ast.Call]:
     """The draws by which each rank keeps samples of its own, where nothing seeds them alike before the ranks divide these."""
-    modules = linked(model.program, module)
     for function, node in drawn_subsets(model, module):
         if not (_has_samplers(model, module) or has_ranks(model, module)) and not _is_used_on_ranks(
             model, function
@@ -196,7 +195,7 @@ def unseeded_subsets(model: Model, module: Module) -> Iterator[ast.Call]:
         stream = stream_of(model, module, node)
         if (
             unseeds(model, function, node, stream)
-            or not any(seeds_stream(model, each, stream) for each in modules)
+            or not any(seeds_stream(model, each, stream) for each in linked(model.program, module))
             or never_seeded(model, function, node, stream)
         ):
             yield node

@@ -12,7 +12,7 @@ from distlint.analysis.program.chosen import Choice, chosen, chosen_as
 from distlint.analysis.program.configured import Candidate
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.handed import calls_of
-from distlint.analysis.program.memory import remembered
+from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.syntax import assignments, literals, makes_own_class, own_nodes
 from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.lightning import fits
@@ -272,6 +272,7 @@ def _is_apart(function: Function) -> bool:
     return function.name != "__init__" and _serves_else(function.name)
 
 
+@remembered
 def _parts_streams(model: Model, function: Function) -> bool:
     """Whether a method of a model draws another number of times on each rank: what is drawn behind it differs."""
     return (
@@ -333,9 +334,8 @@ def _serves_else(name: str) -> bool:
 def _drawn(
     model: Model, function: Function, seed: Seed | None, *, workers_differ: bool, of_batches: bool
 ) -> Iterator[tuple[ast.Call, Harm, int]]:
-    for node in () if workers_differ else walk(function.node):
-        if isinstance(node, ast.Call) and _is_random_transform(model, function, node):
-            yield node, Harm.SAMPLE, 1
+    for node in () if workers_differ else _random_transforms(model, function):
+        yield node, Harm.SAMPLE, 1
     if (function.cls is None or _makes_object(model, function)) and not of_batches:
         return
     in_workers = of_batches or function.name in _OF_SAMPLES
@@ -417,6 +417,13 @@ def _tests_around(body: list[ast.stmt], draw: ast.Call) -> Iterator[tuple[ast.ex
         match statement:
             case ast.If(test=test, body=[*_, ast.Return() | ast.Raise()], orelse=[]):
                 left += literals(test, False)
+
+
+@all_remembered
+def _random_transforms(model: Model, function: Function) -> Iterator[ast.Call]:
+    for node in walk(function.node, ast.Call):
+        if _is_random_transform(model, function, node):
+            yield node
 
 
 def _is_random_transform(model: Model, function: Function, node: ast.Call) -> bool:

@@ -6,7 +6,6 @@ import ast
 import re
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.syntax import names_bound, storage_of
@@ -33,12 +32,11 @@ from distlint.analysis.questions.shares.values import (
 from distlint.knowledge import facts, randomness
 from distlint.knowledge import shares as tables
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
-from distlint.knowledge.schema import Effect
 from distlint.patterns import pattern
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.questions.shares.interfaces import Following
+    from distlint.analysis.questions.shares.reading import Met
     from distlint.knowledge.shares import Ending
 
 _SAMPLER_ENDS: Final = ("DistributedSampler", "DistributedEvalSampler", "DistributedBatchSampler")
@@ -70,7 +68,7 @@ def called(flow: Following, node: ast.Call) -> Held:
             return found
     if isinstance(meaning, str) and args and facts.wrapper(meaning) is not None:
         return args[0]
-    if site is not None and any(row.effect is Effect.COLLECTIVE for row in site.rows):
+    if site is not None and site.is_collective:
         return _of_collective(flow, node, args)
     if meaning is None and isinstance(node.func, ast.Name):
         held = flow.variables.get(node.func.id)
@@ -153,7 +151,7 @@ def _of_chosen(
     return joined(returned)
 
 
-def _takes_part(site: CallSite, node: ast.Call) -> bool:
+def _takes_part(site: Met, node: ast.Call) -> bool:
     """Whether something unseen that reads data is told which of how many ranks it is for.
 
     transformer-xl 44781ed pytorch/train.py: `corpus.get_dist_iterator("valid", rank, world_size)`.
@@ -162,10 +160,7 @@ def _takes_part(site: CallSite, node: ast.Call) -> bool:
     return (
         _READS.search(last_name(node)) is not None
         and any(_WORLD.search(last_name(each)) for each in given)
-        and any(
-            value.variance is Variance.RANK_DEPENDENT
-            for value in (*site.args, *site.keywords.values())
-        )
+        and site.tells_rank
     )
 
 

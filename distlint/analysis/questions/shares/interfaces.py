@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Class, Definition, Function, Module
+    from distlint.analysis.questions.shares.reading import Met
     from distlint.analysis.questions.shares.values import Held
 
 
@@ -65,9 +65,7 @@ class Known(Protocol):
     def loader_named(self, attr: str) -> Held | None:
         """What each class of the program keeps under the name of a loader."""
 
-    def meaning(
-        self, function: Function, node: ast.Call
-    ) -> tuple[CallSite | None, Definition | None]:
+    def meaning(self, function: Function, node: ast.Call) -> tuple[Met | None, Definition | None]:
         """The call as the ranks make it, and what is called."""
 
     def method(self, cls: Class, name: str) -> Function | None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.interpreter.values import Variance
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.places import related
@@ -25,6 +24,7 @@ from distlint.analysis.questions.shares.files import reads_all_parts
 from distlint.analysis.questions.shares.flow import Flow
 from distlint.analysis.questions.shares.reading import (
     asked,
+    met_at,
     of_whole_sets,
     path_of,
     where_distributed,
@@ -41,7 +41,9 @@ from distlint.analysis.questions.shares.values import (
     Held,
     Kind,
     Part,
+    Seen,
     Source,
+    Whose,
     combined,
     holds_whole_metrics,
     join,
@@ -51,15 +53,13 @@ from distlint.knowledge import facts
 from distlint.knowledge import shares as tables
 from distlint.nodes import walk
 from distlint.patterns import pattern
-from distlint.records import dataclass
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Definition, Module
     from distlint.analysis.program.program import Program
     from distlint.analysis.questions.shares.interfaces import Following
-    from distlint.findings import Related
+    from distlint.analysis.questions.shares.reading import Met
 
 _BEGINS: Final = tuple(
     pattern(words)
@@ -98,16 +98,8 @@ def _synchronises(method: Function) -> bool:
     return any(tables.SYNCHRONISES.search(last_name(n)) for n in own_nodes(method, ast.Call))
 
 
-@dataclass(slots=True, eq=False)
-class Seen:
-    """Whose an expression is, and the function in which it stands."""
-
-    value: Held
-    function: Function
-
-
 class Shares:
-    """Whose the expressions of a program are: `of(node)`."""
+    """The functions of a program, each followed for what it is given."""
 
     def __init__(self, live: LiveProgram) -> None:
         self.live = live
@@ -124,7 +116,7 @@ class Shares:
         self.empty = live.answer(_give_nothing)
         self._finals: dict[Function, dict[str, Held]] = {}
         self._sources = live.answer(_beginnings)
-        self._follow(_roots(live, self._sources))
+        self._follow(live.answer(_first))
         # Only now that nothing is under way: what a class keeps is found by following its methods.
         self._named = self._loaders()
         if self._again or self._named:
@@ -138,17 +130,9 @@ class Shares:
         found = self.seen.get(id(node))
         return found.value if found is not None else ALIKE
 
-    def functions(self) -> Iterator[Function]:
-        """The functions of the reported modules that were followed, in source order."""
-        for module in self.live.modules:
-            yield from (f for f in module.all_functions if f in self._followed)
-
-    def ended(self, held: Held, module: Module, text: str) -> tuple[Related, ...]:
-        """The place where a value was gathered or reduced, where that is in the file of the finding."""
-        found = self.seen.get(id(held.ended))
-        if held.ended is None or found is None or found.function.module is not module:
-            return ()
-        return (related(module, held.ended, text),)
+    def found(self) -> Whose:
+        """What has been found."""
+        return Whose(self.seen, frozenset(self._followed))
 
     def see(self, node: ast.expr, value: Held, function: Function) -> None:
         """Remember whose an expression is."""
@@ -229,23 +213,20 @@ class Shares:
 
     # -- calls of the program's own functions ----------------------------------------------------------
 
-    def meaning(
-        self, function: Function, node: ast.Call
-    ) -> tuple[CallSite | None, Definition | None]:
+    def meaning(self, function: Function, node: ast.Call) -> tuple[Met | None, Definition | None]:
         """The call as the ranks make it, where they do, and what is called."""
-        group = self.live.call_at(node)
-        if group is not None:
-            site = group.site
-            callee = site.callee
+        met = met_at(self.live, node)
+        if met is not None:
+            callee = met.callee
             if callee is not None and callee.name == "__init__" and callee.cls is not None:
                 super_ = isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"
-                return site, callee if super_ else callee.cls
+                return met, callee if super_ else callee.cls
             if callee is not None:
-                return site, callee
+                return met, callee
             found = self.live.resolve(function.module, node.func)
             if isinstance(found, Class):
-                return site, found
-            return site, None if site.name.startswith(".") else site.name
+                return met, found
+            return met, None if met.name.startswith(".") else met.name
         found = self.live.resolve(function.module, node.func)
         if found is None and isinstance(node.func, ast.Name):
             return None, f"builtins.{node.func.id}" if facts.is_builtin(node.func.id) else None
@@ -385,7 +366,7 @@ class Shares:
         """Whether a call gives one of some parameters a rank, by its words or by what the ranks give there."""
         names = init.parameters[1:]
         given = [*zip(names, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
-        group = self.live.call_at(node)
+        met = met_at(self.live, node)
         return any(
             name in parameters
             and (
@@ -393,7 +374,7 @@ class Shares:
                     last_name(n) in tables.RANK_NAMES
                     for n in walk(value, ast.Name, ast.Attribute, ast.Call)
                 )
-                or (group is not None and _is_rank(group.site, value))
+                or (met is not None and value in met.ranks)
             )
             for name, value in given
         )
@@ -506,19 +487,13 @@ def _is_conditional(function: Function, node: ast.AST) -> bool:
     )
 
 
-def _is_rank(site: CallSite, node: ast.expr) -> bool:
-    """Whether an argument of a call tells who the rank is: `ddp_rank = int(os.environ["RANK"])`."""
-    given = dict(zip(map(id, site.node.args), site.args, strict=False))
-    given |= {
-        id(k.value): site.keywords[k.arg] for k in site.node.keywords if k.arg in site.keywords
-    }
-    value = given.get(id(node))
-    return value is not None and value.variance is Variance.RANK_DEPENDENT and "rank" in value.tags
+def shares(live: LiveProgram) -> Whose:
+    """Whose the expressions of the program are, where a share can reach them.
 
-
-def shares(live: LiveProgram) -> Shares:
-    """Whose the expressions of the program are, where a share can reach them."""
-    return Shares(live)
+    It asks for no list of all files, which each change makes another one: so it is found anew only where what it follows
+    has changed.
+    """
+    return Shares(live).found()
 
 
 def _unfollowed(given: dict[str, Held]) -> Held:
@@ -751,9 +726,7 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
     dividing = {
         cls.name for cls in (*live.answer(slicing_classes), *live.answer(divisions), *data_sets)
     }
-    for module in live.program.modules.values():
-        made = {name for name in dividing if f"{name}(" in module.source.text}
-        begin.update(f for f in module.all_functions if made and _calls(f, made))
+    begin.update(f for name in dividing for f in _calling(live.program, name))
     found = set(begin)
     for function in begin:
         if function.cls is not None:
@@ -777,13 +750,7 @@ def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> s
     found |= kept
     names |= _names(kept)
     for _ in range(_LEVELS):
-        more = {
-            function
-            for module in live.program.modules.values()
-            if any(f"{name}(" in module.source.text for name in names)
-            for function in module.all_functions
-            if function not in found and _calls(function, names)
-        }
+        more = {f for name in names for f in _calling(live.program, name)} - found
         found |= more
         kept = _readers(live, _kept(more), found) | _readers_elsewhere(live, _kept(more), found)
         found |= kept
@@ -808,6 +775,7 @@ def _kept(functions: Iterable[Function]) -> dict[Class, set[str]]:
 
 _LOADER: Final = pattern(r"(?:^|_)(?:data_?)?loaders?$|_dl$")
 """Names of attributes that hold a loader."""
+_LOADER_READ: Final = pattern("loader|_dl")
 
 
 def _keepers(live: LiveProgram) -> dict[str, list[Class]]:
@@ -826,19 +794,26 @@ def _readers_elsewhere(
 ) -> set[Function]:
     """The functions that read the loader of an object which they were given: `self.trainer.val_loader`."""
     attrs = {attr for names in kept.values() for attr in names if _LOADER.search(attr)}
-    return {
-        function
-        for module in live.program.modules.values()
-        if any(f".{attr}" in module.source.text for attr in attrs)
-        for function in module.all_functions
-        if function not in known
-        and any(
-            isinstance(node.ctx, ast.Load)
-            and node.attr in attrs
-            and not (isinstance(node.value, ast.Name) and node.value.id == "self")
-            for node in own_nodes(function, ast.Attribute)
-        )
-    }
+    found = {function for attr in attrs for function in _reading(live.program, attr)}
+    return {function for function in found if function not in known}
+
+
+@all_remembered
+def _reading(program: Program, attr: str) -> Iterator[Function]:
+    """The functions that read an attribute that may hold a loader, of another object than their own."""
+    for module in program.modules.values():
+        yield from _loaders_read(module).get(attr, ())
+
+
+@remembered
+def _loaders_read(module: Module) -> dict[str, dict[Function, None]]:
+    found: dict[str, dict[Function, None]] = {}
+    for function in module.all_functions if _LOADER_READ.search(module.source.text) else ():
+        for node in own_nodes(function, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if not own and isinstance(node.ctx, ast.Load) and _LOADER.search(node.attr):
+                found.setdefault(node.attr, {})[function] = None
+    return found
 
 
 def _readers(
@@ -905,13 +880,21 @@ def _begins(text: str) -> bool:
     return any(words.search(text) for words in _BEGINS)
 
 
-def _calls(function: Function, names: set[str]) -> bool:
-    return not names.isdisjoint(_called(function))
+@all_remembered
+def _calling(program: Program, name: str) -> Iterator[Function]:
+    """The functions that call something of a name."""
+    for module in program.modules.values():
+        yield from _called(module).get(name, ())
 
 
 @remembered
-def _called(function: Function) -> frozenset[str]:
-    return frozenset(last_name(n) for n in own_nodes(function, ast.Call))
+def _called(module: Module) -> dict[str, list[Function]]:
+    """What the functions of a file call, by its name: those that do."""
+    found: dict[str, list[Function]] = {}
+    for function in module.all_functions:
+        for name in {last_name(node) for node in own_nodes(function, ast.Call)}:
+            found.setdefault(name, []).append(function)
+    return found
 
 
 def _is_loader(program: Program, cls: Class) -> bool:
@@ -921,9 +904,21 @@ def _is_loader(program: Program, cls: Class) -> bool:
     )
 
 
-def _roots(live: LiveProgram, wanted: Container[Function]) -> list[Function]:
+def _first(live: LiveProgram) -> list[Function]:
+    """The functions in which shares begin that are followed by themselves."""
+    return _roots(live, live.answer(_beginnings))
+
+
+def _roots(live: LiveProgram, wanted: Set[Function]) -> list[Function]:
     """The functions that are followed by themselves, in the order of the program."""
-    return [f for f in live.program.functions() if f in wanted and _stands_alone(f)]
+    order = live.answer(_order)
+    modules = sorted({f.module for f in wanted}, key=lambda module: order[module.path])
+    return [f for m in modules for f in m.all_functions if f in wanted and _stands_alone(f)]
+
+
+def _order(live: LiveProgram) -> dict[str, int]:
+    """The files of a program, numbered."""
+    return {module.path: n for n, module in enumerate(live.program.modules.values())}
 
 
 def _stands_alone(function: Function) -> bool:

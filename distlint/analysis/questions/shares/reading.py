@@ -7,17 +7,58 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.interpreter.values import Value, Variance
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import comes_out, literals, own_nodes, paired, storage_of
 from distlint.analysis.questions.shares.values import UNKNOWN, Held, Kind, Part, joined
 from distlint.knowledge import shares as tables
+from distlint.knowledge.schema import Effect
 from distlint.nodes import COMPARISONS, walk
 from distlint.patterns import pattern
+from distlint.records import dataclass
 
 if TYPE_CHECKING:
+    from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Function
     from distlint.analysis.program.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A call as the ranks make it, so far as that says whose the values are: who makes it anew may give it others like them."""
+
+    callee: Function | None
+    name: str
+    is_collective: bool
+    tells_rank: bool
+    """Whether it is given something that differs between the ranks."""
+    ranks: tuple[ast.expr, ...]
+    """What it is given that says who the rank is: `ddp_rank = int(os.environ["RANK"])`."""
+
+
+@remembered
+def met_at(live: LiveProgram, node: ast.Call) -> Met | None:
+    """A call as the ranks make it; None where none does."""
+    group = live.call_at(node)
+    if group is None:
+        return None
+    site = group.site
+    given = [
+        *zip(site.node.args, site.args, strict=False),
+        *((k.value, site.keywords[k.arg]) for k in site.node.keywords if k.arg in site.keywords),
+    ]
+    return Met(
+        site.callee,
+        site.name,
+        any(row.effect is Effect.COLLECTIVE for row in site.rows),
+        any(_differs(value) for value in (*site.args, *site.keywords.values())),
+        tuple(node for node, value in given if _differs(value) and "rank" in value.tags),
+    )
+
+
+def _differs(value: Value) -> bool:
+    return value.variance is Variance.RANK_DEPENDENT
 
 
 def element_of(value: Held) -> Held:

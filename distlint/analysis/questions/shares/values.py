@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import reduce
 from operator import attrgetter
@@ -124,6 +124,39 @@ class Held:
             repr(self.const),
             self.learned,
         )
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """Whose an expression is, and the function in which it stands."""
+
+    value: Held
+    function: Function
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whose:
+    """Whose the expressions of a program are: `of(node)`."""
+
+    seen: dict[int, Seen]
+    followed: frozenset[Function]
+
+    def of(self, node: ast.AST) -> Held:
+        """Whose an expression is, over all ways that lead to it."""
+        found = self.seen.get(id(node))
+        return found.value if found is not None else ALIKE
+
+    def functions(self, modules: Iterable[Module]) -> Iterator[Function]:
+        """The functions of some modules that were followed, in source order."""
+        for module in modules:
+            yield from (f for f in module.all_functions if f in self.followed)
+
+    def ended(self, held: Held, module: Module, text: str) -> tuple[Related, ...]:
+        """The place where a value was gathered or reduced, where that is in the file of the finding."""
+        found = self.seen.get(id(held.ended))
+        if held.ended is None or found is None or found.function.module is not module:
+            return ()
+        return (related(module, held.ended, text),)
 
 
 _FIELDS: Final = tuple(each.name for each in fields(Held))
