@@ -32,7 +32,8 @@ else:
 
 def _compare_by_fields(kind: Any, own: Any, frozen: bool) -> None:
     """Give `kind` the comparison, and the hash where it is `frozen`, that its body (`own`) does not define."""
-    values = _values([each.name for each in dataclasses.fields(kind) if each.compare])
+    fields = dataclasses.fields(kind)
+    values = _values([each.name for each in fields if each.compare])
     if "__eq__" not in own:
 
         def equal(self: Any, other: Any) -> Any:
@@ -44,7 +45,10 @@ def _compare_by_fields(kind: Any, own: Any, frozen: bool) -> None:
 
         kind.__eq__ = equal
     if own.get("__hash__") is None:  # a body that defines `__eq__` alone has None
-        kind.__hash__ = (lambda self: hash(values(self))) if frozen else None
+        hashed = _values(
+            [each.name for each in fields if (each.compare if each.hash is None else each.hash)]
+        )
+        kind.__hash__ = (lambda self: hash(hashed(self))) if frozen else None
 
 
 def _values(names: list[str]) -> Any:

@@ -31,6 +31,12 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Marked:
+    value: int
+    marks: list[int] = field(hash=False)
+
+
+@dataclass(frozen=True)
 class One:
     value: str
 
@@ -58,6 +64,7 @@ class Folded:
 
 def test_fields_are_compared_and_hashed() -> None:
     assert Point(1, 2, "a") == Point(1, 2, "b") != Point(2, 1)
+    assert Marked(1, [1]) != Marked(1, []) and hash(Marked(1, [1])) == hash(Marked(1, []))
     assert len({Point(1, 2, "a"), Point(1, 2, "b"), Point(1)}) == 2
     assert hash(Point(1, 2)) == hash((1, 2))
     assert hash(One("a")) == hash(("a",))

@@ -165,6 +165,7 @@ def refuses_by_an_error(state, path):
 
 
 def flag_of_all(folder, cached, samples):
+    dist.barrier()
     rank = dist.get_rank()
     if rank == 0:
         os.makedirs(folder, exist_ok=True)
