@@ -58,7 +58,7 @@ import torch.distributed as dist
 
 
 def train(model):
-    dist.barrier()
+    dist.init_process_group("nccl")
     if torch.cuda.device_count() > 1:
         model.is_parallelizable = True
         model.model_parallel = True

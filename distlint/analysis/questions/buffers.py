@@ -60,13 +60,6 @@ def buffer_of(live: LiveProgram, model: Value) -> tuple[Module, ast.Call] | None
     return found[0] if found and None not in found else None
 
 
-def may_keep_buffers(live: LiveProgram, model: Value) -> bool:
-    """Whether one of the classes that a wrapped model may be of keeps a buffer."""
-    return not live.answer(kept_apart) and any(
-        cls is not None and _first(live, cls) is not None for cls in _classes(live, model)
-    )
-
-
 def has_no_buffers(live: LiveProgram, model: Value) -> bool:
     """Whether each class that a wrapped model may be of is seen as a whole, and nothing in it keeps a buffer.
 

@@ -171,7 +171,7 @@ def fails_without_group(live: LiveProgram, site: AttributeSite) -> bool:
     """Whether whoever comes to the read has called what torch refuses where there is no process group, on the way there.
 
     A launch that leaves the model bare makes no group. multi_modal 3804a5c train_accelerate.py:141, behind a step of a model
-    whose `forward` asks for `dist.get_rank()`; bitfit_dr b635516 src/train.py:313, behind the `dist.barrier()` of each step.
+    whose `forward` asks for `dist.get_rank()`. What stands in each so many steps a short run may not come to.
     """
     return _refused_above(live, site.function, site.node.lineno, site.guards, _CALLERS)
 
@@ -179,14 +179,14 @@ def fails_without_group(live: LiveProgram, site: AttributeSite) -> bool:
 def _refused_above(
     live: LiveProgram, function: Function, line: int, guards: Iterable[Guard], callers: int
 ) -> bool:
-    """Whether a function comes to such a call above a line, in each of some steps, or all that call it do."""
+    """Whether a function comes to such a call above a line, or all that call it do."""
     held = _held(guards)
     summaries = live.summaries_of(function)
     if summaries is not None and any(
         call.function is function
         and call.node.lineno < line
         and not call.tries
-        and all((id(g.node), g.taken) in held or _counts_steps(g) for g in call.guards)
+        and all((id(g.node), g.taken) in held for g in call.guards)
         and _is_refused(live, call, _CALLS)
         for _, summary in summaries.summaries()
         for call in summary.calls
@@ -195,12 +195,6 @@ def _refused_above(
     above = live.callers.get(function, ()) if callers else ()
     return bool(above) and all(
         _refused_above(live, c.function, c.node.lineno, c.guards, callers - 1) for c in above
-    )
-
-
-def _counts_steps(guard: Guard) -> bool:
-    return any(isinstance(each.op, ast.Mod) for each in walk(guard.node, ast.BinOp)) and (
-        _OF_LAUNCH.isdisjoint(guard.value.tags)
     )
 
 

@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.model import place_of, related
-from distlint.analysis.questions.buffers import buffer_of, has_no_buffers, may_keep_buffers
+from distlint.analysis.questions.buffers import buffer_of, has_no_buffers
 from distlint.analysis.questions.evaluation_forwards import follows_another, meets_next_step
 from distlint.analysis.questions.sharding import BARE_MODEL, is_engine, never_sharded, shown
 from distlint.analysis.traces.witness import absence, event_text, related_places, waiting, witness
@@ -192,19 +192,17 @@ def _depends_on_launch(divergence: Divergence) -> bool:
 def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
     """By what shows that the call is a collective in the mode that its ranks run in.
 
-    Of forwards of a model of which no buffer is seen eight of eleven causes were false at first sight (waves 17 to 28): a
+    Of forwards of a model of which no buffer is seen, but by rank 0 alone in the file in which the ranks part, eight of eleven causes were false at first sight (waves 17 to 28): a
     module that nothing wraps (UniTok bb8012e main.py:148, LPIPS), or ranks that only log, and come to the same call
     (Retrieval-based-Voice-Conversion-WebUI 4338f12 train/train.py:299; hallo 8fd7c57 scripts/train_stage2.py:989, whose
-    other ranks wait while rank 0 writes). So it is where rank 0 alone evaluates in DDP (hifi-gan, EM-VLM4AD 3f03427
-    train_ddp.py:126); where it has left the loop, the others wait behind the forward, in the backward.
+    other ranks wait while rank 0 writes).
     """
     if _is_sharded(divergence):
         return Severity.ERROR
     if divergence.event.op == "forward" and not _shards_as_started(model, divergence):
         alone = divergence.left or divergence.waiters is MAIN
         in_ddp = divergence.layer is Layer.WRAPPED and divergence.in_one_file
-        waits = divergence.left or _may_keep_buffers(model, divergence)
-        if not alone or not (buffered or (in_ddp and waits)) or _has_no_buffers(model, divergence):
+        if not alone or not (buffered or in_ddp) or _has_no_buffers(model, divergence):
             return Severity.INFO
         return Severity.ERROR if buffered else Severity.WARNING
     if _depends_on_launch(divergence) and (
@@ -217,11 +215,6 @@ def _severity(model: Model, divergence: Divergence, buffered: bool) -> Severity:
     if divergence.event.op in BARE_MODEL or (engine and not model.answer(shown)):
         return Severity.INFO
     return Severity.WARNING
-
-
-def _may_keep_buffers(model: Model, divergence: Divergence) -> bool:
-    site = divergence.event.site
-    return site is not None and site.receiver is not None and may_keep_buffers(model, site.receiver)
 
 
 def _has_no_buffers(model: Model, divergence: Divergence) -> bool:

@@ -628,15 +628,15 @@ def behind_a_step_of_a_model_that_asks_for_a_group(loader, accelerator):
         print(net.module.features(batch))  # expect: DL204
 
 
-def behind_a_barrier_of_each_step(net, loader, accelerator, path):
-    # bitfit_dr b635516 src/train.py:313
+def behind_a_barrier_in_each_so_many_steps(net, loader, accelerator, path):
+    # OmniGen's issue 71: on one GPU the read comes before any such step
     net, loader = accelerator.prepare(net, loader)
     for step, batch in enumerate(loader):
         accelerator.backward(net(batch))
         if step % 4 == 0:
             dist.barrier()
     if accelerator.is_main_process:
-        net.module.save(path)
+        net.module.save(path)  # expect: DL204
 
 
 def in_front_of_a_barrier(net, loader, accelerator, path):
