@@ -1853,3 +1853,25 @@ def test_a_name_of_each_task_that_trains_for_itself(
     (tmp_path / "run.sh").write_text("srun -n 4 python file_0.py\n", encoding="utf-8")
     text = TASKS.format(imports=imports, starts=starts)
     assert severities(tmp_path, "DL304", text) == [expected]
+
+
+UNZIPS = """
+import os
+import zipfile
+import torch.distributed as dist
+
+
+def unzip_all(folder):
+    dist.barrier()
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with zipfile.ZipFile({opened}) as archive:
+                archive.extractall(folder)
+"""
+
+
+@pytest.mark.parametrize(
+    ("opened", "expected"), [("folder", "info"), ("os.path.join(root, name)", "warning")]
+)
+def test_a_folder_cannot_be_opened_as_a_file(tmp_path: Path, opened: str, expected: str) -> None:
+    assert severities(tmp_path, "DL301", UNZIPS.format(opened=opened)) == [expected]
