@@ -46,7 +46,7 @@ from distlint.analysis.questions.leftover import (
     is_left_over,
     is_read_by_none,
 )
-from distlint.analysis.questions.machines import names_several, speaks_of_machines, submits_jobs
+from distlint.analysis.questions.machines import speaks_of_machines, submits_jobs
 from distlint.analysis.questions.never import is_unreached
 from distlint.analysis.questions.no_wait import hangs_on_purpose, is_of_one_process, starts_mpi
 from distlint.analysis.questions.sections import first_blocks
@@ -79,7 +79,7 @@ from distlint.launch.engines import (
     starts_several,
     waits_for_one,
 )
-from distlint.launch.project import HOSTS, LaunchFiles
+from distlint.launch.project import LaunchFiles
 from distlint.patterns import pattern
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -332,24 +332,6 @@ class Model(LiveProgram):
             and not any(
                 root.path not in shown and speaks_of_machines(root)
                 for root in self.answer(roots)[module]
-            )
-        )
-
-    def may_have_machines(self, module: Module) -> bool:
-        """Whether code or a launch of what leads to a file speaks of several machines.
-
-        Nothing of TTSFlow 0182ba1 does: train.sh:1, `accelerate launch ./train.py`.
-        """
-        paths = root_paths(self, module)
-        return (
-            names_several(self.program, module)
-            or any(map(self.launch.under_slurm, paths))
-            or any(
-                not (
-                    each.options_known
-                    and each.options.keys().isdisjoint({each.row.machines, *HOSTS})
-                )
-                for each in self.launches_to(module)
             )
         )
 

@@ -84,7 +84,7 @@ _UNKNOWN = "${UNKNOWN__}"
 _ENGINES = frozenset({"deepspeed", "use_deepspeed", "deepspeed_config_file", "fsdp", "use_fsdp"})
 """Options of `accelerate launch` and of transformers' TrainingArguments that choose one."""
 
-HOSTS = frozenset({"hostfile", "H", "deepspeed_hostfile"})
+_HOSTS = frozenset({"hostfile", "H", "deepspeed_hostfile"})
 """Options that name a file of machines."""
 
 _INSTALLED = frozenset({Kind.REQUIREMENTS, Kind.PROJECT, Kind.LOCK})
@@ -896,7 +896,7 @@ class LaunchFiles:
         )
 
     def _takes_this_machine(self, script: Script, launch: Launch) -> bool:
-        if not launch.options_known or not HOSTS.isdisjoint(launch.options):
+        if not launch.options_known or not _HOSTS.isdisjoint(launch.options):
             return False
         if launch.row.machines in launch.options:
             number = launch.number(launch.row.machines)

@@ -50,8 +50,6 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
-MACHINES = os.environ.get("SLURM_NNODES")
-
 {helper}
 
 def keep(state, path):
@@ -103,8 +101,6 @@ FOLDER = """
 import os
 import torch
 import torch.distributed as dist
-
-MACHINES = os.environ.get("SLURM_NNODES")
 
 
 def keep(model, optimizer, step, out):
@@ -187,8 +183,6 @@ FABRIC = """
 import os
 from lightning.fabric import Fabric
 from lightning.fabric.strategies import FSDPStrategy
-
-MACHINES = os.environ.get("SLURM_NNODES")
 
 
 def main(args, model, optimizer):

@@ -431,7 +431,7 @@ SAVES = "accelerator.save_state(os.path.join(args.out, str(step)))"
 def test_a_folder_that_rank_0_makes_is_not_listed_elsewhere(
     tmp_path: Path, makes: str, saves: str, expected: list[str]
 ) -> None:
-    text = "MACHINES = 'SLURM_NNODES'\n" + RESUMES.format(makes=makes, saves=saves)
+    text = RESUMES.format(makes=makes, saves=saves)
     assert severities(tmp_path, "DL309", text) == expected
 
 
@@ -447,9 +447,7 @@ def test_a_listing_above_the_test_fails_where_rank_0_made_the_folder(
 ) -> None:
     """Ask-Anything 4dd8210 video_chat/tasks/shared_utils.py:86: the folder is another name's, in a function."""
     text = RESUMES.format(makes=makes, saves=saves.replace("str(step)", "'last'"))
-    text += (
-        "\n\ndef made(out):\n    os.makedirs(out, exist_ok=True)\n\n\nMACHINES = 'SLURM_NNODES'\n"
-    )
+    text += "\n\ndef made(out):\n    os.makedirs(out, exist_ok=True)\n"
     text = text.replace(
         "    if folders:\n",
         "    path = os.path.join(args.out, 'last')\n    if os.path.isfile(path):\n",
@@ -477,10 +475,8 @@ RESUMED = RESUMES.format(makes=MAKES, saves=ON_MAIN + SAVES)
         ("torchrun file_0.py\ntorchrun --nnodes=2 file_0.py", "", ["warning"]),
         ("srun -n 16 python file_0.py\ntorchrun file_0.py", "", ["warning"]),
         ("deepspeed --hostfile hosts file_0.py", "", ["warning"]),
-        ("accelerate launch file_0.py", "", ["info"]),
-        ("accelerate launch file_0.py", "MACHINES = 'SLURM_NNODES'\n", ["warning"]),
-        ("", "", ["info"]),
-        ("", "MACHINES = 'SLURM_NNODES'\n", ["warning"]),
+        ("accelerate launch file_0.py", "", ["warning"]),
+        ("", "", ["warning"]),
         ("", "import submitit\n", ["info"]),
         ("torchrun --nnodes=2 file_0.py", "import submitit\n", ["warning"]),
     ],
@@ -1857,3 +1853,25 @@ def test_a_name_of_each_task_that_trains_for_itself(
     (tmp_path / "run.sh").write_text("srun -n 4 python file_0.py\n", encoding="utf-8")
     text = TASKS.format(imports=imports, starts=starts)
     assert severities(tmp_path, "DL304", text) == [expected]
+
+
+UNZIPS = """
+import os
+import zipfile
+import torch.distributed as dist
+
+
+def unzip_all(folder):
+    dist.barrier()
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with zipfile.ZipFile({opened}) as archive:
+                archive.extractall(folder)
+"""
+
+
+@pytest.mark.parametrize(
+    ("opened", "expected"), [("folder", "info"), ("os.path.join(root, name)", "warning")]
+)
+def test_a_folder_cannot_be_opened_as_a_file(tmp_path: Path, opened: str, expected: str) -> None:
+    assert severities(tmp_path, "DL301", UNZIPS.format(opened=opened)) == [expected]

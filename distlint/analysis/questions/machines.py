@@ -36,10 +36,6 @@ _MACHINES: Final = pattern(
     r"SLURM|submitit|WORLD_SIZE|n(?:um_|ode_|_)?nodes?\b|node_rank|machines?\b|machine_rank|not in os\.environ"
 )
 """Words of launches on several machines, and of a default where a launcher gave no address."""
-_SEVERAL: Final = pattern(
-    r"SLURM|slurm|submitit|nnodes\b|num_nodes|node_rank|num_machines|machine_rank|hostfile"
-)
-"""Words of several machines alone."""
 
 
 def on_one_machine(live: LiveProgram, function: Function) -> bool:
@@ -62,11 +58,6 @@ def on_one_machine(live: LiveProgram, function: Function) -> bool:
 def speaks_of_machines(module: Module) -> bool:
     """Whether a file has a word of launches on several machines."""
     return _MACHINES.search(module.source.text) is not None
-
-
-def names_several(program: Program, module: Module) -> bool:
-    """Whether a file, or one of those that go with it, has a word for a job on several machines."""
-    return any(_SEVERAL.search(each.source.text) for each in linked(program, module))
 
 
 @remembered

@@ -32,6 +32,7 @@ _TRUTHS: Final = frozenset(
 
 
 _OF_DICT: Final = frozenset(dir(dict))
+_OPENERS: Final = frozenset({"open", "ZipFile"})
 
 
 def never_run(program: Program, function: Function) -> Iterator[tuple[ast.expr, ast.AST]]:
@@ -71,7 +72,7 @@ def is_behind_an_end(function: Function, node: ast.stmt) -> bool:
 @remembered
 def unreached(function: Function) -> tuple[tuple[int, int], ...]:
     """The first and last lines of what stands in a block behind its end: `exit()`, `return`, a bare name that nothing binds, an
-    attribute of a dictionary.
+    attribute of a dictionary, a folder that is opened as a file.
 
     srgan_cosmo2d 8bad41d toolbox/Trainer.py:170: `never_tested1` alone in a line, a NameError. STR_e2e 03c5fca main.py:86: `exit()` above the loop over epochs. KB-Chat ed39d0c main_train_update.py:49: `args.batch_size`
     below `args = vars(args)`.
@@ -84,7 +85,27 @@ def unreached(function: Function) -> tuple[tuple[int, int], ...]:
             ):
                 found.append((block[at + 1].lineno, block[-1].end_lineno or block[-1].lineno))
                 break
+    found += [(o.body[0].lineno, o.end_lineno or o.lineno) for o in _opening_folders(function)]
     return tuple(found)
+
+
+def _opening_folders(function: Function) -> Iterator[ast.With]:
+    """The blocks for which a function opens the folder that it is going through, where that is a parameter: it raises.
+
+    EveryDream2trainer 0a913c6 data/resolver.py:62: `zipfile.ZipFile(path)` below `os.walk(path)`, without the name of the file.
+    """
+    for loop in own_nodes(function, ast.For):
+        match loop.iter:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="os"), attr="walk" | "listdir" | "scandir"),
+                args=[ast.Name(id=folder), *_],
+            ) if folder in function.parameters and folder not in bound_again(function):
+                for block in walk(loop, ast.With):
+                    match block.items[0].context_expr:
+                        case ast.Call(func=func, args=[ast.Name(id=opened), *_]) if (
+                            opened == folder and last_name(func) in _OPENERS
+                        ):
+                            yield block
 
 
 def _ends(module: Module, statement: ast.stmt) -> bool:

@@ -149,6 +149,7 @@ def check(model: Model) -> Iterator[Finding]:
             or not _is_checkpoint(site)
             or _is_saved_on_host(model, site)
             or _no_cuda(site)
+            or _runs_on_tpus(model, site)
             or _is_published(site)
             or _reads_samples(site)
             or _reads_codes(site)
@@ -211,6 +212,19 @@ def _no_cuda(site: CallSite) -> bool:
         for name in (getattr(node, "module", None) or "", *(alias.name for alias in node.names))
     ]
     return any(name.startswith(("torch_xla", "XLA")) for name in names)
+
+
+def _runs_on_tpus(model: Model, site: CallSite) -> bool:
+    """Whether the function that loads asks the library of TPUs for something whatever happens.
+
+    fuse-dit 0b498e7 diffusion/trainers.py:428: `self.device = xm.xla_device()` above, in one of several trainers of a file.
+    """
+    return "torch_xla" in site.module.source.text and any(
+        str(model.resolve(site.module, call.func)).startswith("torch_xla.")
+        for statement in site.function.body
+        if isinstance(statement, ast.Expr | ast.Assign)
+        for call in walk(statement, ast.Call)
+    )
 
 
 def _is_published(site: CallSite) -> bool:

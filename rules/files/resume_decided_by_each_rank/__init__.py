@@ -30,9 +30,8 @@ A rank without the file then fails, and says which file, before anything is trai
 Shown only: which rank's answer counts is for people to say.
 
 ## Known limits
-Information only where rank 0 alone makes the folder (to list it fails on the other machines), where no word in the files and
-no launch of them is about several machines, and where all launches that are shown are of one machine, or by submitit, whose
-machines share a folder.
+Information only where rank 0 alone makes the folder (to list it fails on the other machines), and where all launches that
+are shown are of one machine, or by submitit, whose machines share a folder.
 Silent where a test that fails raises (above, or in all callers, too) or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, or None, to a load below that then raises, where another checkpoint of the folder
 is loaded untested above, in functions that only evaluate, below the loop that trains where nothing is trained afterwards, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
@@ -158,9 +157,7 @@ def check(model: Model) -> Iterator[Finding]:
             finding = _finding(
                 call.site.module, asked, call.site, save, _fails(model, asked, call.site)
             )
-            if model.shares_a_disk(call.site.module) or not model.may_have_machines(
-                call.site.module
-            ):
+            if model.shares_a_disk(call.site.module):
                 finding = replace(finding, severity=Severity.INFO)
             yield finding
 

@@ -27,6 +27,7 @@ from .kinds import cannot_be_told
 _TRAINING: Final = ("train", "fit", "step", "backward", "run_", "learn")
 """Words in the names of what a loop calls to train."""
 _RUNS_EPOCH = ("train", "epoch", "fit")
+_OF_LIST: Final = frozenset(dir(list))
 _TRAINS = frozenset({"train", "training", "is_train", "is_training", "istrain"})
 """Flags that are true for the data that is trained on."""
 _NO_SAMPLERS: Final = pattern(
@@ -141,6 +142,7 @@ class Loops:
             for f, loop in own
             if self._uses(f, loop, function, sampler)
             and not _draws_without_sampler(f, loop)
+            and not _goes_through_a_batch(f, loop)
             and not self._only_evaluates(f, loop)
             and not self._ends_before(f, function)
         ]
@@ -935,6 +937,22 @@ def _draws_without_sampler(function: Function, loop: EpochLoop) -> bool:
     )
 
 
+def _goes_through_a_batch(function: Function, loop: EpochLoop) -> bool:
+    """Whether a loop stands in one through a loader, and names no loader itself: what it goes through again is of one batch.
+
+    rl-llm-grpo-ppo 9990c2d main_grpo.py:313: `for ppo_epoch in range(ppo_num_epoch)`, over what was generated for the batch.
+    """
+    return not any(
+        "load" in last_name(n).lower() for n in walk(loop, ast.Name, ast.Attribute)
+    ) and any(
+        outer is not loop
+        and _is_loader(gone := gone_through(function, outer.iter))
+        and not last_name(gone).lower().endswith("s")
+        and any(node is loop for node in walk(outer, type(loop)))
+        for outer in own_nodes(function, ast.For)
+    )
+
+
 def _reads_no_sample(loop: EpochLoop) -> bool:
     """Whether a loop over epochs only counts and shows the batches, whose order then is nobody's matter.
 
@@ -1237,12 +1255,20 @@ def _is_loader(node: ast.expr, loaders: Set[str] = frozenset()) -> bool:
 
 def _runs_epoch(statement: ast.Expr | ast.Assign) -> bool:
     value = statement.value
-    if not isinstance(value, ast.Call):
-        return False
-    name = ast.unparse(value.func).lower()
+    return isinstance(value, ast.Call) and _is_an_epoch(value)
+
+
+def _is_an_epoch(call: ast.Call) -> bool:
+    """Whether a call goes through data by what it is called or handed; what a list is given is asked by itself.
+
+    Conv-MAE 5ebd764 pretrain.py:126: `epoch_train_losses.append(np.mean(losses))`, to plot what a log says.
+    """
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_LIST:
+        return any(_is_an_epoch(each) for given in _given(call) for each in walk(given, ast.Call))
+    name = ast.unparse(call.func).lower()
     if name.endswith(".set_epoch"):
         return False
     named = any(word in name for word in _RUNS_EPOCH)
     return named or any(
-        isinstance(a, ast.Name | ast.Attribute) and _is_loader(a) for a in _given(value)
+        isinstance(a, ast.Name | ast.Attribute) and _is_loader(a) for a in _given(call)
     )

@@ -25,8 +25,11 @@ _SETS_EPOCH: Final = frozenset(
     {"lightning", "pytorch_lightning", "composer", "mmengine", "ignite", "ray", "catalyst"}
 )
 """Libraries that set the epoch of the samplers of loaders that they are given."""
-_TOOLS: Final = pattern(r"(?:pytorch_)?lightning\.(?:\w+\.)?(?:utilities|loggers)\b")
-"""Parts of Lightning that train nothing: Show-o's `CombinedLoader` begins its loaders anew, and no more."""
+_TOOLS: Final = pattern(
+    r"(?:(?:pytorch_)?lightning\.(?:\w+\.)?(?:utilities|loggers)|ignite\.metrics)\b"
+)
+"""Parts of Lightning and ignite that train nothing: Show-o's `CombinedLoader` begins its loaders anew, and no more;
+2021_hemo_3D_patch_seg d6d15d8 src/ddp_example.py:45, `from ignite import metrics`."""
 _HOLDS_LOADERS: Final = pattern(r"(?:pytorch_)?lightning\.(?:\w+\.)*LightningDataModule$")
 """Makes loaders, and tells nobody the epoch: that is for the Trainer which is given it.
 
