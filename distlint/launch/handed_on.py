@@ -80,7 +80,7 @@ def _missing_inside(files: LaunchFiles, script: Script) -> Iterator[tuple[str, P
                     name.endswith(".sh")
                     and moved
                     and files.is_absent(path, script.path)
-                    and files.launching(moved, moved)
+                    and files.launching(posixpath.basename(moved), moved)
                 ):
                     yield name, word.place
 
