@@ -366,7 +366,7 @@ def _thaws(node: ast.AST, parents: dict[int, ast.AST], statement: ast.stmt) -> b
                 return True
             return "requires_grad" in ast.unparse(statement)
         case ast.Call(func=func):
-            return dotted_name(func) not in _LOOKS
+            return func is not node and dotted_name(func) not in _LOOKS  # its forward thaws nothing
         case ast.Return():
             return False
     return True

@@ -491,12 +491,27 @@ def _called(argument: ast.expr) -> str:
     return dotted_name(argument)
 
 
+def _comes_back(argument: ast.expr, value: Value) -> bool:
+    """Whether `prepare()` gives an argument back as it is, or as a loader: what came unwrapped from an earlier one is no model.
+
+    BigVGAN 84be3f0 train.py:273: `x, y, y_mel = accelerator.prepare(x, y, y_mel)`, tensors of a batch of a prepared loader.
+    """
+    return facts.is_data_or_optimizer(value.type, _called(argument)) or (
+        isinstance(argument, ast.Name) and "prepared" in value.tags and not value.wraps
+    )
+
+
+def _prepares_no_model(node: ast.Call, args: list[Value]) -> bool:
+    """Whether no rank waits in `prepare()`, as no model is among its arguments."""
+    return len(args) == len(node.args) > 0 and all(map(_comes_back, node.args, args))
+
+
 def _wrapped_argument(
     frame: Frame, name: str, wrapper: facts.WrapFact, value: Value, node: ast.Call, index: int
 ) -> Value:
     """An argument of `prepare()` as it comes back: only models are wrapped."""
     key, expression = ("prepared", id(node), index), node.args[index]
-    if facts.is_data_or_optimizer(value.type, _called(expression)):
+    if _comes_back(expression, value):
         return _prepared_loader(frame, name, value, key)
     program = frame.summaries.program
     bare = is_container(program, frame.function, value, expression) or (
@@ -523,7 +538,8 @@ def _perform(frame: Frame, site: CallSite, row: CallRow, args: list[Value]) -> V
     for extra in row.also:
         layer = _LAYERS.get(extra) if layer is None else layer
     if layer is not None and not row.context:
-        frame.event(row, layer, node, site)
+        if not (row.result == "wrapped" and _prepares_no_model(node, args)):
+            frame.event(row, layer, node, site)
     elif row.effect in (Effect.WAIT, Effect.SEND):
         return None
     elif row.effect is Effect.EXIT:

@@ -138,9 +138,30 @@ def needs_group(live: LiveProgram, site: AttributeSite, wrap: CallSite | None) -
         if loop.lineno < site.node.lineno <= (loop.end_lineno or 0)
     }
     callers = live.callers.get(site.function, ())
-    return _meets(live, site.function, _held(site.guards), around, _CALLS) or (
-        bool(callers) and all(_caller_meets(live, call) for call in callers)
+    return (
+        _meets(live, site.function, _held(site.guards), around, _CALLS)
+        or (bool(callers) and all(_caller_meets(live, call) for call in callers))
+        or (_makes_group_too(live, wrap) and fails_without_group(live, site))
     )
+
+
+def _makes_group_too(live: LiveProgram, wrap: CallSite) -> bool:
+    """Whether the flag under which a function wraps a model is the one under which it makes the group.
+
+    EnCodec_Trainer c0df846 train_multi_gpu.py:137: `if config.data_parallel:` has both, and each step asks for `dist.get_rank()`.
+    """
+    flags = _written(wrap)
+    made = [
+        call.site
+        for call in live.calls("torch.distributed.init_process_group", module=wrap.module)
+        if call.site.function is wrap.function
+    ]
+    return bool(made) and not any(flags.isdisjoint(_written(site)) for site in made)
+
+
+def _written(site: CallSite) -> set[tuple[str, bool]]:
+    """The conditions around a call, as written."""
+    return {(ast.unparse(guard.node), guard.taken) for guard in site.guards if not guard.exits}
 
 
 def asks_for_group_alone(wrap: CallSite | None) -> bool:

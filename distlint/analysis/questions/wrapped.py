@@ -925,6 +925,8 @@ def _is_told(value: ast.expr, known: set[str]) -> bool:
             return attr in known
         case ast.Attribute(value=owner):
             return last_name(owner) in ranks.ARGUMENT_NAMES
+        case ast.Subscript(value=several, slice=ast.Constant()):
+            return _is_told(several, known)
         case ast.BinOp(left=left, right=right):
             return _is_told(left, known) and _is_told(right, known)
         case ast.UnaryOp(operand=operand):

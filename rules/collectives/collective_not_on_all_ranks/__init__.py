@@ -100,6 +100,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if _without_group(model, divergence) or makes_group_of_one(divergence):
             continue
+        if _refuses_several(divergence):
+            continue
         if divergence.missing and not half_by_unknown_test(model, divergence.event.site):
             fix = _fix(model, divergence)
             yield Finding(
@@ -121,6 +123,26 @@ def _without_group(model: Model, divergence: Divergence) -> bool:
     """
     line = getattr(divergence.anchor, "lineno", 0)
     return group_at(model, divergence.function, line) is Group.LATER
+
+
+def _refuses_several(divergence: Divergence) -> bool:
+    """Whether all that ranks of one kind do is to say that the program is not for several.
+
+    Marg-Li-CoT 8e6898f modern_rejection_sampling/archive/train.py:193: `else: raise NotImplementedError(…)`, of one rank alone.
+    """
+    return any(
+        any(part is guard.node for part in walk(node.test))
+        and any(map(_is_not_implemented, (node.body, node.orelse)))
+        for guard in divergence.guards
+        for node in own_nodes(divergence.function, ast.If)
+    )
+
+
+def _is_not_implemented(block: list[ast.stmt]) -> bool:
+    match block:
+        case [ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name))]:
+            return name == "NotImplementedError"
+    return False
 
 
 def _severity(model: Model, divergence: Divergence) -> Severity:

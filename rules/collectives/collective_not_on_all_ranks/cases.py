@@ -1564,3 +1564,38 @@ def stops_by_what_all_ask(score):
     stops(score)
     if rank == 0:
         print(stops.best)
+
+
+def a_net_of_one_rank(accelerator: Accelerator, net, data):
+    if accelerator.is_main_process:
+        net, loader = accelerator.prepare(net, DataLoader(data))  # expect: DL101
+        print(net, loader)
+    accelerator.wait_for_everyone()
+
+
+def a_loader_of_one_rank(accelerator: Accelerator, data):
+    # BigVGAN 84be3f0 train.py:137
+    if accelerator.is_main_process:
+        checks = accelerator.prepare(DataLoader(data))
+        for batch in checks:
+            inputs, targets = batch
+            inputs, targets = accelerator.prepare(inputs, targets)
+            print(inputs.shape, targets)
+    accelerator.wait_for_everyone()
+
+
+def refuses_other_ranks(accelerator: Accelerator, answer):
+    # Marg-Li-CoT 8e6898f modern_rejection_sampling/archive/train.py:193
+    if accelerator.is_main_process:
+        answer.draw()
+    else:
+        raise NotImplementedError("one rank alone")
+    accelerator.wait_for_everyone()
+
+
+def fails_on_other_ranks(accelerator: Accelerator, answer):
+    if accelerator.is_main_process:
+        answer.draw()
+    else:
+        raise ValueError("nothing to draw")
+    accelerator.wait_for_everyone()  # expect: DL101

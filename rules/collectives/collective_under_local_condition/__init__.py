@@ -77,6 +77,8 @@ from distlint.nodes import walk
 from distlint.patterns import pattern
 from distlint.rule import Status
 
+from .clipped import is_norm_of_averaged
+
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.values import Origin, Value
     from distlint.analysis.model import Model
@@ -115,6 +117,8 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         seen.add(id(node))
         test = _test(divergence)
+        if is_norm_of_averaged(model, divergence.function, test):
+            continue
         condition = divergence.condition
         assert condition is not None
         origin = condition.origin

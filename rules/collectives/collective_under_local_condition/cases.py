@@ -1070,3 +1070,29 @@ def stops_by_what_it_has(net, loader):
         if kept.float().mean() <= best:  # expect: DL103
             break
         best = kept.float().mean()
+
+
+def skips_where_the_averaged_norm_is_not_finite(net, loader, optimizer):
+    # rl-llm-grpo-ppo 9990c2d main_grpo.py:445
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        loss = net(batch).mean()
+        loss.backward()
+        # the norm is of the gradients as they were, whatever the limit
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), loss.item())
+        if not torch.isfinite(norm):
+            continue
+        optimizer.step()
+        dist.all_reduce(norm)
+
+
+def skips_where_the_loss_of_each_rank_is_not_finite_either(net, loader, optimizer):
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        loss = net(batch).mean()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        if not torch.isfinite(loss + norm):  # expect: DL103
+            continue
+        optimizer.step()
+        dist.all_reduce(norm)

@@ -342,8 +342,11 @@ def _bypassing(
             and not _samples(model, function, call, calls)
         ):
             continue
-        # AnyAttack 91b2091 main_ddp.py:141: a frozen encoder has no gradients to synchronise.
-        if backward.reaches(call) and not is_frozen(model.program, function, source):
+        # AnyAttack 91b2091 main_ddp.py:141: a frozen encoder has no gradients to synchronise; so it is with a part of the model,
+        # MelCausalVAE 6657464 train_standard.py:232: a discriminator, while the generator's loss is made.
+        if backward.reaches(call) and not any(
+            is_frozen(model.program, function, each) for each in (source, call.func)
+        ):
             yield _finding(function.module, call, source, wrap)
 
 

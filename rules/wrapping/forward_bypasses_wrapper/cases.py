@@ -724,6 +724,7 @@ class Masked(nn.Module):
         super().__init__()
         self.layer = nn.Linear(8, 8)
         self.rows = cfg.rows
+        self.share = cfg.shares[0]
         self.seen = self.rows + cfg.actions
         self.scale = weight
 
@@ -737,6 +738,9 @@ class Masked(nn.Module):
 
     def scaled(self, batch):
         return batch[: self.rows] * self.scale
+
+    def penalty(self, users, items):
+        return torch.nn.functional.softplus(items - users).mean() + self.share * users.norm()
 
 
 def masks_past_the_wrapper(cfg, weight, optimizer, loader):
@@ -760,6 +764,38 @@ def scales_past_the_wrapper(cfg, weight, optimizer, loader):
     for batch in loader:
         model.module.scaled(batch).mean().backward()  # expect: DL206
         optimizer.step()
+
+
+def penalised_past_the_wrapper(cfg, weight, optimizer, loader):
+    # KGAT_TEST 94cb020 src/train_original_multi_gpu.py:285: a loss of its arguments, by a number of the settings
+    model = DDP(Masked(cfg, weight))
+    for users, items in loader:
+        model.module.penalty(users, items).backward()
+        optimizer.step()
+
+
+def with_a_judge_that_is_frozen_for_now(net, batch, optimizer):
+    # MelCausalVAE 6657464 train_standard.py:232
+    bare = DDP(net).module
+    for weight in bare.judge.parameters():
+        weight.requires_grad_(False)
+    made = bare.judge(batch)
+    loss = made.mean() - bare.judge(batch + 1).mean()
+    for weight in bare.judge.parameters():
+        weight.requires_grad_(True)
+    loss.backward()
+    optimizer.step()
+
+
+def with_a_judge_that_learns_again(net, batch, optimizer):
+    bare = DDP(net).module
+    for weight in bare.judge.parameters():
+        weight.requires_grad_(False)
+    print(bare.judge(batch).mean())
+    for weight in bare.judge.parameters():
+        weight.requires_grad_(True)
+    bare.judge(batch).mean().backward()  # expect: DL206
+    optimizer.step()
 
 
 class KeepsTheBareNet:

@@ -646,3 +646,28 @@ def in_front_of_a_barrier(net, loader, accelerator, path):
     for batch in loader:
         accelerator.backward(net(batch))
         dist.barrier()
+
+
+def one_epoch(net, loader, optimizer):
+    for batch in loader:
+        net(batch).mean().backward()
+        optimizer.step()
+    if dist.get_rank() == 0:
+        print("one more")
+
+
+def behind_an_epoch_that_asks_for_the_rank(net, loader, optimizer, config, path):
+    # EnCodec_Trainer c0df846 train_multi_gpu.py:137
+    if config.parallel:
+        dist.init_process_group("nccl")
+        net = DDP(net)
+    one_epoch(net, loader, optimizer)
+    net.module.save(path)
+
+
+def behind_an_epoch_in_any_group(net, loader, optimizer, config, path):
+    dist.init_process_group("nccl")
+    if config.parallel:
+        net = DDP(net)
+    one_epoch(net, loader, optimizer)
+    unwrap(net).save(path)  # expect: DL204

@@ -13,6 +13,7 @@ from distlint.analysis.live.summaries import CallGroup
 from distlint.analysis.model import Model
 from distlint.analysis.program.definitions import Class, Function, dotted_name
 from distlint.analysis.program.environment import statements
+from distlint.analysis.program.handed import namings
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.questions.wrapped import catches_attribute_error
 from distlint.nodes import last_name, walk
@@ -71,6 +72,8 @@ def _lacks(model: Model, call: CallGroup, attribute: Attribute) -> bool:
     function = call.site.function
     if _asks_for(function, attribute.name) or any(map(catches_attribute_error, call.site.tries)):
         return False
+    if _is_left_over(model, function):
+        return False
     lacking = [site for rank, site in call.sites if rank in attribute.absent]
     made = tests_around(attribute.maker, attribute.made)
     if _lets_in(function, made):
@@ -107,6 +110,31 @@ def _lets_in(function: Function, made: frozenset[str]) -> bool:
         if calls and not any(made.isdisjoint(asked) for asked in calls):
             return True
     return False
+
+
+def _is_left_over(model: Model, function: Function) -> bool:
+    """Whether the program makes the objects, names the method nowhere, and looks up none by what a variable says.
+
+    MSRN-RCAN-SRGAN 1490b75 MyNet_ddp/code/net/solver_ddp.py:244: `test()`, where each mode takes `test_Y()`.
+    """
+    cls = function.cls
+    return (
+        cls is not None
+        and not function.decorators
+        and namings(model.program, function.name) == ((), False)
+        and bool(namings(model.program, cls.name).calls)
+        and not model.answer(_looks_up)
+    )
+
+
+def _looks_up(live: LiveProgram) -> bool:
+    """Whether the program asks for an attribute by a name that is not written there."""
+    return any(
+        last_name(node.func) == "getattr" and not isinstance(node.args[1], ast.Constant)
+        for module in live.program.modules.values()
+        for node in walk(module.source.tree, ast.Call)
+        if len(node.args) > 1
+    )
 
 
 def _may_be_called(model: Model, function: Function) -> bool:

@@ -905,3 +905,23 @@ def takes_a_writer_where_it_logs(batches, writer, settings):
         dist.all_reduce(batch)
         if settings.logs:
             writer.add_scalar("rate", batch.max(), step)
+
+
+class Solver:
+    # MSRN-RCAN-SRGAN 1490b75 MyNet_ddp/code/net/solver_ddp.py:244: the modes take the other test
+    def __init__(self, options):
+        if options.local_rank == 0:
+            self.curves = SummaryWriter()
+
+    def test_in_colour(self, score):
+        dist.barrier()
+        self.curves.add_scalar("score", score)
+
+    def test_in_grey(self, score):
+        dist.barrier()
+        self.curves.add_scalar("score", score)  # expect: DL208
+
+
+def solves(options):
+    solver = Solver(options)
+    solver.test_in_grey(1.0)

@@ -2638,3 +2638,13 @@ def loaded_and_asked(args):
         net.load_state_dict(torch.load(args.tune_from))
         colours = colours_of(net, args.fast)
     return net, colours
+
+
+def batch_that_is_prepared(net, loader):
+    # BigVGAN 84be3f0 train.py:273: `prepare()` gives a tensor back as it is
+    accelerator = Accelerator()
+    net, loader = accelerator.prepare(net, loader)
+    for number, batch in enumerate(loader):
+        inputs, targets = batch
+        inputs, targets = accelerator.prepare(inputs, targets)
+        print(number, inputs.unsqueeze(1), targets.width)
