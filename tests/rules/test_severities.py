@@ -1365,11 +1365,11 @@ def test_a_helper_that_torch_2_cannot_import(
 @pytest.mark.parametrize(
     ("page", "called", "severity"),
     [
-        ("torch==1.8.0", "self._sync_params()", "info"),
-        ("torch==2.0.0", "self._sync_params()", "error"),
-        ("torch==1.12.0", "self._sync_buffers()", "warning"),
+        ("torchrun: we use pytorch 1.8.0", "self._sync_params()", "info"),
+        ("pip install torch==2.0.0", "self._sync_params()", "error"),
+        ("torchrun: we use pytorch 1.12.0", "self._sync_buffers()", "warning"),
         (
-            "torch==1.12.0",
+            "torchrun: we use pytorch 1.12.0",
             "self._sync_params()\n\n    def _sync_params(self):\n        pass",
             "warning",
         ),
@@ -1383,10 +1383,30 @@ def test_a_ddp_of_its_own_that_torch_2_cannot_run(
         "train.py": LAUNCHED.format(first="import wrapper", rest="", parse="parse_args"),
         "wrapper.py": "from torch.nn.parallel import DistributedDataParallel\n\n\nclass Wrapper(DistributedDataParallel):\n"
         f"    def train_step(self, *inputs):\n        {called}\n",
-        "README.md": f"```\npip install {page}\n```\n",
+        "README.md": f"```\n{page}\n```\n",
         "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
     }
     assert severity in severities_in("DL805", tmp_path, files, capsys)
+
+
+@pytest.mark.parametrize(
+    ("page", "severities"),
+    [
+        ("Python=3.8\nPytorch=1.6.0", ["info", "info"]),
+        ("pip install torch==2.1.0", ["error", "warning"]),
+        ("torchrun: we use pytorch 1.6.0", ["info", "warning"]),
+    ],
+)
+def test_a_page_that_requires_a_torch_whose_launcher_passes_an_underscore(
+    page: str, severities: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TCVOM f5fa07a README.md:88. What was tried says less than what is required."""
+    files = {
+        "train.py": LAUNCHED.format(first="", rest="", parse="parse_args"),
+        "README.md": f"```\n{page}\n```\n",
+        "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
+    }
+    assert sorted(severities_in("DL805", tmp_path, files, capsys)) == severities
 
 
 @pytest.mark.parametrize(
@@ -1450,7 +1470,7 @@ def test_a_script_of_mmcv_1_beside_mmcv_2(
 
 
 @pytest.mark.parametrize(
-    ("image", "severity"), [("nvidian/pytorch:20.03", "warning"), ("nvidia/pytorch:23.05", "error")]
+    ("image", "severity"), [("nvidian/pytorch:20.03", "info"), ("nvidia/pytorch:23.05", "error")]
 )
 def test_the_image_of_a_page(
     image: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
