@@ -1877,3 +1877,55 @@ def test_a_name_of_each_task_that_trains_for_itself(
     (tmp_path / "run.sh").write_text("srun -n 4 python file_0.py\n", encoding="utf-8")
     text = TASKS.format(imports=imports, starts=starts)
     assert severities(tmp_path, "DL304", text) == [expected]
+
+
+TRACKED = """
+import wandb
+from transformers import Trainer
+
+def main():
+    wandb.init(project="llm")
+    trainer = Trainer(model=build(), args={args})
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "launch", "severity"),
+    [
+        ("options()", "python train.py", "info"),
+        ("options()", "python train.py\ntorchrun --nproc_per_node=2 train.py", "warning"),
+        ("options(local_rank)", "python train.py", "warning"),
+        ("options()", "python other.py", "warning"),
+    ],
+)
+def test_a_tracker_of_a_script_that_python_alone_starts(
+    args: str, launch: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """gpt-training-rocm-rx9700 d602d5a train_single_gpu.py:210."""
+    files = {
+        "train.py": TRACKED.format(args=args),
+        "run.sh": f"{launch}\ntorchrun --nproc_per_node=2 several.py\n",
+        "several.py": "print(1)\n",
+    }
+    assert severities_in("DL704", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("given", "severity"),
+    [('--num_processes "$GPUS"', "info"), ("--mixed_precision bf16", "warning")],
+)
+def test_a_number_of_processes_that_is_left_to_the_launch(
+    given: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Marg-Li-CoT 8e6898f accelerate_configs/accelerate_ds.yaml:18."""
+    files = {
+        "open.yaml": "distributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 0\n",
+        "train.py": "print(1)\n",
+        "run.sh": f"accelerate launch {given} --config_file open.yaml train.py\n",
+    }
+    assert severities_in("DL801", tmp_path, files, capsys) == [severity]
