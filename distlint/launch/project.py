@@ -856,13 +856,14 @@ class LaunchFiles:
             for each in closest(installed, path)
         )
 
-    def listed_before(self, name: str, version: tuple[int, ...], path: str) -> bool:
-        """Whether an environment of conda in the folder of `path`, or above, pins a package below a version, and nothing beside it lets in a newer one.
+    def told_before(self, name: str, version: tuple[int, ...], path: str) -> bool:
+        """Whether a page, a Dockerfile or an environment of conda in the folder of `path`, or above, asks for a package below a
+        version, and nothing beside it lets in a newer one. What follows from another package, or was tried, does not ask for it.
 
-        TorchSemiSeg 5e0c29c semiseg.yaml:297: `torch==1.0.0`.
+        TorchSemiSeg 5e0c29c semiseg.yaml:297: `torch==1.0.0`; TCVOM f5fa07a README.md:88: `Pytorch=1.6.0`.
         """
         return self.older_than(name, version, path) and any(
-            each.environment and each.newest and not each.implied
+            each.newest and not each.implied and kind_of(each.path) not in _INSTALLED
             for each in near(self.requirements, name, path)
         )
 

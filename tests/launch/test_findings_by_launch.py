@@ -189,24 +189,24 @@ dist.init_process_group("nccl")
         ({"tools/environment.yml": "dependencies:\n  - python=3.8\n  - pytorch=1.9\n"}, "warning"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch=2.1\n"}, "error"),
         ({"tools/environment.yml": "dependencies:\n  - pytorch>=1.9\n"}, "error"),
-        ({"INSTALL.md": "`conda install pytorch=1.7.0 torchvision=0.8.0 -c pytorch`\n"}, "warning"),
-        ({"INSTALL.md": "```\n$ pip install numpy torch==1.11.0+cu113\n```\n"}, "warning"),
-        ({"INSTALL.md": "```\ntorch==1.11.0+cu113\ntorchvision==0.12.0\n```\n"}, "warning"),
+        ({"INSTALL.md": "`conda install pytorch=1.7.0 torchvision=0.8.0 -c pytorch`\n"}, "info"),
+        ({"INSTALL.md": "```\n$ pip install numpy torch==1.11.0+cu113\n```\n"}, "info"),
+        ({"INSTALL.md": "```\ntorch==1.11.0+cu113\ntorchvision==0.12.0\n```\n"}, "info"),
         ({"INSTALL.md": "pip install torch==1.11.0\n\npip install torch==2.1.0\n"}, "error"),
         ({"INSTALL.md": "We were slower with torch==1.11.0.\n"}, "error"),
         ({"INSTALL.md": "pip install pytorch-lightning==1.9\n"}, "error"),
-        ({"INSTALL.md": "Tried with `torch==1.10.2+cu113 torchvision==0.11.3`.\n"}, "warning"),
-        ({"INSTALL.md": "`torch<2.0` is too old. `torch==1.13` is slow.\n"}, "warning"),
+        ({"INSTALL.md": "Tried with `torch==1.10.2+cu113 torchvision==0.11.3`.\n"}, "info"),
+        ({"INSTALL.md": "`torch<2.0` is too old. `torch==1.13` is slow.\n"}, "info"),
         ({"INSTALL.md": "`torch<2.0` is too old, torch==1.13 the worst.\n"}, "error"),
-        ({"docs/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "warning"),
+        ({"docs/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "info"),
         ({"model/INSTALL.md": "conda install pytorch==1.4.0 -c pytorch\n"}, "error"),
-        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8.1  \n"}, "warning"),
-        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch `1.8.1`\n"}, "warning"),
-        ({"docs/README.md": "torchrun\r\n- torch 1.8.0\r\n- tqdm\r\n"}, "warning"),
+        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch 1.8.1  \n"}, "info"),
+        ({"docs/README.md": "torchrun\n- Python 3.7\n- PyTorch `1.8.1`\n"}, "info"),
+        ({"docs/README.md": "torchrun\r\n- torch 1.8.0\r\n- tqdm\r\n"}, "info"),
         # CoTNet 895e024 README.md:19: there is no torch 2 for it
         ({"docs/README.md": "torchrun\n* PyTorch 1.8.0+\n* Python3.7\n"}, "warning"),
         ({"docs/README.md": "torchrun\n- Python 3.8\n- PyTorch 1.8 or higher\n"}, "error"),
-        ({"docs/README.md": "torchrun\n* Pytorch version 1.1\n\n* Python 3\n"}, "warning"),
+        ({"docs/README.md": "torchrun\n* Pytorch version 1.1\n\n* Python 3\n"}, "info"),
         ({"INSTALL.md": "conda create -n one python=3.7 -y\n"}, "warning"),
         ({"INSTALL.md": "conda create -n one python=3.10 -y\n"}, "error"),
         (
@@ -228,7 +228,7 @@ dist.init_process_group("nccl")
         ({"requirements.txt": "torchvision==0.15.1\n"}, "error"),
         (
             {"docs/README.md": "torchrun\n* [PyTorch](https://pytorch.org) >= 1.9, <= 1.10.2\n"},
-            "warning",
+            "info",
         ),
         ({"docs/README.md": "torchrun\n* Python >= 3.6, <3.8\n"}, "warning"),
         (
@@ -236,11 +236,11 @@ dist.init_process_group("nccl")
             "error",
         ),
         ({"requirements.txt": "torchvision==0.14.1\ntorch>=2.0\n"}, "error"),
-        ({"Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}, "warning"),
+        ({"Dockerfile": "FROM pytorch/pytorch:1.10.0-cuda11.3-cudnn8-devel\n"}, "info"),
         ({"docker/Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\n"}, "error"),
         (
             {"INSTALL.md": "pip install torch==1.10.1\n", "requirements.txt": "torch>=1.1\n"},
-            "warning",
+            "info",
         ),
         (
             {"INSTALL.md": "pip install torch==1.10.1\n", "requirements.txt": "torch>=2.1\n"},
@@ -409,8 +409,7 @@ dist.init_process_group("nccl")
     [
         ({"requirements.txt": "torch==1.1.0\n"}, "info"),
         ({"requirements.txt": "torch==1.11.0\n"}, "info"),
-        # Newer ones may do as well as that of a page, or of those who wrote it.
-        ({"README.md": "- Pytorch == 1.1.0\n"}, "warning"),
+        ({"README.md": "- Pytorch == 1.1.0\n"}, "info"),
         # CodeRL ec3c526: the copy of a library asks for what it needs itself.
         (
             {"requirements.txt": "torch==1.9.1\n", "net/requirements.txt": "transformers\n"},

@@ -505,11 +505,11 @@ def test_a_bare_name_is_looked_for_in_the_folders_above() -> None:
 @pytest.mark.parametrize(
     ("page", "severity"),
     [
-        ("docker run nvcr.io/nvidia/pytorch:21.11-py3 bash\n", "warning"),
+        ("docker run nvcr.io/nvidia/pytorch:21.11-py3 bash\n", "info"),
         ("docker run nvcr.io/nvidia/pytorch:23.10-py3 bash\n", "error"),
-        ("- PyTorch == 1.8 or 1.12 (other versions are not tested)\n", "warning"),
+        ("- PyTorch == 1.8 or 1.12 (other versions are not tested)\n", "info"),
         ("- PyTorch == 1.12 or 2.1 (other versions are not tested)\n", "error"),
-        ("- PyTorch `1.8.1`\n", "warning"),
+        ("- PyTorch `1.8.1`\n", "info"),
         ("- PyTorch >= 1.8, tried with 1.12\n", "error"),
     ],
 )

@@ -53,6 +53,40 @@ def test_the_index_of_a_loop_is_no_share(
     assert severities(tmp_path, "DL601", text) == ["warning"] * found
 
 
+ON_A_BAR = """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def run(net, data, optimizer, bar, train):
+    dist.init_process_group("nccl")
+    net = DistributedDataParallel(net)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    total = 0.0
+    for batch in loader:
+        loss = net(batch).mean()
+        if train:
+            loss.backward()
+            optimizer.step()
+        total += loss.item()
+        {inside}
+    {behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "behind", "severity"),
+    [
+        ('bar.set_postfix({"val_loss": total / len(loader)})', "", "info"),
+        ("", 'bar.set_postfix({"val_loss": total / len(loader)})', "warning"),
+    ],
+)
+def test_the_sum_so_far_on_a_bar(inside: str, behind: str, severity: str, tmp_path: Path) -> None:
+    """Foundational_EMG 856fca6 train_dynamic.py:476."""
+    text = ON_A_BAR.format(inside=inside, behind=behind)
+    assert severities(tmp_path, "DL601", text) == [severity]
+
+
 SHOWN = """
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -70,7 +104,7 @@ def train(net, data, optimizer, judge):
         optimizer.step()
         total += loss.item()
         loss_val = float({value})
-        bar.set_postfix({{"loss": f"{{loss_val:.4f}}"}})
+        print(f"loss: {{loss_val:.4f}}")
 """
 
 

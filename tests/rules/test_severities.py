@@ -1361,11 +1361,11 @@ def test_a_helper_that_torch_2_cannot_import(
 @pytest.mark.parametrize(
     ("page", "called", "severity"),
     [
-        ("torch==1.8.0", "self._sync_params()", "info"),
-        ("torch==2.0.0", "self._sync_params()", "error"),
-        ("torch==1.12.0", "self._sync_buffers()", "warning"),
+        ("torchrun: we use pytorch 1.8.0", "self._sync_params()", "info"),
+        ("pip install torch==2.0.0", "self._sync_params()", "error"),
+        ("torchrun: we use pytorch 1.12.0", "self._sync_buffers()", "warning"),
         (
-            "torch==1.12.0",
+            "torchrun: we use pytorch 1.12.0",
             "self._sync_params()\n\n    def _sync_params(self):\n        pass",
             "warning",
         ),
@@ -1379,10 +1379,30 @@ def test_a_ddp_of_its_own_that_torch_2_cannot_run(
         "train.py": LAUNCHED.format(first="import wrapper", rest="", parse="parse_args"),
         "wrapper.py": "from torch.nn.parallel import DistributedDataParallel\n\n\nclass Wrapper(DistributedDataParallel):\n"
         f"    def train_step(self, *inputs):\n        {called}\n",
-        "README.md": f"```\npip install {page}\n```\n",
+        "README.md": f"```\n{page}\n```\n",
         "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
     }
     assert severity in severities_in("DL805", tmp_path, files, capsys)
+
+
+@pytest.mark.parametrize(
+    ("page", "severities"),
+    [
+        ("Python=3.8\nPytorch=1.6.0", ["info", "info"]),
+        ("pip install torch==2.1.0", ["error", "warning"]),
+        ("torchrun: we use pytorch 1.6.0", ["info", "warning"]),
+    ],
+)
+def test_a_page_that_requires_a_torch_whose_launcher_passes_an_underscore(
+    page: str, severities: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TCVOM f5fa07a README.md:88. What was tried says less than what is required."""
+    files = {
+        "train.py": LAUNCHED.format(first="", rest="", parse="parse_args"),
+        "README.md": f"```\n{page}\n```\n",
+        "train.sh": "python -m torch.distributed.launch --nproc_per_node=2 train.py\n",
+    }
+    assert sorted(severities_in("DL805", tmp_path, files, capsys)) == severities
 
 
 @pytest.mark.parametrize(
@@ -1446,7 +1466,7 @@ def test_a_script_of_mmcv_1_beside_mmcv_2(
 
 
 @pytest.mark.parametrize(
-    ("image", "severity"), [("nvidian/pytorch:20.03", "warning"), ("nvidia/pytorch:23.05", "error")]
+    ("image", "severity"), [("nvidian/pytorch:20.03", "info"), ("nvidia/pytorch:23.05", "error")]
 )
 def test_the_image_of_a_page(
     image: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -1875,3 +1895,55 @@ def unzip_all(folder):
 )
 def test_a_folder_cannot_be_opened_as_a_file(tmp_path: Path, opened: str, expected: str) -> None:
     assert severities(tmp_path, "DL301", UNZIPS.format(opened=opened)) == [expected]
+
+
+TRACKED = """
+import wandb
+from transformers import Trainer
+
+def main():
+    wandb.init(project="llm")
+    trainer = Trainer(model=build(), args={args})
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "launch", "severity"),
+    [
+        ("options()", "python train.py", "info"),
+        ("options()", "python train.py\ntorchrun --nproc_per_node=2 train.py", "warning"),
+        ("options(local_rank)", "python train.py", "warning"),
+        ("options()", "python other.py", "warning"),
+    ],
+)
+def test_a_tracker_of_a_script_that_python_alone_starts(
+    args: str, launch: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """gpt-training-rocm-rx9700 d602d5a train_single_gpu.py:210."""
+    files = {
+        "train.py": TRACKED.format(args=args),
+        "run.sh": f"{launch}\ntorchrun --nproc_per_node=2 several.py\n",
+        "several.py": "print(1)\n",
+    }
+    assert severities_in("DL704", tmp_path, files, capsys) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("given", "severity"),
+    [('--num_processes "$GPUS"', "info"), ("--mixed_precision bf16", "warning")],
+)
+def test_a_number_of_processes_that_is_left_to_the_launch(
+    given: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Marg-Li-CoT 8e6898f accelerate_configs/accelerate_ds.yaml:18."""
+    files = {
+        "open.yaml": "distributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 0\n",
+        "train.py": "print(1)\n",
+        "run.sh": f"accelerate launch {given} --config_file open.yaml train.py\n",
+    }
+    assert severities_in("DL801", tmp_path, files, capsys) == [severity]

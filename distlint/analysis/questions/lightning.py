@@ -174,19 +174,33 @@ def trains_on_one(module: Module) -> bool:
     return bool(made) and all(any(_is_of_one(call, k) for k in call.keywords) for call in made)
 
 
-def never_validates(program: Program, cls: Class) -> bool:
-    """Whether each Trainer of the files that have a LightningModule is told to leave the validation out.
+def is_trained_on_one(program: Program, cls: Class) -> bool:
+    """Whether each Trainer of the files that have a LightningModule is for one device.
 
-    OmniTokenizer 701b619 vqgan_train.py:150: `Trainer.from_argparse_args(args, limit_val_batches=0, …)`.
+    rnnt_whisper_small_vi 5fe2a73 run.py:47: `devices=1`, and the module is that of train.py.
     """
+    made = _trainers_of(program, cls)
+    return bool(made) and all(any(_is_of_one(call, k) for k in call.keywords) for call in made)
+
+
+def _trainers_of(program: Program, cls: Class) -> list[ast.Call]:
+    """The Trainers that are made in files which have a LightningModule, or one that derives from it."""
     kin = {cls, *program.subclasses(cls)}
-    made = [
+    return [
         call
         for module in program.modules.values()
         for call in _trainers(module)
         if any(program.resolve_dotted(module, name) in kin for name in module.imports)
         or module in {each.module for each in kin}
     ]
+
+
+def never_validates(program: Program, cls: Class) -> bool:
+    """Whether each Trainer of the files that have a LightningModule is told to leave the validation out.
+
+    OmniTokenizer 701b619 vqgan_train.py:150: `Trainer.from_argparse_args(args, limit_val_batches=0, …)`.
+    """
+    made = _trainers_of(program, cls)
     return bool(made) and all(
         any(
             each.arg == _VALIDATED

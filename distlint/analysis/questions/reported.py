@@ -283,13 +283,28 @@ def reduces_argument(live: LiveProgram, function: Function, node: ast.AST, value
     if callee is None and function.cls is not None and dotted_name(node.func).startswith("self."):
         callee = live.program.find_method(function.cls, last_name(node.func))
     if callee is None:
-        return False
+        return _is_left_to_base(live, function, node)
     names = {n for n in callee.parameters if argument_of(node, callee, n) is value}
     return any(
         SYNCHRONISES.search(last_name(n))
         and any(isinstance(a, ast.Name) and a.id in names for a in n.args)
         for n in own_nodes(callee, ast.Call)
     )
+
+
+def _is_left_to_base(live: LiveProgram, function: Function, call: ast.Call) -> bool:
+    """Whether a method is called that a library's base class has: what it does with what it is handed is not known.
+
+    Marg-Li-CoT 8e6898f with_trl/pretrainable_value_fn_ppo_trainer.py:206: `_early_stop()` is that of trl's PPOTrainer.
+    """
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if function.cls is not None:
+            return bool(live.program.mro(function.cls)[1]) and not any(
+                isinstance(node.ctx, ast.Store) and node.attr == name
+                for cls in live.program.mro(function.cls)[0]
+                for node in walk(cls.node, ast.Attribute)
+            )
+    return False
 
 
 def is_of_one_batch(function: Function, number: ast.expr) -> bool:
@@ -311,16 +326,40 @@ def is_of_one_batch(function: Function, number: ast.expr) -> bool:
     return drawn and seen.isdisjoint(added)
 
 
-def shows_progress(known: Whose, function: Function, call: ast.Call, number: ast.expr) -> bool:
+def shows_progress(
+    known: Whose, function: Function, call: ast.Call, number: ast.expr, held: Held
+) -> bool:
     """Whether a loop over batches that trains nothing shows where it stands: on a bar, in a line every so many batches,
     or in one of each batch.
 
     The metric is what comes out of the loop (microsoft/Cream 4a13c40 TinyViT/main.py:441; microsoft/LoRA c4593f0
     examples/NLG/src/gpt2_ft.py:164; PonderV2 aad65d6 ponder/engines/hooks/evaluator.py:67).
     """
+    if last_name(call) in _BARS and _is_added_up_beside(function, call, held):
+        return True
     loop = _round_of_batches(known, function, call) if last_name(call) in _SHOWS else None
     return loop is not None and (
         last_name(call) in _BARS or _now_and_then(loop, call) or _is_of_the_batch(loop, number)
+    )
+
+
+def _is_added_up_beside(function: Function, call: ast.Call, held: Held) -> bool:
+    """Whether the innermost loop around a bar's text adds up what it shows: the sum so far, whatever the loop goes through.
+
+    Foundational_EMG 856fca6 train_dynamic.py:476, in a loop that trains where it is told to.
+    """
+    around = [
+        n
+        for n in own_nodes(function, ast.For, ast.AsyncFor, ast.While)
+        if any(part is call for part in walk(n, ast.Call))
+    ]
+    loop = max(around, key=lambda each: each.lineno, default=None)
+    added = held.source.summed if held.source is not None else None
+    return (
+        loop is not None
+        and added is not None
+        and added.place.path == function.module.path
+        and loop.lineno < added.place.line <= (loop.end_lineno or 0)
     )
 
 

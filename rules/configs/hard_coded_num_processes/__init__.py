@@ -87,7 +87,7 @@ _GPUS_TOLD = pattern(r"(?:num_|n_|n)gpus?")
 def check_launch(files: LaunchFiles) -> Iterator[Finding]:
     """Numbers of processes and machines that what stands beside them contradicts."""
     for configuration in files.of(Format.ACCELERATE):
-        yield from _configuration(configuration)
+        yield from _configuration(files, configuration)
     for script, launch in files.launches():
         yield from _launch(files, script, launch)
     for script, launch in files.launches(told=True):
@@ -110,12 +110,14 @@ def check_launch(files: LaunchFiles) -> Iterator[Finding]:
         yield _finding(text, place)
 
 
-def _configuration(configuration: Configuration) -> Iterator[Finding]:
+def _configuration(files: LaunchFiles, configuration: Configuration) -> Iterator[Finding]:
     values = configuration.values
     for defect in (*accelerate.numbers(values), *accelerate.started(values)):
         if defect.severe:  # what is left out, the command line may say
             place = configuration.place(defect.keys)
-            yield _finding(sentence_of(defect), place)
+            left_open = values.get("num_processes") == 0 and not _is_taken(files, configuration)
+            severity = Severity.INFO if left_open else SEVERITY
+            yield _finding(sentence_of(defect), place, severity=severity)
     ids, total = values.get("gpu_ids"), values.get("num_processes")
     machines = values.get("num_machines", 1)
     if isinstance(ids, str) and isinstance(total, int) and isinstance(machines, int):
@@ -124,6 +126,18 @@ def _configuration(configuration: Configuration) -> Iterator[Finding]:
             text = _too_few(each, gpus, "`gpu_ids` names")
             at = configuration.place(("gpu_ids",))
             yield _finding(text, configuration.place(("num_processes",)), (at, "the GPUs"))
+
+
+def _is_taken(files: LaunchFiles, configuration: Configuration) -> bool:
+    """Whether a launch takes the number of processes from a configuration. None is left to the command line where it is 0.
+
+    Marg-Li-CoT 8e6898f accelerate_configs/accelerate_ds.yaml:18, whose launcher (with_trl/launch.py:196) puts
+    `--num_processes` before `--config_file`.
+    """
+    return any(
+        files.configured(script, launch) is configuration and "num_processes" not in launch.options
+        for script, launch in files.launches(told=True)
+    )
 
 
 def _on_its_line(files: LaunchFiles, script: Script, launch: Launch) -> Iterator[Finding]:

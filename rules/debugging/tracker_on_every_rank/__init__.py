@@ -31,7 +31,8 @@ No fix: what is logged to the run later needs the same condition. accelerate's `
 ## Known limits
 Information where nothing shows that several ranks come there together, in a file of distributed code, and where all
 curves of a writer stand under a question for the rank, there or in all that call their function, its methods are replaced by some that ask, it is handed on under
-one alone, or transformers' `TensorBoardCallback` alone is given it, or nothing is: the other ranks' files are empty.
+one alone, or transformers' `TensorBoardCallback` alone is given it, or nothing is: the other ranks' files are empty. So where what is told of a script's start is
+Python alone, and no launcher, and nothing in it speaks of ranks.
 Silent where an argument says that the runs belong apart (`group=`, a `mode=` that is not written out), or follows from
 the rank, and where all curves of a writer have the rank in their tags.
 
@@ -70,12 +71,16 @@ from .tags import (
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
+    from distlint.analysis.program.definitions import Module
 
 CODE = "DL704"
 NAME = "tracker-on-every-rank"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
+
+_OF_RANKS = ("rank", "spawn", "lightning", "popen", "subprocess", "launcher", "import ray")
+"""Words of scripts that tell ranks apart, or start them, themselves or by a library."""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -117,6 +122,7 @@ def check(model: Model) -> Iterator[Finding]:
                 asks(model, site)
                 for asks in (drawn_on_one, silenced_on_others, handed_to_callback, never_drawn)
             )
+            quiet = quiet or _is_started_alone(model, site.module)
             severity = Severity.INFO if quiet else SEVERITY
             yield Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
     yield from _may_open(model, told)
@@ -135,6 +141,21 @@ def _asks_in_other_runs(call: CallGroup) -> bool:
     }
     return bool(asked) and all(
         any(id(guard.node) in asked for guard in site.guards) for _, site in call.sites
+    )
+
+
+def _is_started_alone(model: Model, module: Module) -> bool:
+    """Whether a script that says nothing of ranks is started by Python, as far as that is told, and by no launcher.
+
+    gpt-training-rocm-rx9700 d602d5a run_single_gpu.sh:43: `python3 train_single_gpu.py`, with transformers' Trainer, and torchrun
+    for another script.
+    """
+    text = module.source.text.lower()
+    return (
+        module.is_script
+        and not any(word in text for word in _OF_RANKS)
+        and bool(model.launch.alone(module.path, told=True))
+        and not model.is_launched(module.path)
     )
 
 

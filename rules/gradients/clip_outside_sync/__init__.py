@@ -55,6 +55,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import Model, place_of, related, source_of, span_of
+from distlint.analysis.program.environment import blocks
 from distlint.analysis.program.syntax import literals, own_nodes
 from distlint.analysis.questions.accelerating import (
     Training,
@@ -209,7 +210,9 @@ def _past(model: Model, found: Training, call: CallGroup) -> Finding:
     right = f"{found.text}.{_TORCH[site.name]}"
     other = found.of("backward")
     fix = Fix(Applicability.UNSAFE, f"Call `{right}`", (Replace(span_of(site.node.func), right),))
-    if _accumulates(model, call) is not None:
+    if _clips_again(call):
+        fix = Fix(Applicability.DISPLAY, f"Clip all of them by one call of `{right}`")
+    elif _accumulates(model, call) is not None:
         fix = _between_steps(call, found.text, right)
     return Finding(
         CODE,
@@ -280,7 +283,9 @@ def _too_early(call: CallGroup, block: ast.With) -> Finding:
     assert isinstance(site.node.func, ast.Attribute)
     test = f"{source_of(site.module, site.node.func.value)}.sync_gradients"
     fix = Fix(Applicability.DISPLAY, f"Clip under `if {test}:`")
-    if isinstance(site.statement, ast.Expr) and site.statement.value is site.node:
+    if _clips_again(call):
+        fix = Fix(Applicability.DISPLAY, f"Clip all of them by one call under `if {test}:`")
+    elif isinstance(site.statement, ast.Expr) and site.statement.value is site.node:
         own = source_of(site.module, site.node)
         edit = Replace(span_of(site.statement), f"if {test}:\n    {own}")
         if (around := _only_test(call)) is not None:
@@ -299,6 +304,27 @@ def _too_early(call: CallGroup, block: ast.With) -> Finding:
         (related(site.module, block, "the batches that are accumulated"),),
         fix,
     )
+
+
+def _clips_again(call: CallGroup) -> bool:
+    """Whether the block of a clipping has another one before the next step: the Accelerator unscales all optimizers in each, and
+    GradScaler refuses the second time under fp16.
+
+    BigVGAN 84be3f0 train.py:295: two parts of one discriminator, each clipped by itself.
+    """
+    site = call.site
+    for block in blocks(site.function.body):
+        if site.statement not in block:
+            continue
+        at = block.index(site.statement)
+        for others in (block[at + 1 :], block[:at][::-1]):
+            for other in others:
+                names = {last_name(each.func) for each in walk(other, ast.Call)}
+                if "step" in names:
+                    break
+                if names & {"clip_grad_norm_", "clip_grad_value_"}:
+                    return True
+    return False
 
 
 def _only_test(call: CallGroup) -> ast.expr | None:

@@ -304,3 +304,44 @@ def of_shards_behind_their_gradients(model, optimizer, loader, limit):
         model(batch).sum().backward()
         model.clip_grad_norm_(limit)
         optimizer.step()
+
+
+def two_parts_of_one_step(first, second, optimizer, loader, limit):
+    # BigVGAN 84be3f0 train.py:295: a second call of the Accelerator's would raise under fp16
+    accelerator = Accelerator()
+    first, second, optimizer, loader = accelerator.prepare(first, second, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(first(batch).mean() + second(batch).mean())
+        torch.nn.utils.clip_grad_norm_(first.parameters(), limit)  # expect: DL604
+        torch.nn.utils.clip_grad_norm_(second.parameters(), limit)  # expect: DL604
+        optimizer.step()
+
+
+def two_steps(first, second, optimizers, loader, limit):
+    accelerator = Accelerator()
+    first, second, loader, *optimizers = accelerator.prepare(first, second, loader, *optimizers)
+    for batch in loader:
+        accelerator.backward(first(batch).mean())
+        torch.nn.utils.clip_grad_norm_(first.parameters(), limit)  # expect: DL604
+        optimizers[0].step()
+        accelerator.backward(second(batch).mean())
+        torch.nn.utils.clip_grad_norm_(second.parameters(), limit)  # expect: DL604
+        optimizers[1].step()
+
+
+def both_in_one_call(first, second, optimizer, loader, limit):
+    accelerator = Accelerator()
+    first, second, optimizer, loader = accelerator.prepare(first, second, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(first(batch).mean() + second(batch).mean())
+        accelerator.clip_grad_norm_([*first.parameters(), *second.parameters()], limit)
+        optimizer.step()
+
+
+def one_model_by_the_accelerator(model, optimizer, loader, limit):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(model(batch).mean())
+        accelerator.clip_grad_value_(model.parameters(), limit)
+        optimizer.step()

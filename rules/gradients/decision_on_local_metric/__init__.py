@@ -373,6 +373,6 @@ def _is_result(
             or (is_of_evaluation(number, held, function, call) and _is_put_together(held))
         )
         and not is_of_one_batch(function, number.node)
-        and not shows_progress(known, function, call, number.node)
+        and not shows_progress(known, function, call, number.node, held)
         and not is_one_of_many(known, function, call, number.node)
     )

@@ -9,6 +9,7 @@ import os
 import sys
 
 import evaluate
+import libtrain
 import lightning.pytorch as pl
 import numpy as np
 import torch
@@ -2653,3 +2654,29 @@ def stops_by_an_object_of_all(net, data, epochs):
             total += net(batch).mean()
         dist.all_reduce(total)
         halt(total.item())
+
+
+class LeftToItsBase(libtrain.Trainer):
+    # Marg-Li-CoT 8e6898f with_trl/pretrainable_value_fn_ppo_trainer.py:206: what a library decides by is its own
+    def evaluate_and_stop(self, model, data):
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        total = 0.0
+        for batch in loader:
+            total += model(batch).item()
+        if self._early_stop(total / len(loader)):
+            return True
+        return False
+
+
+class KeepsAStopper(libtrain.Trainer):
+    def __init__(self, stopper):
+        self.early_stop = stopper
+
+    def evaluate_and_stop(self, model, data):
+        loader = DataLoader(data, sampler=DistributedSampler(data))
+        total = 0.0
+        for batch in loader:
+            total += model(batch).item()
+        if self.early_stop(total / len(loader)):  # expect: DL601
+            return True
+        return False

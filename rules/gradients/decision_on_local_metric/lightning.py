@@ -10,7 +10,12 @@ from distlint.analysis.live.processes import is_of_tests
 from distlint.analysis.program.definitions import Class, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of
 from distlint.analysis.program.syntax import assignments, default_of, own_nodes
-from distlint.analysis.questions.lightning import leaves_data_whole, never_validates, trains_on_one
+from distlint.analysis.questions.lightning import (
+    is_trained_on_one,
+    leaves_data_whole,
+    never_validates,
+    trains_on_one,
+)
 from distlint.nodes import walk
 from distlint.records import dataclass
 
@@ -67,7 +72,7 @@ def logged(model: Model) -> Iterator[Logged]:
         for cls in module.all_classes:
             if not any(base.endswith(MODULES) for base in model.program.mro(cls)[1]):
                 continue
-            if never_validates(model.program, cls):
+            if never_validates(model.program, cls) or is_trained_on_one(model.program, cls):
                 continue
             watched = own or _watched(model, cls)
             seen: set[int] = set()

@@ -1,0 +1,1 @@
+accelerate launch --config_file open.yaml train.py

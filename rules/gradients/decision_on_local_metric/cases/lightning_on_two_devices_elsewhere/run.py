@@ -1,0 +1,9 @@
+"""What trains it."""
+
+import lightning.pytorch as pl
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from transducer import Transducer
+
+trainer = pl.Trainer(devices=2, callbacks=[ModelCheckpoint(monitor="val_loss")])
+trainer.fit(Transducer())
