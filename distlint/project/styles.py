@@ -80,13 +80,11 @@ def _pins_older_python(root: Path) -> bool:
     )
 
 
-@lru_cache(
-    maxsize=64
-)  # of all checks of a process: a page takes longer to read than a small script to check
+@lru_cache(maxsize=64)
 def _asks_for_older(kind: Kind, name: str, text: str) -> bool:
-    from distlint.launch.versions import (
-        required,
-    )  # which a check from the cache needs for nothing else
+    """Whether a file pins an older release; kept for all checks of a process, as a page takes longer to read than a script."""
+    # A check from the cache needs it for nothing else.
+    from distlint.launch.versions import required
 
     return any(
         not each.implied and each.newest and each.newest < _FIRST.get(each.name, ())

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.handed import argument_of
@@ -37,6 +37,7 @@ _LOGS: Final = frozenset(
         "set_postfix", "print_on_main", "print_rank_0", "log_for_0", "scalar_summary", "set_description",
     }
 )  # fmt: skip
+_LoopT = TypeVar("_LoopT", bound=ast.For | ast.AsyncFor | ast.While)
 _CURVES: Final = pattern(r"^(?:(?:add|put|write|log|report)_scalar|scalar_summary)$")
 """Calls that draw a curve, of a name and a number."""
 _OF_TRACKERS: Final = pattern(
@@ -252,12 +253,10 @@ def is_reduced_below(function: Function, call: ast.Call, number: ast.expr) -> bo
     4a13c40 TinyViT/main.py:441: `acc1_meter.sync()`.
     """
     names = {n.id for n in walk(number, ast.Name)}
-    around = [
-        n for n in own_nodes(function, ast.For, ast.While) if any(part is call for part in walk(n))
-    ]
-    if not around:
+    loop = _innermost(_around(own_nodes(function, ast.For, ast.While), call))
+    if loop is None:
         return False
-    end = max(around, key=lambda loop: loop.lineno).end_lineno or 0
+    end = loop.end_lineno or 0
     return any(
         n.lineno > end
         and SYNCHRONISES.search(last_name(n))
@@ -348,12 +347,7 @@ def _is_added_up_beside(function: Function, call: ast.Call, held: Held) -> bool:
 
     Foundational_EMG 856fca6 train_dynamic.py:476, in a loop that trains where it is told to.
     """
-    around = [
-        n
-        for n in own_nodes(function, ast.For, ast.AsyncFor, ast.While)
-        if any(part is call for part in walk(n, ast.Call))
-    ]
-    loop = max(around, key=lambda each: each.lineno, default=None)
+    loop = _innermost(_around(own_nodes(function, ast.For, ast.AsyncFor, ast.While), call))
     added = held.source.summed if held.source is not None else None
     return (
         loop is not None
@@ -413,18 +407,25 @@ def _round_of_batches(
 
     makani 2dfc4c8 makani/utils/training/deterministic_trainer.py:706: the bar shows each step of a forecast of the batch.
     """
-    around = [
+    loop = _innermost(
         n
-        for n in own_nodes(function, ast.For, ast.AsyncFor)
-        if any(part is call for part in walk(n))
-        and any(
+        for n in _around(own_nodes(function, ast.For, ast.AsyncFor), call)
+        if any(
             known.of(part).kind is Kind.LOADER
             for part in (*walk(n.iter), *_gone_through(function, n.iter))
             if isinstance(part, ast.expr)
         )
-    ]
-    loop = max(around, key=lambda each: each.lineno, default=None)
+    )
     return None if loop is None or goes_backward(loop) else loop
+
+
+def _around(loops: Iterable[_LoopT], call: ast.Call) -> Iterator[_LoopT]:
+    """Those of some loops that a call stands in."""
+    return (loop for loop in loops if any(part is call for part in walk(loop, ast.Call)))
+
+
+def _innermost(loops: Iterable[_LoopT]) -> _LoopT | None:
+    return max(loops, key=lambda each: each.lineno, default=None)
 
 
 def _gone_through(function: Function, iterated: ast.expr) -> Iterator[ast.expr]:
