@@ -47,7 +47,6 @@ class Hazard:
     node: ast.AST
     statement: ast.stmt | None
     """The last statement that wraps or prepares in the seed's own block; None where there is none."""
-    certain: bool
     wraps: bool = True
     """Whether the program itself wraps or prepares, rather than a trainer."""
     advice: str = ""
@@ -154,7 +153,6 @@ def _sharded(
                     "sharded here" if certain else "prepared here",
                     site.node,
                     last_wrap(function, after, seed.site.statement),
-                    certain,
                 )
     return None
 
@@ -269,7 +267,6 @@ def _seedable(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazar
         "the loader is prepared here",
         prepared[0].node,
         last_wrap(seed.site.function, after, seed.site.statement),
-        True,
     )
 
 
@@ -298,7 +295,7 @@ def _seedable_later(sites: list[CallSite], seed: Seed) -> Hazard | None:
                 and any("load" in last_name(given).lower() for given in node.args)
             ):
                 place = "the loader is prepared here"
-                return Hazard(_SHUFFLED_APART, place, node, None, True)
+                return Hazard(_SHUFFLED_APART, place, node, None)
     return None
 
 
@@ -318,7 +315,6 @@ def _trainer(sites: list[CallSite], after: list[CallSite], seed: Seed) -> Hazard
                 "the loader is built here",
                 site.node,
                 None,
-                True,
                 wraps=False,
             )
     return None
@@ -339,7 +335,6 @@ def _fitted(live: LiveProgram, after: list[CallSite], seed: Seed) -> Hazard | No
                 "the sampler is made here",
                 site.node,
                 None,
-                True in shuffled,
                 wraps=False,
                 advice=_APART if site.name == SETUP_LOADERS else _APART_IN_FIT,
             )
@@ -364,7 +359,6 @@ def _copied(
                 "copied here",
                 copy.made,
                 None,
-                False,
                 wraps=False,
                 advice=f"Make `{copy.name}` after the model is wrapped, from its `.module`",
             )

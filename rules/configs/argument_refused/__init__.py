@@ -98,8 +98,8 @@ from .parsers import Parser, called_parser_of, parser_of
 
 CODE = "DL817"
 NAME = "argument-refused"
-SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
 LITERALS = (b"_mp_fn(", b"mp.spawn(", b"hydra.main(")
 """What transformers' xla_spawn.py calls: a script with nothing but it and a call, as LLaMA-Factory's src/train.py, holds no
 other word of distributed code. Nor has one that spawns processes in which it makes no group."""

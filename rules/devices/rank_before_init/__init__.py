@@ -86,8 +86,8 @@ if TYPE_CHECKING:
 
 CODE = "DL509"
 NAME = "rank-before-init"
-SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
 LITERALS = ()
 
 _RANK = "torch.distributed.get_rank"
@@ -138,7 +138,7 @@ def _kept(kept: Kept, maker: Module, made: ast.Call) -> Finding:
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING,
+        SEVERITY,
         f"This is asked before `{last_name(made.func)}` makes the group ({maker.path}:{made.lineno}): each process takes "
         f"itself for the only one, {follows}. {advice}.",
         place_of(module, kept.asked),
@@ -265,7 +265,7 @@ def _of_library(module: Module, node: ast.Call, places: tuple[Related, ...]) -> 
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING,
+        SEVERITY,
         f"`{last_name(node.func)}` is called before the group is initialised: on every rank it takes this "
         f"process for the only one, rank 0 of 1. {advice}.",
         place_of(module, node),
@@ -314,7 +314,7 @@ def _counted(found: Counted) -> Finding:
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING,
+        SEVERITY,
         f"`{text}` does not have an entry for each rank yet: that comes when the group is made (line "
         f"{found.again.lineno}), and what is computed here is the same however many ranks are launched. {advice}.",
         place_of(module, found.length),
@@ -331,7 +331,7 @@ def _finding(module: Module, node: ast.expr, when: str, places: tuple[Related, .
     return Finding(
         CODE,
         NAME,
-        Severity.WARNING,  # all ranks do what one would, and mostly do it again behind the group
+        SEVERITY,  # all ranks do what one would, and mostly do it again behind the group
         f"this is evaluated {when}: every process gets 0 and takes itself for the main one. "
         f"{advice}.",
         place_of(module, node),

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 CODE = "DL617"
 NAME = "no-sync-around-backward-only"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = ()
 
 _OF_ACCELERATOR = ("accelerate.Accelerator.no_sync", "accelerate.Accelerator.accumulate")

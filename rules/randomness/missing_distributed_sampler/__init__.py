@@ -87,7 +87,7 @@ if TYPE_CHECKING:
 CODE = "DL404"
 NAME = "missing-distributed-sampler"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = (b"DistributedSampler",)
 
 _DIVIDED_WORDS = ("split_dataset_by_node", "shard", "rank", "skip")

@@ -1021,16 +1021,23 @@ def _begins_a_pass(statement: ast.stmt, body: list[ast.stmt], loaders: Set[str])
     return False
 
 
-def gone_through(function: Function, iterable: ast.expr) -> ast.expr:
+def gone_through(
+    function: Function, iterable: ast.expr, passed: Set[str] = frozenset()
+) -> ast.expr:
     """What a loop goes through, without what counts its turns or shows how far it is.
 
-    wavegrad c3d54c8 src/wavegrad/learner.py:105: `tqdm(self.dataset) if self.is_master else self.dataset`.
+    wavegrad c3d54c8 src/wavegrad/learner.py:105: `tqdm(self.dataset) if self.is_master else self.dataset`. A bar may take
+    over the name of what it goes through: `loader = tqdm(loader)`; `passed` are the names that were asked already.
     """
+    name = dotted_name(iterable)
+    if name and name in passed:
+        return iterable
+    passed = {*passed, name}
     match _kept(function, iterable):
         case ast.Call(func=func, args=[inner, *_]) if last_name(func) in ("enumerate", "tqdm"):
-            return gone_through(function, inner)
+            return gone_through(function, inner, passed)
         case ast.IfExp(body=body, orelse=orelse):
-            one, other = (gone_through(function, arm) for arm in (body, orelse))
+            one, other = (gone_through(function, arm, passed) for arm in (body, orelse))
             return one if ast.unparse(one) == ast.unparse(other) else iterable
     return iterable
 

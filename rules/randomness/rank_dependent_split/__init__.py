@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 CODE = "DL405"
 NAME = "rank-dependent-split"
 SEVERITY = Severity.ERROR
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = (b"split_by_node", b"imap_unordered")
 
 _SPLIT = "torch.utils.data.random_split"

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 
 CODE = "DL402"
 NAME = "rank-seed-before-init"
-SEVERITY = Severity.ERROR
-STATUS = Status.PREVIEW
+SEVERITY = Severity.WARNING
+STATUS = Status.STABLE
 LITERALS = ()
 
 
@@ -86,7 +86,7 @@ def _finding(module: Module, seed: Seed, hazard: Hazard) -> Finding:
     return Finding(
         CODE,
         NAME,
-        SEVERITY if hazard.certain else Severity.WARNING,
+        SEVERITY,
         f"each rank seeds differently here, and {hazard.text}. {fix.message}.",
         place_of(module, seed.site.node),
         (related(module, hazard.node, hazard.place),),

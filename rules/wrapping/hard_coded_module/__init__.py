@@ -92,7 +92,7 @@ if TYPE_CHECKING:
 CODE = "DL204"
 NAME = "hard-coded-module"
 SEVERITY = Severity.WARNING
-STATUS = Status.STABLE
+STATUS = Status.PREVIEW
 LITERALS = ()
 NEEDS_RANKS = False
 
