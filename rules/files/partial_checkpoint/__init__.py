@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 CODE = "DL307"
 NAME = "partial-checkpoint"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b'startswith("module', b"startswith('module")
 NEEDS_RANKS = False  # DataParallel's prefix is there on one process, too
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 CODE = "DL607"
 NAME = "loss-retains-graph"
 SEVERITY = Severity.WARNING
-STATUS = Status.PREVIEW
+STATUS = Status.STABLE
 LITERALS = (b".backward(",)
 NEEDS_RANKS = False
 
