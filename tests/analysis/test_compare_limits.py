@@ -11,8 +11,12 @@ from textwrap import dedent
 import pytest
 
 from distlint.analysis import Source, build_model
+from distlint.analysis.interpreter.ir import Layer
 from distlint.analysis.traces import fronts
+from distlint.analysis.traces.answers import Answers
 from distlint.analysis.traces.divergence import Divergence
+from distlint.analysis.traces.nodes import BranchNode, LoopNode, own_nodes
+from distlint.analysis.traces.slicing import slice_of
 
 ARMS = 900
 
@@ -174,3 +178,34 @@ def test_a_context_manager_that_enters_itself_is_a_problem_of_its_users_alone() 
     )
     assert [getattr(d.anchor, "lineno", 0) for d in found] == [17]
     assert "uses: not compared to its end, nested too deeply" in problems
+
+
+ENDLESS = """
+import torch.distributed as dist
+
+def main(asked, size):
+    while True:
+        if size > 8:
+            break
+        if asked(size):
+            dist.barrier()
+        size = asked(size)
+    dist.barrier()
+"""
+
+
+def test_each_turn_of_a_loop_without_end_asks_its_conditions_anew() -> None:
+    """pytorch-lightning 2.6.6 tuner/batch_size_scaling.py:254: with every answer kept, it went round for ever."""
+    model = build_model([Source("m.py", "m", ENDLESS, ast.parse(ENDLESS))])
+    function = next(f for f in model.program.functions() if f.name == "main")
+    runs = model.summaries_of(function)
+    assert runs is not None
+    (_, summary), *_ = runs.summaries()
+    nodes = own_nodes(model.graphs.root(summary))
+    (head,) = (n for n in nodes if isinstance(n, LoopNode))
+    assert head.exit is None
+    slice_ = slice_of(model.graphs, Layer.ALWAYS, frozenset())
+    walk = fronts.Walk(slice_, Answers(frozenset(), {}), fronts.Budget(), {})
+    answered = {n.symbol: False for n in nodes if isinstance(n, BranchNode)}
+    assert answered
+    assert walk.settle(head.body, (), answered) == (head, ())

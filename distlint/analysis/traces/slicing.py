@@ -155,6 +155,9 @@ class Slice:
         for node in order:
             further = met[node]
             last[node] = self._ahead.get(node, node) if further is None else last[further]
+            if isinstance(node, LoopNode) and node.exit is None and _comes_back(node, last[node]):
+                # A condition in a loop without end: what it asks is asked anew where the loop begins anew.
+                last[node] = node
         # What never comes to an end, round and round without an event, is left as it stands.
         return {node: last.get(node, node) for node in nodes}
 
@@ -253,6 +256,11 @@ def _conditions(module: Module, node: ast.AST) -> frozenset[tuple[str, bool]]:
         for arm, taken in ((branch.body, True), (branch.orelse, False))
         if any(inner is node for statement in arm for inner in walk(statement))
     )
+
+
+def _comes_back(loop: LoopNode, node: Node) -> bool:
+    """Whether a node stands in a loop without end: a way leads from there to its next turn."""
+    return node is not loop and loop in own_nodes(node)
 
 
 def _from_the_ends(ends: list[Node], before: dict[Node, list[Node]]) -> list[Node]:
