@@ -6,6 +6,7 @@ import re
 import shlex
 from dataclasses import field, replace
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from distlint.findings import Place
@@ -290,7 +291,13 @@ class _Script:
             own = [word for child in value.named_children for word in self._expanded(child)]
             return [*before, *(replace(each, place=self._place(value)) for each in own)]
         if not adds:
-            return _apart(self._pieces(value))
+            words = _apart(self._pieces(value))
+            # What stood in front is as sure as it was: voca dba8562 scripts/train_localization_v2.sh:91.
+            held = before if len(before) > 1 else _apart(before)
+            pairs = zip(held, words, strict=False)
+            same = takewhile(lambda pair: pair[0].text == pair[1].text, pairs)
+            kept = [each for each, _ in same]
+            return [*kept, *words[len(kept) :]]
         pieces = list(self._pieces(value))
         *others, last = before
         # What stood between the last of several words and the end of the variable is not known any more.
@@ -574,7 +581,15 @@ def _glued(first: Word | None, second: Word) -> Word:
         return second
     known = first.text is not None and second.text is not None
     text = f"{first.text}{second.text}" if known else None
-    return Word(text, first.place, first.sure and second.sure, own=first.own)
+    glued = replace(first, text=text, sure=first.sure and second.sure)
+    named, keyed = _OPTION.match(first.text or ""), _KEY.match(first.text or "")
+    if known or (named is None and keyed is None):
+        return glued
+    return replace(
+        glued,
+        option=named[1] if named is not None else "",
+        key=keyed[1] if keyed is not None else "",
+    )
 
 
 def _joined(words: list[Word], place: Place) -> Word:

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
 from distlint.knowledge.shares import METER_CLASSES
+from distlint.launch.heads import head_of
 from distlint.launch.kinds import TELLS, kind_of, says_launch
 from distlint.launch.sections import classes_in_sections
 from distlint.nodes import last_name
@@ -278,6 +279,11 @@ def scripts_named(entry: Entry) -> list[str]:
     if kind not in TELLS or not says_launch(kind, text.encode("utf-8", "replace")):
         return []
     return sorted({f"{found[1] or found[2]}.py" for found in _PYTHON_FILE.finditer(text)})
+
+
+def head(entry: Entry) -> str:
+    """What a Python file says at its head."""
+    return head_of(entry.read())
 
 
 def imports_of(entry: Entry) -> list[Any]:
