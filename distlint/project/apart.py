@@ -22,6 +22,7 @@ _STARTS: Final = frozenset(
     | {"instantiate", "locate", "run_path", "run_module", "fromfile", "get_class", "get_object"}
 )
 """What starts processes, or runs code that its text does not name."""
+_EXTENSION: Final = pattern(r"Extension\(\s*(?:name\s*=\s*)?[\"']([\w.]+)[\"']")
 _INITIALIZED: Final = frozenset({"dist.is_initialized", "torch.distributed.is_initialized"})
 Body = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Part = tuple[str, str, int, bool, str]
@@ -39,31 +40,43 @@ def trained_apart(entries: Sequence[Entry], launch: Iterable[Entry]) -> dict[str
     scripts = [
         entry
         for entry in entries
-        if posixpath.basename(entry.file.shown) in named
-        and _may_be_apart(entry)
+        if posixpath.basename(entry.file.shown) in named and _may_be_apart(entry)
     ]
     if not scripts:
         return {}
-    imports = Imports(entry.file.path for entry in entries)
-    modules = {imports.name(entry.file.path): entry for entry in entries}
+    tree = _Tree(entries)
     found: dict[str, tuple[str, int]] = {}
     for script in sorted(scripts, key=lambda entry: entry.file.shown):
-        read = _read_by(script, imports, modules)
+        read = _read_by(script, tree)
         at = _backward(script, read) if read is not None else None
         if at is not None:
             found[script.file.shown] = at
     return found
 
 
+class _Tree:
+    """The files of a run by the modules that they make, and the extensions that a `setup.py` among them builds of C++ or CUDA."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.imports = Imports(entry.file.path for entry in entries)
+        self.modules = {self.imports.name(entry.file.path): entry for entry in entries}
+        self.built = {
+            name
+            for entry in entries
+            if posixpath.basename(entry.file.shown) == "setup.py"
+            for name in entry.ask(extensions)
+        }
+
+
 def _may_be_apart(entry: Entry) -> bool:
     return entry.facts is not None and entry.facts.readable and not entry.ask(joins)
 
 
-def _read_by(script: Entry, imports: Imports, modules: Mapping[str, Entry]) -> list[Entry] | None:
+def _read_by(script: Entry, tree: _Tree) -> list[Entry] | None:
     """A script and the files that it imports, at any depth; None where one joins processes, or is not there."""
     found, work = {script.file.path: script}, [script]
     while work:
-        below = _imported(work.pop(), imports, modules)
+        below = _imported(work.pop(), tree)
         if below is None:
             return None
         for entry in below:
@@ -75,24 +88,24 @@ def _read_by(script: Entry, imports: Imports, modules: Mapping[str, Entry]) -> l
     return list(found.values())
 
 
-def _imported(entry: Entry, imports: Imports, modules: Mapping[str, Entry]) -> list[Entry] | None:
+def _imported(entry: Entry, tree: _Tree) -> list[Entry] | None:
     """The files that a file imports, with the packages they are in; None where it imports what may join processes."""
     written, added, script = entry.ask(imports_of)
     asked: list[Written] = [(level, module, name) for level, module, name in written]
-    meant = imports.meant(entry.file.path, asked, added, script)
+    meant = tree.imports.meant(entry.file.path, asked, added, script)
     found: list[Entry] = []
     for each in asked:
         dotted = meant.get(each)
         if dotted is None:
-            if each[0] or not _is_alone(each[1]):
+            if each[0] or not (_is_alone(each[1]) or each[1] in tree.built):
                 return None
             continue
-        while dotted and dotted not in modules:
+        while dotted and dotted not in tree.modules:
             dotted = dotted.rpartition(".")[0]
         if not dotted:
             return None
         while dotted:
-            found += [modules[dotted]] if dotted in modules else []
+            found += [tree.modules[dotted]] if dotted in tree.modules else []
             dotted = dotted.rpartition(".")[0]
     return found
 
@@ -138,6 +151,11 @@ def joins(entry: Entry) -> bool:
         return True
     libraries, names = _of_libraries(tree)
     return any(_joins(node, libraries, names) for node in _without_group(tree))
+
+
+def extensions(entry: Entry) -> list[str]:
+    """The modules that a `setup.py` builds: GAI-GS cb1dec3 submodules/fused-ssim/setup.py."""
+    return sorted(set(_EXTENSION.findall(entry.read())))
 
 
 def parts_of(entry: Entry) -> list[list[Any]]:
