@@ -178,7 +178,12 @@ class Script:
     @property
     def followed(self) -> bool:
         """Whether its commands are of this project: other pages than a README may tell of another."""
-        return not self.told or is_readme(self.path) or self.path.endswith(".py")
+        return not self.told or is_readme(self.path) or self.is_head
+
+    @property
+    def is_head(self) -> bool:
+        """Whether it is the head of a Python file: how that may be started, in short, and not where it is."""
+        return self.told and self.path.endswith(".py")
 
     @property
     def starts_ranks(self) -> bool:
@@ -888,12 +893,19 @@ class LaunchFiles:
         configured = list(self.of(Format.ACCELERATE))
         return bool(configured) and all(_counts_several(each) for each in configured)
 
+    def shown(self, path: str) -> list[tuple[Script, Launch]]:
+        """The launches of the Python file `path` by scripts and pages, which say where it is started.
+
+        temporal-vggt-interpolation 7206f82 src/train_ddp.py:4 tells at its head of one machine for an example.
+        """
+        return [each for each in self.starting(path) if not each[0].is_head]
+
     def on_one_machine_alone(self, path: str) -> bool:
         """Whether launches of the Python file `path` are shown, and each is of one machine.
 
         That is what launchers take where nobody tells them of others; what is not seen of a launch may tell them.
         """
-        found = self.starting(path)
+        found = self.shown(path)
         return (
             bool(found)
             and all(self._takes_this_machine(script, launch) for script, launch in found)

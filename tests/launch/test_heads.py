@@ -63,6 +63,19 @@ def test_only_python_has_a_head() -> None:
     assert not tells_in_head("train.py", (" " * 9000 + _COMMENT).encode())
 
 
+def test_a_head_does_not_say_where_it_is_started() -> None:
+    told, page = (
+        read_files([TextFile(path, kind, text)], frozenset({"train.py"}))
+        for path, kind, text in (
+            ("train.py", Kind.HEAD, head_of(_COMMENT)),
+            ("run.sh", Kind.SHELL, "torchrun --nproc_per_node=2 train.py\n"),
+        )
+    )
+    assert told.on_several("train.py")
+    assert not told.on_one_machine_alone("train.py")
+    assert page.on_one_machine_alone("train.py")
+
+
 def findings(*arguments: str) -> list[tuple[str, str, int]]:
     given = ["check", ".", "--preview", "--select", "DL812", "--output-format", "json", *arguments]
     rows = json.loads(CliRunner().invoke(main, given).stdout)["findings"]
