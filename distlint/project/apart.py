@@ -12,7 +12,7 @@ from distlint.knowledge.numbering import MAKES_GROUP, VARIABLES
 from distlint.knowledge.packages import ALONE, JOINS
 from distlint.nodes import children, last_name, walk
 from distlint.patterns import pattern
-from distlint.project.entries import Entry, imports_of, scripts_named
+from distlint.project.entries import Entry, imports_of, scripts_launched
 from distlint.project.imports import Imports, Written
 
 _TELLS_RANKS: Final = pattern(rf"{VARIABLES}|--(?:local[_-]|world[_-]|global[_-])?(?:rank|size)")
@@ -35,7 +35,7 @@ def trained_apart(entries: Sequence[Entry], launch: Iterable[Entry]) -> dict[str
 
     Each file that they import, at any depth, is one of the tree or of a package that joins none, too.
     """
-    named = {name for entry in launch for name in entry.ask(scripts_named)}
+    named = {name for entry in launch for name in entry.ask(scripts_launched)}
     named |= {posixpath.basename(e.file.shown) for e in entries if e.facts and e.facts.told}
     scripts = [
         entry
