@@ -68,6 +68,8 @@ _MAYBE: Final = (
     | {"function_definition", "list", "subshell", "command_substitution", "pipeline"}
 )
 """In what a variable may be set, or is set for what is inside alone."""
+_READ: Final = (".json", ".py", ".yaml", ".yml")
+"""How programs and configurations are called; of what else a script writes nobody asks."""
 _EXPANSIONS: Final = ("simple_expansion", "expansion")
 
 
@@ -213,6 +215,7 @@ class _Script:
                     continue
                 case "redirected_statement":
                     self._read_from_here(node, around)
+                    self._write(node)
                 case "heredoc_body":
                     continue
             waiting.extend(reversed(below))
@@ -252,6 +255,19 @@ class _Script:
         if name in self._exported:
             self._exported[name] = _joined(words, place)
         return name
+
+    def _write(self, node: Node) -> None:
+        """`> config.json` makes the file, as `tee` does.
+
+        Megatron-DeepSpeed f4157be examples_deepspeed/data_efficiency/bert/finetune_glue/ds_finetune_bert_glue.sh:91: `sed … > ${config_json}`.
+        """
+        for each in node.children_by_field_name("redirect"):
+            to = each.child_by_field_name("destination")
+            if each.type == "file_redirect" and to is not None and b">" in (each.text or b""):
+                word = self._word(to)
+                if (word.text or "").endswith(_READ):
+                    words = (Word("tee", word.place), word)
+                    self.commands.append(Command(words, line=node.start_point[0] + self._first))
 
     def _read_from_here(self, node: Node, around: _Around) -> None:
         """`read -r -d '' COMMAND <<EOF`: all of a here-document is what the variable holds.

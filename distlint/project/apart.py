@@ -28,10 +28,13 @@ Body = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Part = tuple[str, str, int, bool, str]
 """A function, or the statements of a file or class that are in none: its name, that of its class, the line at which it goes
 backward (0 for none), whether it steps, and the names in it."""
+_STARTED: Final = "__main__"
+"""The name of what a file does only where it is the one that is started."""
 
 
 def trained_apart(entries: Sequence[Entry], launch: Iterable[Entry]) -> dict[str, tuple[str, int]]:
-    """The scripts that launches name, their own heads included, that train, and in which nothing joins processes, each with where it goes backward.
+    """The scripts that launches name, or that tell of one at their heads, which train and join no processes, each with where it
+    goes backward.
 
     Each file that they import, at any depth, is one of the tree or of a package that joins none, too.
     """
@@ -119,8 +122,13 @@ def _is_alone(module: str) -> bool:
 
 def _backward(script: Entry, read: Iterable[Entry]) -> tuple[str, int] | None:
     """Where what a script runs, by the names in it, goes backward, if it also steps; None for no training."""
-    parts = [(entry, *part) for entry in read for part in entry.ask(parts_of)]
-    reached: set[str] = set()
+    parts = [
+        (entry, *part)
+        for entry in read
+        for part in entry.ask(parts_of)
+        if entry is script or part[0] != _STARTED
+    ]
+    reached = {_STARTED}
     taken: list[tuple[str, int]] = []
     steps, more = False, True
     while more:
@@ -245,7 +253,7 @@ def _holds(test: ast.expr, flags: Set[str]) -> bool | None:
     return None
 
 
-def _parts(node: ast.Module | Body, name: str, owner: str) -> Iterator[Part]:
+def _parts(node: ast.Module | ast.If | Body, name: str, owner: str) -> Iterator[Part]:
     inner: list[Body] = []
     names: set[str] = set()
     backward, steps = 0, False
@@ -255,6 +263,9 @@ def _parts(node: ast.Module | Body, name: str, owner: str) -> Iterator[Part]:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner.append(each)
             work += each.decorator_list
+            continue
+        if isinstance(each, ast.If) and isinstance(node, ast.Module) and _asks_for_start(each.test):
+            yield from _parts(each, _STARTED, "")
             continue
         match each:
             case ast.Name(id=word):
@@ -270,6 +281,10 @@ def _parts(node: ast.Module | Body, name: str, owner: str) -> Iterator[Part]:
     for each in inner:
         inside = node.name if isinstance(node, ast.ClassDef) else owner
         yield from _parts(each, each.name, inside)
+
+
+def _asks_for_start(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and last_name(test.left) == "__name__"
 
 
 def _is_super(value: ast.expr) -> bool:

@@ -14,3 +14,7 @@ class Loop:
 
 def accuracy(model, batches):
     return sum(model(batch).mean().item() for batch in batches)
+
+
+if __name__ == "__main__":
+    Loop(torch.nn.Linear(8, 1)).run(torch.rand(10, 4, 8))
