@@ -18,6 +18,7 @@ from distlint.findings import Applicability, Finding, Fix, Place, Related, Sever
 from distlint.launch.kinds import TELLS, Kind, kind_of
 from distlint.parallel import cores, shared
 from distlint.patterns import pattern
+from distlint.project.apart import trained_apart
 from distlint.project.baseline import Accepted, BaselineError, earlier_names, read_baseline
 from distlint.project.cache import (
     Cache,
@@ -29,7 +30,7 @@ from distlint.project.cache import (
     engine_stamp,
     run_key,
 )
-from distlint.project.entries import Entry
+from distlint.project.entries import Entry, head
 from distlint.project.files import FileSet, Problem, leads_outside, matches_patterns
 from distlint.project.fingerprints import fingerprints
 from distlint.project.loading import (
@@ -42,6 +43,7 @@ from distlint.project.loading import (
     load_launch,
     open_all,
     projects_of,
+    recall,
     survey,
 )
 from distlint.project.modules import View, repository_root
@@ -406,6 +408,7 @@ def _fresh(
     cache = request.cache
     run = _Run(request, report, engine, _dependencies(request), cache.shared("answers", engine))
     contents = cache.shared("contents", engine)
+    recall(found.entries, contents)
     outcome, launch = _launch_files(run, found)
     parts = projects_of(found, request.paths)
     for part, progress in zip(parts, _shared_progress(request.progress, parts), strict=True):
@@ -768,7 +771,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         if entry.own and entry.file.path.endswith(SUFFIX)
         if entry.facts is not None and entry.facts.relevant
     ]
-    named = [*found.launch, *notebooks]
+    heads = [e for e in found.entries if e.own and e.facts and e.facts.told]
+    named = [*found.launch, *notebooks, *heads]
     wrapped = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.loads_wrapped)
     pages = any(kind_of(name) in TELLS for name in found.names)
     if not named and not wrapped:
@@ -784,6 +788,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
     spawning = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.spawns)
     composes = any(e.facts.composes for e in found.entries if e.facts)
     clips = frozenset(e.file.shown for e in found.entries if e.facts and e.facts.clips)
+    apart = trained_apart(found.entries, found.launch)
     opening = {e.file.shown: e.facts.opens for e in found.entries if e.facts and e.facts.opens}
     scripts = Counter(os.path.basename(name) for name in found.names if name.endswith(".py"))
     several = frozenset(name for name, number in scripts.items() if number > 1)
@@ -803,6 +808,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             kind = kind_of(entry.file.path)
             text = entry.text if kind is not None else shell_of(entry.text)
             texts.append(TextFile(entry.file.shown, kind or Kind.SHELL, text, entry.reported))
+        texts += [TextFile(e.file.shown, Kind.HEAD, e.ask(head), e.reported) for e in heads]
         told = (
             texts,
             frozenset(found.names),
@@ -818,6 +824,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
                 pages,
                 opening,
                 composes,
+                apart,
             ),
         )
         known = run.request.trees.launch if run.request.trees is not None else None
@@ -831,6 +838,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
             of_mmcv_1=of_mmcv_1,
             in_package=in_package,
             spawning=spawning,
+            apart=apart,
             pages=pages,
             opening_configs=opening,
             composed_in_code=composes,
@@ -857,6 +865,7 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         spawning,
         opened,
         ["composes"] * composes,
+        [f"{path} {at}" for path, at in apart.items()],
     )
     known = "\n\n".join("\n".join(sorted(each)) for each in lists)
     names = content_digest(known.encode("utf-8", "surrogateescape"))
@@ -866,7 +875,8 @@ def _launch_files(run: _Run, found: Survey) -> tuple[Outcome, _Launch]:
         [finding for finding in outcome.findings if finding.place.path in reported],
         [note for note in outcome.notes if note.partition(":")[0] in reported],
     )
-    digests = [f"{entry.file.shown} {entry.facts.digest}" for entry in named if entry.facts]
+    digests = [f"{e.file.shown} {e.facts.digest}" for e in (*found.launch, *notebooks) if e.facts]
+    digests += [f"{e.file.shown} {content_digest(e.ask(head).encode())}" for e in heads]
     return told, _Launch(read, f"{digests} {sorted(several)} {sorted(wrapped)} {pages}")
 
 

@@ -324,7 +324,7 @@ class Model(LiveProgram):
         A script of which no launch is shown must not speak of machines.
         """
         above = [each.path for each in importers(self.program, module)]
-        shown = {path for path in above if self.launch.starting(path)}
+        shown = {path for path in above if self.launch.shown(path)}
         if not all(map(self.launch.on_one_machine_alone, shown)):
             return False
         return submits_jobs(self.program) or (

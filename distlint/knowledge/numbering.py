@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from distlint.patterns import pattern
@@ -16,6 +17,11 @@ LAUNCHERS: Final = (
     r"|horovodrun|nproc_per_node|nproc-per-node|elastic_launch"
 )
 """What a text has that names a launcher, starts one, or says how many processes one starts."""
+MAKES_GROUP: Final = pattern(
+    r"init\w*_?(?:process_group|dist(?!ance)|ddp|device_mesh|parallel|megatron)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?set_?up",
+    re.IGNORECASE,
+)
+"""Names of what makes a process group, of whatever object."""
 _NUMBERS: Final = pattern(rf"[\"']{VARIABLES}[\"']")
 _LAUNCHERS: Final = pattern(LAUNCHERS)
 
@@ -34,4 +40,4 @@ def is_numbered(text: str) -> bool:
     return names_launcher(text) or _NUMBERS.search(text) is not None
 
 
-__all__ = ["LAUNCHERS", "VARIABLES", "is_numbered", "names_launcher"]
+__all__ = ["LAUNCHERS", "MAKES_GROUP", "VARIABLES", "is_numbered", "names_launcher"]

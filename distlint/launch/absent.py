@@ -23,6 +23,7 @@ CONFIGURATIONS: Final = frozenset(
         "config",
         "cfg",
         "cfg_file",
+        "cfg_path",
         "config_file",
         "config_path",
         "deepspeed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from typing import Final
 
 from distlint.findings import Place, Related
@@ -152,18 +152,23 @@ def _gives(arguments: Mapping[str, Option], name: str, value: Hashable) -> bool:
 
 
 def start_of_several(files: LaunchFiles, path: str) -> Place | None:
-    """The first launch that surely makes more than one process of the Python file `path`; None where none does.
+    """The first launch that surely makes more than one process of the Python file `path`; None where none does."""
+    found = [launch.place for _, launch in starts_of_several(files, path)]
+    found += files.tasks_of(path)
+    return min(found, key=lambda place: (place.path, place.line, place.column), default=None)
+
+
+def starts_of_several(files: LaunchFiles, path: str) -> Iterator[tuple[Script, Launch]]:
+    """The launches that surely make more than one process of the Python file `path`.
 
     `accelerate launch` asks the user's own configuration where it is told no number: that may be one.
     """
-    found = [
-        launch.place
-        for script, launch in files.surely_starting(path)
-        if not _starts_one(launch, configuration := files.configured(script, launch))
-        and (launch.launcher is not Launcher.ACCELERATE or _says_several(launch, configuration))
-    ]
-    found += files.tasks_of(path)
-    return min(found, key=lambda place: (place.path, place.line, place.column), default=None)
+    for script, launch in files.surely_starting(path):
+        configuration = files.configured(script, launch)
+        if not _starts_one(launch, configuration) and (
+            launch.launcher is not Launcher.ACCELERATE or _says_several(launch, configuration)
+        ):
+            yield script, launch
 
 
 def _says_several(launch: Launch, configuration: Configuration | None) -> bool:

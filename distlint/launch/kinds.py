@@ -19,6 +19,8 @@ class Kind(enum.Enum):
     MAKEFILE = "makefile"
     GUIDE = "guide"
     """Markdown, which tells people what to type."""
+    HEAD = "head"
+    """The docstring and the comments at the head of a Python file, which tell how it is started."""
     REQUIREMENTS = "requirements"
     PROJECT = "project"
     """pyproject.toml."""
@@ -64,6 +66,11 @@ LAUNCH_LIMIT: Final = 256 * 1024
 _LOCK_LIMIT: Final = 4 * 1024 * 1024
 """Bytes of a lock file, which lists each wheel of each package."""
 
+HEAD_SIZE: Final = 8 * 1024
+"""Bytes at the beginning of a Python file that may tell how it is started."""
+_IN_HEAD: Final = pattern(
+    rb"torchrun[ \t]+-|torch\.distributed\.(?:launch|run)[ \t]|accelerate[ \t]+launch[ \t]|deepspeed[ \t]+[-\w./]*(?:-|\.py)"
+)
 _LAUNCHES: Final = pattern(rb"torchrun|torch\.distributed\.|accelerate|deepspeed|MASTER_PORT")
 _WORDS: Final = {
     Kind.YAML: pattern(rb"distributed_type|compute_environment"),
@@ -324,6 +331,11 @@ def needs_package(data: bytes) -> bool:
 def takes_a_hyphen(data: bytes) -> bool:
     """Whether a Python file spells its local rank as torch 2's launcher passes it, and not as that of torch 1 did."""
     return b"--local-rank" in data and set(_SPELLED.findall(data)) == {b"-"}
+
+
+def tells_in_head(path: str, data: bytes) -> bool:
+    """Whether a Python file may tell at its head how it is launched."""
+    return path.endswith(".py") and _IN_HEAD.search(data, 0, HEAD_SIZE) is not None
 
 
 def leaves_the_rest(data: bytes) -> bool:

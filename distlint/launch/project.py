@@ -169,7 +169,7 @@ class Script:
     scheduler: dict[str, Word]
     text: str = ""
     told: bool = False
-    """Whether it only tells people what to type: a README or another page of Markdown."""
+    """Whether it only tells people what to type: a README, another page of Markdown, or the head of a Python file."""
     reported: bool = True
     """Whether what is found in it is asked for."""
     gives: str = "Slurm"
@@ -178,7 +178,12 @@ class Script:
     @property
     def followed(self) -> bool:
         """Whether its commands are of this project: other pages than a README may tell of another."""
-        return not self.told or is_readme(self.path)
+        return not self.told or is_readme(self.path) or self.is_head
+
+    @property
+    def is_head(self) -> bool:
+        """Whether it is the head of a Python file: how that may be started, in short, and not where it is."""
+        return self.told and self.path.endswith(".py")
 
     @property
     def starts_ranks(self) -> bool:
@@ -238,6 +243,10 @@ class LaunchFiles:
 
     spawning: Set[str] = frozenset()
     """The Python files that start a process for each GPU. Only `check_launch` may ask."""
+
+    apart: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """The Python files that train and join no processes, each with the file and line where they go backward. Only
+    `check_launch` may ask."""
 
     clips: Set[str] = frozenset()
     """The Python files that may tell DeepSpeed how much to clip. Only `check_launch` may ask."""
@@ -884,12 +893,19 @@ class LaunchFiles:
         configured = list(self.of(Format.ACCELERATE))
         return bool(configured) and all(_counts_several(each) for each in configured)
 
+    def shown(self, path: str) -> list[tuple[Script, Launch]]:
+        """The launches of the Python file `path` by scripts and pages, which say where it is started.
+
+        temporal-vggt-interpolation 7206f82 src/train_ddp.py:4 tells at its head of one machine for an example.
+        """
+        return [each for each in self.starting(path) if not each[0].is_head]
+
     def on_one_machine_alone(self, path: str) -> bool:
         """Whether launches of the Python file `path` are shown, and each is of one machine.
 
         That is what launchers take where nobody tells them of others; what is not seen of a launch may tell them.
         """
-        found = self.starting(path)
+        found = self.shown(path)
         return (
             bool(found)
             and all(self._takes_this_machine(script, launch) for script, launch in found)
@@ -1056,7 +1072,19 @@ def read_files(
                     _read_script(file, commands, result)
             case Kind.GUIDE:
                 _read_script(file, _of_markdown(file.path, file.text), result)
+            case Kind.HEAD:
+                told = _of_markdown(file.path, file.text)
+                _read_script(file, [each for each in told if _starts(each, file.path)], result)
     return result
+
+
+def _starts(command: Command, path: str) -> bool:
+    """Whether a command launches a Python file, by its name: another one may be of the project that this was copied from.
+
+    llm-logic 1195386 train_manba.py:9: `torchrun --standalone --nproc_per_node=4 train.py`.
+    """
+    name = posixpath.basename(path)
+    return any(posixpath.basename(each.file) == name for each in launches([command]))
 
 
 def _is_of_conda(path: str) -> bool:
@@ -1124,7 +1152,7 @@ def _read_script(
     }
     environments = {name for each in result.requirements for name in each.environments}
     started = tuple(launches(found, environments))
-    told = file.kind is Kind.GUIDE
+    told = file.kind in (Kind.GUIDE, Kind.HEAD)
     gives = "Slurm" if given is None else "Kubernetes"
     scheduler |= given or {}
     script = Script(

@@ -6,6 +6,7 @@ import re
 import shlex
 from dataclasses import field, replace
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from distlint.findings import Place
@@ -67,6 +68,8 @@ _MAYBE: Final = (
     | {"function_definition", "list", "subshell", "command_substitution", "pipeline"}
 )
 """In what a variable may be set, or is set for what is inside alone."""
+_READ: Final = (".json", ".py", ".yaml", ".yml")
+"""How programs and configurations are called; of what else a script writes nobody asks."""
 _EXPANSIONS: Final = ("simple_expansion", "expansion")
 
 
@@ -212,6 +215,7 @@ class _Script:
                     continue
                 case "redirected_statement":
                     self._read_from_here(node, around)
+                    self._write(node)
                 case "heredoc_body":
                     continue
             waiting.extend(reversed(below))
@@ -252,6 +256,19 @@ class _Script:
             self._exported[name] = _joined(words, place)
         return name
 
+    def _write(self, node: Node) -> None:
+        """`> config.json` makes the file, as `tee` does.
+
+        Megatron-DeepSpeed f4157be examples_deepspeed/data_efficiency/bert/finetune_glue/ds_finetune_bert_glue.sh:91: `sed … > ${config_json}`.
+        """
+        for each in node.children_by_field_name("redirect"):
+            to = each.child_by_field_name("destination")
+            if each.type == "file_redirect" and to is not None and b">" in (each.text or b""):
+                word = self._word(to)
+                if (word.text or "").endswith(_READ):
+                    words = (Word("tee", word.place), word)
+                    self.commands.append(Command(words, line=node.start_point[0] + self._first))
+
     def _read_from_here(self, node: Node, around: _Around) -> None:
         """`read -r -d '' COMMAND <<EOF`: all of a here-document is what the variable holds.
 
@@ -290,7 +307,13 @@ class _Script:
             own = [word for child in value.named_children for word in self._expanded(child)]
             return [*before, *(replace(each, place=self._place(value)) for each in own)]
         if not adds:
-            return _apart(self._pieces(value))
+            words = _apart(self._pieces(value))
+            # What stood in front is as sure as it was: voca dba8562 scripts/train_localization_v2.sh:91.
+            held = before if len(before) > 1 else _apart(before)
+            pairs = zip(held, words, strict=False)
+            same = takewhile(lambda pair: pair[0].text == pair[1].text, pairs)
+            kept = [each for each, _ in same]
+            return [*kept, *words[len(kept) :]]
         pieces = list(self._pieces(value))
         *others, last = before
         # What stood between the last of several words and the end of the variable is not known any more.
@@ -574,7 +597,15 @@ def _glued(first: Word | None, second: Word) -> Word:
         return second
     known = first.text is not None and second.text is not None
     text = f"{first.text}{second.text}" if known else None
-    return Word(text, first.place, first.sure and second.sure, own=first.own)
+    glued = replace(first, text=text, sure=first.sure and second.sure)
+    named, keyed = _OPTION.match(first.text or ""), _KEY.match(first.text or "")
+    if known or (named is None and keyed is None):
+        return glued
+    return replace(
+        glued,
+        option=named[1] if named is not None else "",
+        key=keyed[1] if keyed is not None else "",
+    )
 
 
 def _joined(words: list[Word], place: Place) -> Word:

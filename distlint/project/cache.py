@@ -82,7 +82,7 @@ class FileFacts:
     `hyphen` whether it takes its rank from that launcher as torch 2 spells it, `composes` whether it may give
     hydra configurations that are no files, `opens` the settings whose values it opens as files. `old_torch` says whether
     torch 2 cannot import it, `in_package` whether it imports by its place in a package, `spawns` whether it starts a process for each
-    GPU, and `imports` what a script with a local rank among its options does.
+    GPU, `told` whether it may tell at its head how it is launched, and `imports` what a script with a local rank among its options does.
     """
 
     digest: str
@@ -98,6 +98,7 @@ class FileFacts:
     old_torch: bool = False
     in_package: bool = False
     spawns: bool = False
+    told: bool = False
     opens: tuple[str, ...] = field(default=(), kw_only=True)
     imports: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -143,7 +144,7 @@ class Cache:
                         row[4],
                         *(
                             bool(row[5] & bit)
-                            for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+                            for bit in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
                         ),
                         opens=tuple(row[6]),
                         imports=tuple(row[7]),
@@ -172,7 +173,8 @@ class Cache:
                 + 256 * fact.of_mmcv_1
                 + 512 * fact.old_torch
                 + 1024 * fact.in_package
-                + 2048 * fact.spawns,
+                + 2048 * fact.spawns
+                + 4096 * fact.told,
                 fact.opens,
                 fact.imports,
             ]

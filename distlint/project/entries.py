@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from distlint.columns import split_lines
 from distlint.knowledge.shares import METER_CLASSES
+from distlint.launch.heads import head_of
 from distlint.launch.kinds import TELLS, kind_of, says_launch
 from distlint.launch.sections import classes_in_sections
 from distlint.nodes import last_name
@@ -57,6 +58,9 @@ _STARTS_CUDA: Final = pattern(r"^\w.*(?:\bcuda\.is_available\(|\.cuda\()", re.MU
 """Lines at the top of a file that start CUDA while it is imported."""
 
 _PYTHON_FILE: Final = pattern(r"([\w-]+)\.py\b|(?:-m|--module)[ \t]+(?:\w+\.)*(\w+)")
+_LAUNCH: Final = pattern(
+    r"(?:torchrun|torch\.distributed\.(?:launch|run)|accelerate[ \t]+launch|deepspeed|srun|mpirun|mpiexec)\b(?:\\\r?\n|.)*"
+)
 _IMPORTS_BY_NAME: Final = pattern(
     r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(|\bget_(?:class|object)\(|\bload_config_dict\("
 )
@@ -278,6 +282,21 @@ def scripts_named(entry: Entry) -> list[str]:
     if kind not in TELLS or not says_launch(kind, text.encode("utf-8", "replace")):
         return []
     return sorted({f"{found[1] or found[2]}.py" for found in _PYTHON_FILE.finditer(text)})
+
+
+def scripts_launched(entry: Entry) -> list[str]:
+    """The names of the Python files that stand behind a launcher in a script or page, in one command."""
+    if kind_of(entry.file.path) not in TELLS:
+        return []
+    found = (
+        name for command in _LAUNCH.findall(entry.read()) for name in _PYTHON_FILE.findall(command)
+    )
+    return sorted({f"{file or module}.py" for file, module in found})
+
+
+def head(entry: Entry) -> str:
+    """What a Python file says at its head."""
+    return head_of(entry.read())
 
 
 def imports_of(entry: Entry) -> list[Any]:

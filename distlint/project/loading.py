@@ -26,6 +26,7 @@ from distlint.launch.kinds import (
     spawns_for_all,
     takes_a_hyphen,
     takes_any_rank,
+    tells_in_head,
 )
 from distlint.project.cache import Cache, FileFacts, Stamp, content_digest
 from distlint.project.entries import (
@@ -234,6 +235,14 @@ def _relevant_bytes(entries: Iterable[Entry]) -> int:
     return sum(entry.file.stamp[2] for entry in entries if entry.facts and entry.facts.relevant)
 
 
+def recall(entries: Iterable[Entry], kept: Contents) -> None:
+    """Give files what is known of their content, where nothing has been asked of them yet."""
+    for entry in entries:
+        if not entry.asked:
+            digest, answers = kept.get(entry.file.path, ("", {}))
+            entry.kept = answers if entry.facts and entry.facts.digest == digest else {}
+
+
 def load(
     found: Survey,
     literals: Sequence[bytes],
@@ -248,9 +257,7 @@ def load(
     read and parsed only where a question about it is not answered in `kept`, which gets the new answers.
     """
     kept = {} if kept is None else kept
-    for entry in found.entries:
-        digest, answers = kept.get(entry.file.path, ("", {}))
-        entry.kept = answers if entry.facts and entry.facts.digest == digest else {}
+    recall(found.entries, kept)
     loaded = _loaded(found, literals, progress)
     for entry in found.entries:
         if entry.asked and entry.facts:
@@ -457,6 +464,7 @@ def _search(path: str, data: bytes, literals: Sequence[bytes]) -> FileFacts:
         old_torch=needs_torch_1(data),
         in_package=needs_package(data),
         spawns=spawns_for_all(data),
+        told=tells_in_head(path, data),
         imports=imported_by(data),
     )
 

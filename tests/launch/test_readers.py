@@ -156,6 +156,22 @@ def test_what_may_not_be_added_is_not_sure() -> None:
     ]
 
 
+def test_what_stands_in_front_is_as_sure_as_before() -> None:
+    """voca dba8562 scripts/train_localization_v2.sh:105."""
+    text = 'C=\'python a.py --lr 1\'\nif $B; then C="$C -v"; fi\nif $D; then C="$C -w"; fi\neval "torchrun --nnodes=$N $C"\n'
+    command = commands_of("run.sh", text)[-1]
+    assert [(w.text, w.sure, w.option) for w in command.words] == [
+        ("torchrun", True, ""),
+        (None, True, "--nnodes"),
+        ("python", True, ""),
+        ("a.py", True, ""),
+        ("--lr", True, ""),
+        ("1", True, ""),
+        ("-v", False, ""),
+        ("-w", False, ""),
+    ]
+
+
 @pytest.mark.parametrize(
     ("written", "text"),
     [

@@ -22,7 +22,7 @@ from distlint.analysis.program.named import Part, named_from, run_on_import
 from distlint.analysis.program.places import source_of
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.dispatched import commands_of
-from distlint.knowledge.numbering import VARIABLES, is_numbered, names_launcher
+from distlint.knowledge.numbering import MAKES_GROUP, VARIABLES, is_numbered, names_launcher
 from distlint.nodes import last_name, walk
 from distlint.patterns import pattern
 
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from distlint.analysis.program.program import Program
 
 _NOTEBOOK: Final = ".ipynb"
-_MAKES_GROUP: Final = pattern(
-    r"init\w*_?(?:process_group|dist(?!ance)|ddp|device_mesh|parallel|megatron)|set_?up_?(?:dist|ddp)|(?:dist|ddp)\w*_?set_?up",
-    re.IGNORECASE,
-)
-"""Names of what makes a process group, of whatever object."""
 _OF_LIBRARIES: Final = pattern(
     r"(?:^|\.)(?:\w*spawn|start_processes|launch\w*|\w+_launch(?:er)?|call_main|pretrain)$"
     r"|(?:^|\.)(?:Accelerator|PartialState|AcceleratorState|Fabric|LightningCLI|\w*Runner|\w*Trainer|\w*TrainingArguments)(?:\.|$)"
@@ -222,7 +217,7 @@ def shown(program: Program, entry: Module) -> frozenset[Shown]:
         return frozenset()
     text = entry.source.text
     if is_of_tests(entry):
-        return frozenset({Shown.RANKS} if _STARTS.search(text) or _MAKES_GROUP.search(text) else ())
+        return frozenset({Shown.RANKS} if _STARTS.search(text) or MAKES_GROUP.search(text) else ())
     if entry.path.endswith(_NOTEBOOK) or is_numbered(text):
         return frozenset({Shown.RANKS})
     found = frozenset(each for part in led_to(program, entry) for each in _shown_by(program, *part))
@@ -388,7 +383,7 @@ def is_start(program: Program, module: Module, node: ast.expr) -> bool:
     meaning = program.resolve_dotted(module, dotted_name(node))
     if isinstance(meaning, Function | Class):
         return False
-    if _MAKES_GROUP.search(last_name(node)):
+    if MAKES_GROUP.search(last_name(node)):
         return True
     named = meaning if isinstance(meaning, str) else node.id if isinstance(node, ast.Name) else ""
     return (

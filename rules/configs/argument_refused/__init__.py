@@ -1,8 +1,8 @@
 """A launch passes an argument that its script refuses, or the launcher itself.
 
 ## What it does
-Finds launches in shell scripts and READMEs whose script has an `argparse` that does not take what it is given: an option
-that nobody declares, or that is declared with a hyphen for the underscore or with another dash in front, a value that is none of the choices, or a text
+Finds launches in shell scripts, READMEs and at the head of the script (docstring and comments) whose script has an `argparse`
+that does not take what it is given: an option that nobody declares, or that is declared with a hyphen for the underscore or with another dash in front, a value that is none of the choices, or a text
 where a number is wanted, or none where one is, or a word that
 belongs to no option, where there are only options (`--dir= "$DATA"`); transformers' `HfArgumentParser` counts, too, and a parser in the function of another file that the script calls. A script that
 spawns its ranks, or is given several GPUs, is launched by plain `python`. So does a key (`model.width=8`) that the configuration

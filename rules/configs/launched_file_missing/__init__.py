@@ -1,8 +1,8 @@
 """A launch names a script or a configuration that is not in the project, or no script at all.
 
 ## What it does
-Finds launches in shell scripts and READMEs whose program, or whose configuration (`--config_file`, `--config`, `-c`,
-`--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
+Finds launches in shell scripts, READMEs and the heads of programs (docstring and comments) whose program, or whose
+configuration (`--config_file`, `--config`, `-c`, `--deepspeed`, or a path in front of all options), is in none of the folders from the script's own up to the top, though the
 folder that it is looked for in is there and holds files of the kind, or the only file of that name below it; programs of which
 another place has the folder and name, beside a file that the launch names and that is there; configurations that are not
 there from the folder in which the program is, though another has the name; what begins at the script's own folder

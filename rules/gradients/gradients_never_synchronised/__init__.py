@@ -4,7 +4,9 @@
 Finds `loss.backward()` in the training loop of a program that makes a process group and gives each rank its part of
 the data with `DistributedSampler`, in which no model is wrapped and no gradient or parameter is sent to other ranks. Also
 a model that a loss goes through and an optimizer steps beside another one that is wrapped or prepared: a student
-beside its teacher, a loss function with parameters of its own.
+beside its teacher, a loss function with parameters of its own. And launches of several processes of a program that trains and
+in which nothing joins them: no process group is made, or only where there is one, no framework that makes one is imported, and
+no rank is asked for.
 
 ## Why it is bad
 Every rank steps with the gradient of its own part of the data. The replicas drift apart from the first step on, and
@@ -33,17 +35,22 @@ for batch in DataLoader(data, sampler=sampler):
 Shown only: what reads attributes of the model or saves it needs `unwrap` from then on.
 
 ## Known limits
-Silent where any file of the program names a wrapper or a framework that wraps and no model is wrapped where this one
+Of a program started without a group, silent where it imports a file that is not there, or a package that is not known to join
+no processes, runs what a configuration names, starts processes itself, or wraps a model whether there is a group or not; and
+where its argument parser ends it on the local rank that torch's old launcher and DeepSpeed's pass. Otherwise
+silent where any file of the program names a wrapper or a framework that wraps and no model is wrapped where this one
 is trained, and where code that is not seen is handed the model or the optimizer. DataParallel does not count: it joins the GPUs of one process.
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: DDP averages the gradients, the process group alone does nothing
 - CodeT5 a2a8dfb CodeT5/run_gen.py:246
+- EnCodec_Trainer c0df846 README.md:19: `torchrun --nproc_per_node=4 train.py`, and the group is made in train_multi_gpu.py
 """
 
 from __future__ import annotations
 
 import ast
+import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -51,10 +58,12 @@ from distlint.analysis.model import Model, place_of, related
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions.accelerating import steps_optimizer
 from distlint.analysis.questions.training import Backward, sent_backward, training_loops
-from distlint.findings import Applicability, Finding, Fix, Severity
+from distlint.findings import Applicability, Finding, Fix, Related, Severity
+from distlint.launch.project import LaunchFiles
 from distlint.nodes import walk
 from distlint.rule import Status
 
+from .apart import started_apart
 from .beside import Beside, trained_beside
 from .synchronised import hands_model_on, synchronises
 
@@ -68,6 +77,7 @@ SEVERITY = Severity.ERROR
 STATUS = Status.PREVIEW
 LITERALS = ()
 
+_SHOWN = 4
 _SAMPLER = "torch.utils.data.DistributedSampler"
 _GROUP = "torch.distributed.init_process_group"
 
@@ -76,6 +86,27 @@ def check(model: Model) -> Iterator[Finding]:
     """The way back of each training loop whose ranks share the data out and nothing else, and the models left out."""
     yield from map(_left_out, trained_beside(model))
     yield from _never(model)
+
+
+def check_launch(files: LaunchFiles) -> Iterator[Finding]:
+    """The first launch of each program that several processes run, each by itself."""
+    for found in started_apart(files):
+        name = posixpath.basename(found.path)
+        advice = "Start it with `python`, or make a process group and wrap the model"
+        first, *more = found.places
+        yield Finding(
+            CODE,
+            NAME,
+            SEVERITY,
+            f"nothing in `{name}` joins the processes that are started here: each trains a model of its own on all of the data, "
+            f"and writes the files of the others. {advice}.",
+            first,
+            (
+                Related(found.backward, "each goes backward by itself"),
+                *(Related(each, "and here") for each in more[:_SHOWN]),
+            ),
+            Fix(Applicability.DISPLAY, advice),
+        )
 
 
 def _never(model: Model) -> Iterator[Finding]:
