@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Class, Function, dotted_name, last_name
 from distlint.analysis.program.handed import argument_of, callers_by_name
+from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.syntax import own_nodes, record_fields
 from distlint.analysis.questions.keywords import changes
 from distlint.knowledge.conventions import SAME_MODEL_METHODS
@@ -20,6 +21,7 @@ from distlint.records import dataclass
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
     from distlint.analysis.program.definitions import Definition
+    from distlint.analysis.program.program import Program
 
 _DEPTH: Final = 8
 _Path = tuple[int | str, ...]
@@ -61,14 +63,18 @@ def origins(
             attr in SAME_MODEL_METHODS and live.resolve(function.module, node.func) is None
         ):
             return origins(live, function, inner, depth - 1, path)
+        case ast.Call(
+            func=ast.Attribute(attr="get", value=inner), args=[ast.Constant(value=str(key))]
+        ) if live.resolve(function.module, node.func) is None:
+            return origins(live, function, inner, depth, (key, *path))
         case ast.Call():
             return _of_call(live, function, node, depth, path)
         case ast.Subscript(value=value, slice=ast.Constant(value=int() | str() as at)) if (
             isinstance(at, str) or at >= 0
         ):
-            return origins(live, function, value, depth - 1, (at, *path))
+            return origins(live, function, value, depth, (at, *path))
         case ast.Subscript(value=value, slice=ast.Name()):
-            return origins(live, function, value, depth - 1, (_ANY, *path))
+            return origins(live, function, value, depth, (_ANY, *path))
         case ast.IfExp(body=body, orelse=orelse):
             return [
                 found
@@ -80,9 +86,9 @@ def origins(
         case ast.Attribute(value=base, attr=attr):
             return _of_attribute(live, function, base, attr, depth, path)
     held = _written_out(node, path[0]) if path else []
-    return [
-        found for each in held for found in origins(live, function, each, depth - 1, path[1:])
-    ] or [None]
+    return [found for each in held for found in origins(live, function, each, depth, path[1:])] or [
+        None
+    ]
 
 
 def _written_out(node: ast.expr, at: int | str) -> list[ast.expr]:
@@ -112,7 +118,7 @@ def _of_call(
         case ast.Attribute(value=ast.Name(id="self"), attr=attr) if function.cls is not None:
             meaning = live.program.find_method(function.cls, attr) or meaning
         case ast.Attribute(value=ast.Name() | ast.Attribute() as base, attr=attr) if (
-            meaning is None
+            meaning is None and attr in _methods(live.program)
         ):
             # `data_module.train_dataloader()`
             made = _maker(live, function, base, depth)
@@ -162,7 +168,7 @@ def _of_name(
 
 def _written(function: Function, name: str) -> list[tuple[ast.expr, int]]:
     """What a function assigns to a variable, and which element of it; an empty list holds the place of what comes."""
-    found = list(_assigned(function, name))
+    found = _assigned(function).get(name, [])
     return [each for each in found if not _is_empty(each[0])] or found
 
 
@@ -202,20 +208,28 @@ def _is_empty(value: ast.expr) -> bool:
     return False
 
 
-def _assigned(function: Function, name: str) -> Iterator[tuple[ast.expr, int]]:
-    for node in own_nodes(function):
-        if not isinstance(node, ast.Assign):
-            continue
+@remembered
+def _assigned(function: Function) -> dict[str, list[tuple[ast.expr, int]]]:
+    """What a function assigns to its variables, and which element of it."""
+    found: dict[str, list[tuple[ast.expr, int]]] = {}
+    for node in own_nodes(function, ast.Assign):
         for target in node.targets:
             match target:
-                case ast.Name(id=written) if written == name:
-                    yield node.value, -1
+                case ast.Name(id=name):
+                    found.setdefault(name, []).append((node.value, -1))
                 case ast.Tuple(elts=elements):
                     for at, element in enumerate(elements):
                         if isinstance(element, ast.Starred):
                             break
-                        if isinstance(element, ast.Name) and element.id == name:
-                            yield node.value, at
+                        if isinstance(element, ast.Name):
+                            found.setdefault(element.id, []).append((node.value, at))
+    return found
+
+
+@remembered
+def _methods(program: Program) -> frozenset[str]:
+    """The names of the methods of a program."""
+    return frozenset(each.name for each in program.functions() if each.cls is not None)
 
 
 def _of_parameter(

@@ -390,11 +390,8 @@ def _of_method(
         if path := path_of(owner):
             flow.put(path, EMPTY_METRIC)
         return combined((receiver, *given)).but(made=None)
-    if method in ("items", "values", "keys") and not given:
-        value = _values(receiver)
-        pair = Held(value.part, value.source, items=(ALIKE, value), ended=value.ended)
-        element = {"items": pair, "values": value, "keys": ALIKE}[method]
-        return Held(element.part, element.source, element=element, ended=element.ended)
+    if (found := _read_of_dict(method, receiver, args, given)) is not None:
+        return found
     if tables.SYNCHRONISES.search(method):
         if receiver.part is not Part.ALIKE:
             _fill(flow, owner, UNKNOWN)
@@ -423,6 +420,18 @@ def _of_method(
         return combined((receiver, *given))
     if receiver.learned and all(v.part is Part.ALIKE for v in given):
         return LEARNED  # `log_lambda.exp()`
+    return None
+
+
+def _read_of_dict(method: str, receiver: Held, args: list[Held], given: list[Held]) -> Held | None:
+    """What a method of a dict reads from it; None for other methods."""
+    if method == "get" and receiver.fields and args and isinstance(args[0].const, str):
+        return receiver.fields.get(args[0].const)  # `loaders.get("val")`
+    if method in ("items", "values", "keys") and not given:
+        value = _values(receiver)
+        pair = Held(value.part, value.source, items=(ALIKE, value), ended=value.ended)
+        element = {"items": pair, "values": value, "keys": ALIKE}[method]
+        return Held(element.part, element.source, element=element, ended=element.ended)
     return None
 
 

@@ -809,10 +809,7 @@ def _kept(functions: Iterable[Function]) -> dict[Class, set[str]]:
 
 @remembered
 def _global_readers(body: Function) -> tuple[Function, ...]:
-    """The functions of a file that read what its statements put into a variable whose name speaks of data.
-
-    scBERT 4d0f4d4 pretrain.py:156: the loaders of a script.
-    """
+    """The functions of a file that read what its statements put into a variable whose name speaks of data."""
     names = {name for name in assignments(body) if _OF_DATA.search(name)}
     return tuple(
         function

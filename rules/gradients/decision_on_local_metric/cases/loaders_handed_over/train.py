@@ -134,7 +134,7 @@ class Given:
 
     def run(self):
         self.evaluate()
-        if self.metrics["error"] < self.best:  # expect: DL601
+        if self.metrics.get("error") < self.best:  # expect: DL601
             self.best = self.metrics["error"]
 
 

@@ -21,7 +21,7 @@ def train(rank, ranks, net, folder):
     optimizer = torch.optim.SGD(net.parameters())
     loaders, _ = by_phase(folder)
     one_epoch(net, loaders["train"], optimizer)
-    one_epoch(net, with_settings(folder)["train"], optimizer)
+    one_epoch(net, with_settings(folder).get("train"), optimizer)
     data = Data(folder)
     data.set_up()
     one_epoch(net, data.for_training(), optimizer)
