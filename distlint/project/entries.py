@@ -244,7 +244,7 @@ def downloads(entry: Entry) -> bool:
 def serves_training(entry: Entry) -> bool:
     """Whether a file may fetch, write or remove others, draws random numbers, or defines models or data sets.
 
-    Or starts CUDA on import, opens a tracker, has a model generate, evaluates one or keeps its numbers, gets classes by
+    Or makes loaders, starts CUDA on import, opens a tracker, has a model generate, evaluates one or keeps its numbers, gets classes by
     names, or ends a training.
     """
     text = entry.read()
@@ -262,7 +262,7 @@ def serves_training(entry: Entry) -> bool:
         _IMPORTS_BY_NAME,
         _STOPS,
     )
-    return any(words.search(text) for words in searches)
+    return "DataLoader(" in text or any(words.search(text) for words in searches)
 
 
 def imports_by_name(entry: Entry) -> bool:

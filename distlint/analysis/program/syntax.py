@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, overload
 
-from distlint.analysis.program.definitions import Function, Module, dotted_name, last_name
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
 from distlint.analysis.program.memory import all_remembered, remembered, remembered_of_nodes
 from distlint.knowledge import conventions
 from distlint.knowledge.devices import LOCAL_INDEX_FIRST
@@ -1126,3 +1126,16 @@ def only_adds_a_bar(node: ast.IfExp) -> bool:
             case ast.Call(args=[inner, *_]) if last_name(drawn.func) in _BARS:
                 return ast.unparse(inner) == ast.unparse(plain)
     return False
+
+
+def record_fields(cls: Class) -> list[str]:
+    """The fields of a dataclass or NamedTuple that derives from no other, in their order; none for other classes."""
+    bases = {last_name(base) for base in cls.node.bases}
+    decorators = {last_name(each) for each in cls.node.decorator_list}
+    if bases != {"NamedTuple"} and (bases or "dataclass" not in decorators):
+        return []
+    return [
+        node.target.id
+        for node in cls.node.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]

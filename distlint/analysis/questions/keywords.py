@@ -93,11 +93,11 @@ def _of_variable(
     program: Program, function: Function, path: str, name: str, depth: int
 ) -> list[ast.expr] | None:
     """What is assigned to a variable, a parameter or a name of the module, and what is put into it later."""
-    changes = list(_changes(function, path))
-    if any(value is None for key, value in changes if key in (None, name)):
+    changed = list(changes(function, path))
+    if any(value is None for key, value in changed if key in (None, name)):
         return None
-    put = [value for key, value in changes if key == name and value is not None]
-    stored = {id(value) for _, value in changes}
+    put = [value for key, value in changed if key == name and value is not None]
+    stored = {id(value) for _, value in changed}
     made = [each for each in assignments(function).get(path, ()) if id(each) not in stored]
     if len(made) > 1:  # which of them the call gets is not followed
         return None
@@ -129,7 +129,7 @@ def _given(
             yield user, argument
 
 
-def _changes(function: Function, path: str) -> Iterator[tuple[str | None, ast.expr | None]]:
+def changes(function: Function, path: str) -> Iterator[tuple[str | None, ast.expr | None]]:
     """What a function puts into a dict, by key: None for any key, and a value of None for one that is not known."""
     for node in own_nodes(function, ast.Assign, ast.Call):
         match node:
@@ -141,7 +141,7 @@ def _changes(function: Function, path: str) -> Iterator[tuple[str | None, ast.ex
                 func=ast.Attribute(value=owner, attr="update"), args=args, keywords=more
             ) if dotted_name(owner) == path:
                 for argument in args:
-                    yield from _entries(argument)
+                    yield from _entries(_written_alone(function, argument))
                 for keyword in more:
                     yield keyword.arg, keyword.value if keyword.arg else None
             case ast.Call(
@@ -152,6 +152,24 @@ def _changes(function: Function, path: str) -> Iterator[tuple[str | None, ast.ex
                 dotted_name(owner) == path
             ):
                 yield _key(key), None
+
+
+def _written_alone(function: Function, node: ast.expr) -> ast.expr:
+    """What a variable holds that is assigned once and never changed: `kwargs.update(cuda_kwargs)`."""
+    if isinstance(node, ast.Name):
+        made = assignments(function).get(node.id, ())
+        if len(made) == 1 and isinstance(made[0], ast.Dict) and not _is_changed(function, node.id):
+            return made[0]
+    return node
+
+
+def _is_changed(function: Function, name: str) -> bool:
+    return any(
+        isinstance(node.value, ast.Name)
+        and node.value.id == name
+        and (isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Store))
+        for node in own_nodes(function, ast.Attribute, ast.Subscript)
+    )
 
 
 def _entries(node: ast.expr) -> Iterator[tuple[str | None, ast.expr | None]]:

@@ -12,6 +12,7 @@ from distlint.analysis.program.definitions import Class, Function, Module
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import all_remembered
 from distlint.analysis.program.syntax import own_nodes
+from distlint.analysis.questions.keywords import keyword_values
 from distlint.analysis.questions.origins import Origin, origins
 from distlint.analysis.questions.replicated import engines
 from distlint.analysis.questions.seeding import makes_ranks_differ
@@ -177,11 +178,18 @@ def _handed_out(generator: Function) -> Iterator[ast.expr]:
 def _is_whole(model: Model, user: Function, made: Origin) -> bool:
     """Whether a loader draws all of a data set that is the same on all ranks, in the same order."""
     call = made.call
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    data = call.args[0] if call.args else given.get("dataset")
-    if data is None or None in given or len(call.args) > _PLACE_OF_SAMPLER:
+    given = {
+        name: keyword_values(model.program, made.function, call, name)
+        for name in (*SPLIT, "dataset")
+    }
+    data = call.args[:1] or given.pop("dataset")
+    if not data or len(data) > 1 or len(call.args) > _PLACE_OF_SAMPLER:
         return False
-    if any(name in given and ast.unparse(given[name]) != "None" for name in SPLIT):
+    if any(
+        values is None or any(ast.unparse(value) != "None" for value in values)
+        for name, values in given.items()
+        if name in SPLIT
+    ):
         return False
     followed = model.call_at(call)
     if followed is not None and followed.guarded_by_rank:
@@ -192,7 +200,8 @@ def _is_whole(model: Model, user: Function, made: Origin) -> bool:
         for each in files
     ):
         return False
-    return not _DIVIDES.search(ast.unparse(data)) and _is_same(model, made.function, data, _DEPTH)
+    (read,) = data
+    return not _DIVIDES.search(ast.unparse(read)) and _is_same(model, made.function, read, _DEPTH)
 
 
 def _is_same(model: Model, function: Function, data: ast.expr, depth: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.chosen import chosen
@@ -25,6 +26,7 @@ from distlint.analysis.questions.shares.values import (
     Part,
     Source,
     combined,
+    explained,
     joined,
     met,
     plain,
@@ -53,7 +55,7 @@ _OF_FULL_BATCHES: Final = "DataLoader(drop_last=True)"
 def called(flow: Following, node: ast.Call) -> Held:
     """What a call returns; what it does to its arguments is done."""
     args = [flow.value(a) for a in node.args]
-    keywords = {k.arg or "**": flow.value(k.value) for k in node.keywords}
+    keywords = _keywords(flow, node)
     receiver = flow.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
     if _gathers_elements(node):
         return combined([v for v in (receiver, *args, *keywords.values()) if v is not None])
@@ -97,6 +99,23 @@ def called(flow: Following, node: ast.Call) -> Held:
         if found is not None:
             return found
     return _of_unknown(flow, node, meaning, args, keywords)
+
+
+def _keywords(flow: Following, node: ast.Call) -> dict[str, Held]:
+    """What a call is given by name; what stands under the keys of a dict is given by these: `DataLoader(data, **kwargs)`.
+
+    PointContrast 47e8682 downstream/semseg/lib/dataset.py:383: `DataLoader(**data_args)`, of `data_args["sampler"] = …`.
+    """
+    found: dict[str, Held] = {}
+    for keyword in node.keywords:
+        held = flow.value(keyword.value)
+        if keyword.arg is not None:
+            found[keyword.arg] = held
+            continue
+        found.update(held.fields or {})
+        if not explained(held):
+            found["**"] = held
+    return found
 
 
 def _gathers_elements(node: ast.Call) -> bool:
@@ -321,7 +340,8 @@ def _prepared(flow: Following, node: ast.Call, args: list[Held]) -> Held:
 
 
 def _one_prepared(flow: Following, node: ast.Call, argument: ast.expr, held: Held) -> Held:
-    name = last_name(argument).lower()
+    of = argument.value if isinstance(argument, ast.Subscript) else argument  # `loaders["val"]`
+    name = last_name(of).lower()
     named = name.endswith(("loader", "loaders", "_dl", "dataloader")) or "loader" in name
     if held.kind is not Kind.LOADER and not named:
         return held
@@ -332,7 +352,8 @@ def _one_prepared(flow: Following, node: ast.Call, argument: ast.expr, held: Hel
 
 def _loader(node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
     """A loader gives a share where its sampler or its data set is one."""
-    given = [keywords[k] for k in ("sampler", "batch_sampler", "dataset") if k in keywords] + args
+    names = ("sampler", "batch_sampler", "dataset", "**")
+    given = [keywords[k] for k in names if k in keywords] + args
     share = next((held for held in given if held.is_share), None)
     if share is None:
         return Held(kind=Kind.LOADER, made=_OF_FULL_BATCHES if _drops_last(node) else None)
@@ -369,11 +390,8 @@ def _of_method(
         if path := path_of(owner):
             flow.put(path, EMPTY_METRIC)
         return combined((receiver, *given)).but(made=None)
-    if method in ("items", "values", "keys") and not given:
-        value = _values(receiver)
-        pair = Held(value.part, value.source, items=(ALIKE, value), ended=value.ended)
-        element = {"items": pair, "values": value, "keys": ALIKE}[method]
-        return Held(element.part, element.source, element=element, ended=element.ended)
+    if (found := _read_of_dict(method, receiver, args, given)) is not None:
+        return found
     if tables.SYNCHRONISES.search(method):
         if receiver.part is not Part.ALIKE:
             _fill(flow, owner, UNKNOWN)
@@ -386,6 +404,8 @@ def _of_method(
             kept = flow.shares.summed(kept, flow.module, node)
         if receiver.kind is Kind.PLAIN and path_of(owner):
             flow.keep(owner, kept)
+            if method == "update" and receiver.fields is not None:
+                _updated(flow, path_of(owner), receiver.fields, args, keywords)
         elif method in tables.APPENDS and (around := _container_of(flow, owner, receiver)):
             flow.keep(around, kept)
         elif kept.part is not Part.ALIKE:
@@ -401,6 +421,34 @@ def _of_method(
     if receiver.learned and all(v.part is Part.ALIKE for v in given):
         return LEARNED  # `log_lambda.exp()`
     return None
+
+
+def _read_of_dict(method: str, receiver: Held, args: list[Held], given: list[Held]) -> Held | None:
+    """What a method of a dict reads from it; None for other methods."""
+    if method == "get" and receiver.fields and args and isinstance(args[0].const, str):
+        return receiver.fields.get(args[0].const)  # `loaders.get("val")`
+    if method in ("items", "values", "keys") and not given:
+        value = _values(receiver)
+        pair = Held(value.part, value.source, items=(ALIKE, value), ended=value.ended)
+        element = {"items": pair, "values": value, "keys": ALIKE}[method]
+        return Held(element.part, element.source, element=element, ended=element.ended)
+    return None
+
+
+def _updated(
+    flow: Following,
+    path: str,
+    before: Mapping[str, Held],
+    args: list[Held],
+    keywords: dict[str, Held],
+) -> None:
+    """Let a dict hold under its keys what it was updated with: `kwargs.update(sampler=sampler)`."""
+    given = [*args, Held(fields=keywords)]
+    if all(each.fields is not None for each in given) and "**" not in keywords:
+        fields = {**before}
+        for each in given:
+            fields.update(each.fields or {})
+        flow.variables[path] = flow.variables[path].but(fields=fields)
 
 
 def _container_of(flow: Following, owner: ast.expr, element: Held) -> ast.expr | None:
@@ -461,7 +509,8 @@ def _of_unknown(
         made = combined(given)
         of = flow.shares.live.resolve(flow.module, node.args[0]) if node.args else None
         element = Held(made=of) if name == "defaultdict" and isinstance(of, Class) else None
-        return made.but(kind=Kind.PLAIN, element=element)
+        fields = keywords if name == "dict" and keywords and not args else None
+        return made.but(kind=Kind.PLAIN, element=element, fields=fields)
     held = combined(given)
     if held.part is Part.ALIKE:
         return LEARNED if meaning is None or held.learned else ALIKE

@@ -46,6 +46,7 @@ from distlint.analysis.questions.shares.values import (
     Source,
     combined,
     computed,
+    explained,
     join,
     joined,
     met,
@@ -427,7 +428,7 @@ class Flow:
         path, before = path_of(target.value), self.value(target.value)
         match target.slice:
             case (ast.Constant() | ast.JoinedStr() | ast.BinOp()) as key if (
-                path and _explained(before) and key_text(key) is not None
+                path and explained(before) and key_text(key) is not None
             ):
                 assert before.fields is not None
                 fields = {**before.fields, str(key_text(key)): value}
@@ -443,9 +444,9 @@ class Flow:
                 if path:
                     self.put(path, Held(before.part, before.source, before.kind, learned=True))
             case ast.Name(id=key) if path and self.keys.get(key) == path:
-                self.put(
-                    path, value.but(kind=Kind.PLAIN)
-                )  # `for k in logs: logs[k] = …`: all of it
+                # `for k in logs: logs[k] = …`: all of it
+                fields = dict.fromkeys(before.fields or (), value)
+                self.put(path, value.but(kind=Kind.PLAIN, fields=fields or None))
             case ast.Name() if (
                 path
                 and value.part in (Part.WHOLE, Part.PADDED)
@@ -461,12 +462,15 @@ class Flow:
         if path:
             before = self.value(container)
             part = combined((before, value))
+            element = before.element if before.element and before.element.made else None
+            if element is not None and element.made is value.made:
+                element = join(element, value)  # `meters[0].update(loss)`, of a list of meters
             self.variables[path] = before.but(
                 part=part.part,
                 source=part.source,
                 ended=part.ended,
                 items=None,
-                element=before.element if before.element and before.element.made else None,
+                element=element,
             )
 
     def _with_elements(self, node: ast.expr, held: Held) -> Held:
@@ -506,6 +510,7 @@ class Flow:
                 return PLAIN
             case ast.Name(id=name):
                 found = self.variables.get(name)
+                found = found or self.shares.global_of(self.function, name)
                 if found is not None:
                     return found
                 return WORLD if name in tables.WORLD_NAMES else ALIKE
@@ -634,19 +639,25 @@ class Flow:
             # MONAI GenerativeModels 7428fce tutorials/generative/distributed_training/ddpm_training_ddp.py:105.
             text = "each rank takes its part here"
             return Held(Part.SHARE, Source(node, self.module, text), Kind.LOADER)
+        if base.fields and all(each.kind is Kind.LOADER for each in base.fields.values()):
+            return joined(base.fields.values())  # `loaders[phase]`
         return element_of(base) if base.kind is not Kind.LOADER else plain(base)
 
     def _dict(self, keys: list[ast.expr | None], values: list[ast.expr]) -> Held:
         fields: dict[str, Held] = {}
-        held = []
+        held, known = [], True
         for key, value in zip(keys, values, strict=True):
             each = self.value(value)
             held.append(each)
             name = key_text(key)
             if name is not None:
                 fields[name] = each
+            elif key is None and explained(each):
+                fields.update(each.fields or {})  # `{**common, "sampler": sampler}`
+            else:
+                known = False
         made = combined(held)
-        return made.but(kind=Kind.PLAIN, fields=fields if len(fields) == len(keys) else None)
+        return made.but(kind=Kind.PLAIN, fields=fields if known else None)
 
     def _renamed(
         self,
@@ -723,15 +734,6 @@ def _asked_what_it_is(test: ast.expr) -> frozenset[str]:
 def plain_but_world(value: Held) -> Held:
     """An operand: numbers of ranks and of batches keep what they are."""
     return value if value.kind in (Kind.WORLD, Kind.LENGTH) else plain(value)
-
-
-def _explained(container: Held) -> bool:
-    """Whether all that is known of a dict is what stands under the keys that are known."""
-    return (
-        container.fields is not None
-        and container.kind is Kind.PLAIN
-        and container.part is combined(container.fields.values()).part
-    )
 
 
 @remembered

@@ -62,6 +62,9 @@ class Known(Protocol):
     def attribute_of(self, owner: Held, attr: str) -> Held | None:
         """What the methods of a class put into an attribute."""
 
+    def global_of(self, function: Function, name: str) -> Held | None:
+        """What the statements of a file have put into a variable that a function reads."""
+
     def loader_named(self, attr: str) -> Held | None:
         """What each class of the program keeps under the name of a loader."""
 

@@ -18,6 +18,7 @@ from distlint.analysis.program.syntax import (
     default_of,
     own_nodes,
     picks_by,
+    record_fields,
 )
 from distlint.analysis.questions.shares.calls import sampled
 from distlint.analysis.questions.shares.files import reads_all_parts
@@ -106,6 +107,7 @@ class Shares:
         self.seen: dict[int, Seen] = {}
         self._done: dict[object, tuple[Held, dict[str, Held]]] = {}
         self._running: list[Function] = []
+        self._running_bodies: list[Flow] = []
         self._followed: set[Function] = set()
         self._again = False
         self._attributes: dict[tuple[Class, str], Held | None] = {}
@@ -201,7 +203,11 @@ class Shares:
         """What a function returns, and its variables at the end."""
         self._running.append(function)
         flow = Flow(self, function, variables)
+        if function.is_module_body:
+            self._running_bodies.append(flow)
         returned = flow.run()
+        if function.is_module_body:
+            self._running_bodies.pop()
         self._running.pop()
         return returned, flow.variables
 
@@ -320,6 +326,9 @@ class Shares:
         if made.is_share and is_loader:
             return Held(Part.SHARE, made.source, Kind.LOADER)
         init = self.method(cls, "__init__")
+        if init is None and made.is_share and (names := record_fields(cls)):
+            fields = {**dict(zip(names, args, strict=False)), **keywords}
+            return made.but(kind=Kind.PLAIN, fields=fields, made=cls)
         ranked = init is not None and slicing_parameters(self.live.program, cls)
         if init is not None and ranked and self._gives_rank(init, node, ranked):
             return self._part_of(caller, cls, node)
@@ -410,6 +419,16 @@ class Shares:
             return UNKNOWN
         return Held(owner.part, owner.source, found.kind, made=found.made)
 
+    def global_of(self, function: Function, name: str) -> Held | None:
+        """What the statements of a file have put into a variable that its functions read; None where it is no share."""
+        body = function.module.body
+        if body not in self._sources or function is body or name in bound_again(function):
+            return None
+        running = next((flow for flow in self._running_bodies if flow.function is body), None)
+        known = running.variables if running is not None else self._final(body)
+        found = known.get(name)
+        return found if found is not None and found.is_share else None
+
     def loader_named(self, attr: str) -> Held | None:
         """What each class of the program keeps under the name of a loader; None where one has it of all of the data."""
         return self._named.get(attr)
@@ -454,7 +473,9 @@ class Shares:
             cls: {attr for attr, value in fields.items() if value.is_share}
             for cls, fields in self._fields.items()
         }
-        methods = _readers(self.live, kept, self._sources)
+        readers = _readers(self.live, kept, self._sources)
+        # The methods beside them, which read what these compute: `self.evaluate()`, then `self.metrics["acc"]`.
+        methods = {m for r in readers if r.cls is not None for m in r.cls.methods.values()}
         return frozenset(_reached(self.live, set(self._sources) | methods, methods))
 
 
@@ -727,11 +748,23 @@ def _beginnings(live: LiveProgram) -> frozenset[Function]:
         cls.name for cls in (*live.answer(slicing_classes), *live.answer(divisions), *data_sets)
     }
     begin.update(f for name in dividing for f in _calling(live.program, name))
+    makers = {
+        maker
+        for name in sorted({f.cls.name for f in begin if f.cls is not None})
+        for maker in _calling(live.program, name)
+        if any(_makes(node.value, name) for node in own_nodes(maker, ast.Return))
+    }
+    begin |= makers
     found = set(begin)
     for function in begin:
         if function.cls is not None:
             found.update(function.cls.methods.values())
     return frozenset(_reached(live, found, begin))
+
+
+def _makes(value: ast.expr | None, name: str) -> bool:
+    """Whether an expression makes an object of a class of this name."""
+    return isinstance(value, ast.Call) and last_name(value) == name
 
 
 def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> set[Function]:
@@ -747,6 +780,7 @@ def _reached(live: LiveProgram, found: set[Function], begin: set[Function]) -> s
     """
     names = _names(begin)
     kept = _readers(live, _kept(found), found) | _readers_elsewhere(live, _kept(found), found)
+    kept |= {reader for each in found if each.is_module_body for reader in _global_readers(each)}
     found |= kept
     names |= _names(kept)
     for _ in range(_LEVELS):
@@ -773,7 +807,29 @@ def _kept(functions: Iterable[Function]) -> dict[Class, set[str]]:
     return kept
 
 
-_LOADER: Final = pattern(r"(?:^|_)(?:data_?)?loaders?$|_dl$")
+@remembered
+def _global_readers(body: Function) -> tuple[Function, ...]:
+    """The functions of a file that read what its statements put into a variable whose name speaks of data."""
+    names = {name for name in assignments(body) if _OF_DATA.search(name)}
+    return tuple(
+        function
+        for function in body.module.all_functions
+        if function is not body
+        and any(
+            node.id in names and isinstance(node.ctx, ast.Load)
+            for node in own_nodes(function, ast.Name)
+        )
+        and not names.isdisjoint(_read_from_outside(function))
+    )
+
+
+def _read_from_outside(function: Function) -> set[str]:
+    """The variables that a function reads and does not give a value."""
+    own = bound_again(function).union(function.parameters)
+    return {node.id for node in own_nodes(function, ast.Name) if node.id not in own}
+
+
+_LOADER: Final = pattern(r"loader|_dl$")
 """Names of attributes that hold a loader."""
 _LOADER_READ: Final = pattern("loader|_dl")
 

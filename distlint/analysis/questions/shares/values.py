@@ -113,12 +113,18 @@ class Held:
         """Tells values apart that make a function do different things."""
         inner = tuple(i.key(depth - 1) for i in self.items) if self.items and depth else None
         each = self.element.key(depth - 1) if self.element and depth else None
+        named = (
+            tuple((name, held.key(depth - 1)) for name, held in self.fields.items())
+            if self.fields and depth
+            else None
+        )
         padded = self.source is not None and self.source.padded
         return (
             self.part,
             self.kind,
             id(self.made),
             inner,
+            named,
             each,
             padded,
             repr(self.const),
@@ -304,6 +310,15 @@ def _made(a: Part, b: Part) -> Part:
     if {a, b} == {Part.PADDED, Part.WHOLE}:
         return Part.PADDED
     return _met(a, b)
+
+
+def explained(container: Held) -> bool:
+    """Whether all that is known of a dict is what stands under the keys that are known."""
+    return (
+        container.fields is not None
+        and container.kind is Kind.PLAIN
+        and container.part is combined(container.fields.values()).part
+    )
 
 
 def computed(left: Held, operator: ast.operator, right: Held) -> Held:
