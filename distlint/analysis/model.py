@@ -29,6 +29,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.configured_trainers import made_below
 from distlint.analysis.questions.entry_points import divides_nothing, entries_to, shown
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
@@ -80,6 +81,7 @@ from distlint.launch.engines import (
     waits_for_one,
 )
 from distlint.launch.project import LaunchFiles
+from distlint.launch.trainers import on_several_devices
 from distlint.patterns import pattern
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -187,8 +189,18 @@ class Model(LiveProgram):
         )
 
     def _is_launched(self, entry: Module) -> bool:
-        """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
-        return starts_several(self.launch, entry.source.path, self._paths)
+        """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen.
+
+        Or whether a run of it that the project shows tells a Trainer of Lightning of several devices.
+        """
+        return starts_several(
+            self.launch, entry.source.path, self._paths
+        ) or self._is_configured_for_several(entry)
+
+    def _is_configured_for_several(self, entry: Module) -> bool:
+        """Whether a configuration, or the words of a command, tell a Trainer of Lightning of several devices."""
+        made = made_below(self.program, entry)
+        return made is not None and on_several_devices(self.launch, entry.source.path, made)
 
     @remembered
     def is_launched(self, path: str) -> bool:
