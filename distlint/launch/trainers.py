@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from distlint.knowledge.conventions import DEVICES, STARTS_RANKS
+from distlint.knowledge.conventions import CLASS_KEYS, DEVICES, STARTS_RANKS
 from distlint.launch.composed import started
+from distlint.launch.sections import classes_in_sections
 from distlint.launch.tree import Unreadable
 from distlint.launch.yaml_text import read_yaml
 from distlint.patterns import pattern
@@ -28,6 +29,8 @@ Keys = tuple[str, ...]
 """The last keys of the section that a Trainer is made of; none for options of a command line."""
 Told = dict[str, Any]
 """What a Trainer is told, by its arguments."""
+Part = tuple[Keys, dict[str, Any]]
+"""A file of a configuration: the keys of its place, and its values."""
 
 _ARGUMENTS: Final = STARTS_RANKS | {"fast_dev_run"}
 _DIVIDES: Final = pattern(r"ddp|fsdp|deepspeed|DDP|FSDP|DeepSpeed")
@@ -42,6 +45,12 @@ _NAMES_ROOT: Final = frozenset({"config-name", "config_name", "cn"})
 _SUFFIXES: Final = (".yaml", ".yml")
 _CLASS: Final = ("_target_", "class_path", "target", "class")
 _DEPTH: Final = 6
+_LIST: Final = ""
+"""The key of what a file is that is a list."""
+_GLOBAL: Final = pattern(r"^#\s*@package\s+_global_", re.MULTILINE)
+_NAMES_VALUE: Final = pattern(r"\$\{([\w.]+)\}")
+_WATCHES: Final = pattern(r"checkpoint|ckpt|early|stop|callback", re.IGNORECASE)
+"""Words of the keys under which a checkpoint or stopper is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +65,78 @@ class Made:
     named: tuple[str, ...]
 
 
-def on_several_devices(files: LaunchFiles, path: str, made: Made) -> bool:
-    """Whether some run of the Python file `path` that the project shows tells its Trainer of several devices.
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that the project shows: what it tells its Trainer, and of which files its configuration is composed."""
 
-    KGAT_TEST 9a1d8a8 scripts/train_multi_gpu.sh:9: `python src/train.py --config-name config_multi_gpu`.
+    told: Told
+    top: str
+    """The folder of its configurations; "" where that is not known."""
+    parts: tuple[Part, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether its Trainer starts several processes."""
+        return _is_several(self.told)
+
+    def classes(self) -> frozenset[str]:
+        """The classes that its files name."""
+        return frozenset(
+            name
+            for _, values in self.parts
+            for _, section in _sections((), values)
+            for key in CLASS_KEYS
+            if isinstance(name := section.get(key), str)
+        )
+
+    def watched(self) -> frozenset[str]:
+        """The names that its checkpoints and stoppers watch."""
+        found: dict[Keys, str] = {}
+        for around, values in self.parts:
+            for keys, section in _sections((), values):
+                name = section.get("monitor")
+                place = keys if keys[: len(around)] == around else (*around, *keys)
+                if any(map(_WATCHES.search, place)) and isinstance(name, str):
+                    found[place] = str(self._filled_in(name))
+        return frozenset(found.values())
+
+    def _filled_in(self, value: str) -> Any:
+        """A value, or the other one of the configuration that it names: `${train.monitor}`."""
+        found = _NAMES_VALUE.fullmatch(value)
+        if found is None:
+            return value
+        keys = tuple(found[1].split("."))
+        held = (
+            _at(values, keys[len(around) :] if keys[: len(around)] == around else keys)
+            for around, values in reversed(self.parts)
+        )
+        return next((each for each in held if each is not None), value)
+
+
+def runs(files: LaunchFiles, path: str, made: Made) -> tuple[Run, ...]:
+    """The runs of the Python file `path` that the project shows: with what it reads by default, and by each command.
+
+    KGAT_TEST 94cb020 scripts/train_multi_gpu.sh:9: `python src/train.py --config-name config_multi_gpu`.
     """
     known = _Known(files, made.sections)
-    roots = [*(_there(files, each) for each in made.roots), *_read_by(files, made.named)]
-    known_roots = tuple(root for root in roots if root)
-    return any(
-        _is_several(known.run(root, words))
-        for words in ((), *_commands(files, path))
-        for root in (_roots_named(files, known_roots, words) or known_roots or ("",))
+    found: list[Run] = []
+    for words in ((), *_commands(files, path)):
+        roots = known.named(made.roots, words) or (
+            *filter(None, (known.there(root, words) for root in made.roots)),
+            *(path for each in made.named for path in known.ending(posixpath.normpath(each))),
+        )
+        found += [known.run(root, words) for root in roots or ("",)]
+    return tuple(found)
+
+
+def classes_below(files: LaunchFiles, top: str) -> frozenset[str]:
+    """The classes that configurations in a folder, or below, name."""
+    return frozenset(
+        name
+        for file in files.naming
+        if not top or file.path.startswith(f"{top}/")
+        for _, name in classes_in_sections(file.kind, file.text)
     )
-
-
-def _there(files: LaunchFiles, root: str) -> str:
-    """The file of a configuration that hydra starts with, or the only one of its name; empty where it is not known."""
-    if root in files.trainers or root in files.composed:
-        return root
-    same = _ending(files, posixpath.basename(root))
-    return same[0] if len(same) == 1 else ""
-
-
-def _read_by(files: LaunchFiles, named: tuple[str, ...]) -> Iterator[str]:
-    """The configurations that a program calls by a text in its code."""
-    for each in named:
-        yield from _ending(files, posixpath.normpath(each))
 
 
 def _commands(files: LaunchFiles, path: str) -> Iterator[tuple[Word, ...]]:
@@ -97,30 +151,6 @@ def _commands(files: LaunchFiles, path: str) -> Iterator[tuple[Word, ...]]:
                 called = f"{called.replace('.', '/')}.py"
             if files.is_surely(called, script, path, below=start.is_module):
                 yield start.given
-
-
-def _roots_named(
-    files: LaunchFiles, roots: tuple[str, ...], words: tuple[Word, ...]
-) -> tuple[str, ...]:
-    """The configurations that a command names in place of those that are read by default."""
-    found: list[str] = []
-    for key, value in _given(words):
-        if key in _NAMES_ROOT:
-            ends = [_with_suffix(value)]
-            folders = {posixpath.dirname(root) for root in roots}
-            found += [p for f in folders for p in _ending(files, posixpath.join(f, ends[0]))]
-        elif value.endswith(_SUFFIXES):
-            found += _ending(files, posixpath.normpath(value))
-    return tuple(dict.fromkeys(found))
-
-
-def _ending(files: LaunchFiles, end: str) -> list[str]:
-    """The YAML files whose path ends in another one."""
-    return [path for path in _yaml(files) if f"/{path}".endswith(f"/{end}")]
-
-
-def _yaml(files: LaunchFiles) -> list[str]:
-    return sorted({*files.trainers, *files.composed})
 
 
 def _with_suffix(name: str) -> str:
@@ -143,83 +173,114 @@ def _given(words: tuple[Word, ...]) -> Iterator[tuple[str, str]]:
 
 
 class _Known:
-    """What the configurations of a project say of Trainers that are made of some sections."""
+    """The configurations of a project, for Trainers that are made of some sections."""
 
     def __init__(self, files: LaunchFiles, sections: Set[Keys]) -> None:
-        self._files = files
+        naming = {file.path: file.text for file in files.naming if file.path.endswith(_SUFFIXES)}
+        self._texts = {**naming, **files.composed, **files.trainers}
         self._sections = sections
 
-    def run(self, root: str, words: tuple[Word, ...]) -> Told:
+    def ending(self, end: str) -> list[str]:
+        """The files whose path ends in another one."""
+        return sorted(path for path in self._texts if f"/{path}".endswith(f"/{end}"))
+
+    def there(self, root: str, words: tuple[Word, ...]) -> str:
+        """The file with which hydra starts: that of its path, or of its name, be it beside the groups of a command's options.
+
+        Empty where it is not known.
+        """
+        same = [root] if root in self._texts else self.ending(posixpath.basename(root))
+        if len(same) > 1:
+            tops = {_top_of(group, path) for group, path in self._chosen("", words).items()}
+            same = [each for each in same if posixpath.dirname(each) in tops]
+        return same[0] if len(same) == 1 else ""
+
+    def named(self, roots: tuple[str, ...], words: tuple[Word, ...]) -> tuple[str, ...]:
+        """The configurations that a command names in place of those that are read by default."""
+        found: list[str] = []
+        for key, value in _given(words):
+            if key in _NAMES_ROOT:
+                folders = dict.fromkeys(map(posixpath.dirname, roots))
+                ends = (posixpath.join(folder, _with_suffix(value)) for folder in folders)
+                found += [path for end in ends for path in self.ending(end)]
+            elif value.endswith(_SUFFIXES):
+                found += self.ending(posixpath.normpath(value))
+        return tuple(dict.fromkeys(found))
+
+    def run(self, root: str, words: tuple[Word, ...]) -> Run:
         """What one run tells its Trainer: its configuration with the options of groups that are chosen, then single keys."""
-        given = list(_given(words))
+        chosen = self._chosen(root, words)
+        parts: dict[str, Part] = {}
+        if root:
+            self._read(root, "", chosen, parts, _DEPTH)
+        for group, path in chosen.items():
+            self._read(path, group, chosen, parts, _DEPTH)
+        told: Told = {}
+        for around, values in parts.values():
+            for keys, section in _sections((), values):
+                if self._is_of_trainer((*around, *keys), section) or self._is_of_trainer(
+                    keys, section
+                ):
+                    told.update(
+                        (key, _filled_in(value, values))
+                        for key, value in section.items()
+                        if key in _ARGUMENTS
+                    )
+        for key, value in _given(words):
+            keys = tuple(key.split("."))
+            if keys[-1] in _ARGUMENTS and self._is_of_trainer(keys[:-1], {}):
+                told[keys[-1]] = value
+        tops = {_top_of(group, path) for group, path in chosen.items()}
+        top = posixpath.dirname(root) if root else tops.pop() if len(tops) == 1 else ""
+        return Run(told, top, tuple(parts.values()))
+
+    def _chosen(self, root: str, words: tuple[Word, ...]) -> dict[str, str]:
+        """The files of the options that a command chooses, by their groups, and those that an experiment among them does."""
         chosen: dict[str, str] = {}
-        for key, value in given:
+        for key, value in _given(words):
             group = key.partition("@")[0]
             if "." not in group and (found := self._option(root, group, value)):
                 chosen[group] = found
-        for path in list(chosen.values()):  # what an experiment says of other groups
+        for path in list(chosen.values()):
             for group, option in _defaults(self._values(path)):
                 found = self._option(path, group.lstrip("/"), option)
                 if found and group.startswith("/"):
                     chosen.setdefault(group.lstrip("/"), found)
-        told: Told = {}
-        met: set[str] = set()
-        if root:
-            self._add(told, root, "", chosen, met, _DEPTH)
-        for group, path in chosen.items():
-            if path not in met:
-                self._add(told, path, group, chosen, met, _DEPTH)
-        for key, value in given:
-            keys = tuple(key.split("."))
-            if keys[-1] in _ARGUMENTS and self._is_of_trainer(keys[:-1], {}):
-                told[keys[-1]] = value
-        return told
+        return chosen
 
     def _option(self, beside: str, group: str, option: str) -> str:
         """The file of an option of a group, the nearest below a folder around another file; empty where none is known."""
-        name = _with_suffix(f"{group}/{option}") if group else _with_suffix(option)
+        name = _with_suffix(f"{group}/{option}" if group else option)
         folder = posixpath.dirname(beside)
         while True:
             path = posixpath.normpath(posixpath.join(folder, name))
-            if path in self._files.trainers or path in self._files.composed:
+            if path in self._texts:
                 return path
             if not folder:
                 break
             folder = posixpath.dirname(folder)
-        found = _ending(self._files, name) if group and not beside else []
+        found = self.ending(name) if group and not beside else []
         return found[0] if len(found) == 1 else ""
 
     def _values(self, path: str) -> dict[str, Any]:
-        text = self._files.trainers.get(path) or self._files.composed.get(path, "")
-        return _read(text)
+        return _read(self._texts[path])
 
-    def _add(
-        self,
-        told: Told,
-        path: str,
-        group: str,
-        chosen: Mapping[str, str],
-        met: set[str],
-        depth: int,
+    def _read(
+        self, path: str, group: str, chosen: Mapping[str, str], parts: dict[str, Part], depth: int
     ) -> None:
-        """Put what a file says, and the files that its list of defaults names, into what a Trainer is told."""
-        if path in met or not depth:
+        """Add a file to the parts of a configuration, behind those that its list of defaults names."""
+        if path in parts or not depth:
             return
-        met.add(path)
         values = self._values(path)
+        parts[path] = (), {}  # one that names itself is read once
         for name, option in _defaults(values):
             inside = name.lstrip("/")
             found = chosen.get(inside) or self._option(path, inside, option)
             if found:
-                self._add(told, found, inside or group, chosen, met, depth - 1)
-        around = tuple(group.split("/")) if group else ()
-        for keys, section in _sections((), values):
-            if self._is_of_trainer((*around, *keys), section) or self._is_of_trainer(keys, section):
-                told.update(
-                    (key, _filled_in(value, values))
-                    for key, value in section.items()
-                    if key in _ARGUMENTS
-                )
+                self._read(found, inside or group, chosen, parts, depth - 1)
+        del parts[path]
+        whole = _GLOBAL.search(self._texts[path]) is not None
+        parts[path] = (() if whole or not group else tuple(group.split("/"))), values
 
     def _is_of_trainer(self, keys: Keys, section: Mapping[str, Any]) -> bool:
         """Whether a section is one that a Trainer is made of, by the keys that lead to it or the class that it names."""
@@ -236,7 +297,7 @@ def _read(text: str) -> dict[str, Any]:
         values, _ = read_yaml(text)
     except Unreadable:
         return {}
-    return values if isinstance(values, dict) else {}
+    return values if isinstance(values, dict) else {_LIST: values}
 
 
 def _defaults(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -254,22 +315,34 @@ def _defaults(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                             yield name, option
 
 
-def _sections(keys: Keys, values: Mapping[str, Any]) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
-    """A mapping and those in it, each with the keys that lead to it."""
-    waiting: list[tuple[Keys, Mapping[str, Any]]] = [(keys, values)]
-    while waiting:
-        above, each = waiting.pop(0)
-        yield above, each
-        waiting += [((*above, str(k)), v) for k, v in each.items() if isinstance(v, dict)]
+def _sections(keys: Keys, values: Any) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+    """A mapping and those in it, be it in lists, each with the keys that lead to it."""
+    waiting: list[tuple[Keys, Any]] = [(keys, values)]
+    for above, each in waiting:
+        if isinstance(each, dict):
+            yield above, each
+            waiting += [((*above, str(key)), inner) for key, inner in each.items()]
+        elif isinstance(each, list):
+            waiting += [((*above, str(at)), inner) for at, inner in enumerate(each)]
 
 
 def _filled_in(value: Any, values: Mapping[str, Any]) -> Any:
     """A value, where it is the name of another one of the file that one: `gpus: ${devices}`."""
-    found = re.fullmatch(r"\$\{([\w.]+)\}", value) if isinstance(value, str) else None
+    found = _NAMES_VALUE.fullmatch(value) if isinstance(value, str) else None
+    return _at(values, found[1].split(".")) if found else value
+
+
+def _at(values: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    """What keys lead to; None where nothing is there."""
     at: Any = values
-    for key in found[1].split(".") if found else ():
+    for key in keys:
         at = at.get(key) if isinstance(at, dict) else None
-    return at if found else value
+    return at
+
+
+def _top_of(group: str, path: str) -> str:
+    """The folder in which a group lies, by the file of an option of it."""
+    return path.removesuffix(f"{group}/{path.rpartition('/')[2]}").rstrip("/")
 
 
 def _is_several(told: Told) -> bool:

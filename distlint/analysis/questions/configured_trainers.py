@@ -9,7 +9,7 @@ from typing import Final
 
 from distlint.analysis.program.configured import keys_of
 from distlint.analysis.program.definitions import Function, Module, dotted_name
-from distlint.analysis.program.linked import imported_below
+from distlint.analysis.program.linked import imported, imported_below
 from distlint.analysis.program.memory import all_remembered, remembered
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -40,6 +40,29 @@ def made_below(program: Program, entry: Module) -> Made | None:
         if isinstance(node.value, str) and node.value.endswith((".yaml", ".yml"))
     ]
     return Made(frozenset(sections), tuple(dict.fromkeys(roots)), tuple(dict.fromkeys(named)))
+
+
+@remembered
+def leads_to_by(program: Program, entry: Module, module: Module, classes: frozenset[str]) -> bool:
+    """Whether a file leads to another one by its imports, and by no other classes of configurations than some.
+
+    smoltalk e35a405 has two programs, and configs/asr/data names what src/project/train/run.py never makes.
+    """
+    found, work = {entry}, [entry]
+    while work:
+        each = work.pop()
+        others = {
+            name for _, name in each.source.chosen if "." in name and not _is_any(name, classes)
+        }
+        for other in imported(program, each, others):
+            if other not in found:
+                found.add(other)
+                work.append(other)
+    return module in found
+
+
+def _is_any(name: str, classes: frozenset[str]) -> bool:
+    return any(f".{name}".endswith(f".{each}") for each in classes)
 
 
 @all_remembered
