@@ -10,10 +10,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from distlint.knowledge.conventions import CLASS_KEYS, DEVICES, STARTS_RANKS
+from distlint.knowledge.conventions import CLASS_KEYS, DEVICES, STARTS_RANKS, STARTS_SCRIPTS
 from distlint.launch.composed import started
 from distlint.launch.sections import classes_in_sections
 from distlint.launch.tree import Unreadable
@@ -33,10 +34,13 @@ Part = tuple[Keys, dict[str, Any]]
 """A file of a configuration: the keys of its place, and its values."""
 
 _ARGUMENTS: Final = STARTS_RANKS | {"fast_dev_run"}
-_DIVIDES: Final = pattern(r"ddp|fsdp|deepspeed|DDP|FSDP|DeepSpeed")
-"""Names of strategies that work on several processes."""
 _OF_ONE: Final = frozenset({"cpu", "mps", "tpu"})
 """Accelerators whose devices are no GPUs."""
+_SPAWNS: Final = pattern(r"\w*(?:spawn|fork|notebook)|DDPSpawn")
+"""Names of strategies whose processes run the training, and no script."""
+_WITHOUT_STRATEGY: Final = frozenset({"devices"})
+"""Arguments with which several processes start the script even where no strategy is named: not `gpus`, of Lightning 1, which
+spawns them (pytorch-lightning 1.6.5 trainer/connectors/accelerator_connector.py:592)."""
 _ALL: Final = frozenset({"auto", "-1", ""})
 _CHOOSES: Final = pattern(r"\+{0,2}(?P<key>[A-Za-z_][\w/.@]*)=(?P<value>.*)")
 _OPTION: Final = pattern(r"--?(?P<key>[A-Za-z_][\w.-]*)(?:=(?P<value>.*))?")
@@ -73,11 +77,13 @@ class Run:
     top: str
     """The folder of its configurations; "" where that is not known."""
     parts: tuple[Part, ...]
+    visible: int = 0
+    """How many GPUs its command makes visible; 0 where it leaves that open."""
 
     @property
     def several(self) -> bool:
         """Whether its Trainer starts several processes."""
-        return _is_several(self.told)
+        return _is_several(self.told, self.visible)
 
     def classes(self) -> frozenset[str]:
         """The classes that its files name."""
@@ -120,12 +126,12 @@ def runs(files: LaunchFiles, path: str, made: Made) -> tuple[Run, ...]:
     """
     known = _Known(files, made.sections)
     found: list[Run] = []
-    for words in ((), *_commands(files, path)):
+    for words, visible in (((), 0), *_commands(files, path)):
         roots = known.named(made.roots, words) or (
             *filter(None, (known.there(root, words) for root in made.roots)),
             *(path for each in made.named for path in known.ending(posixpath.normpath(each))),
         )
-        found += [known.run(root, words) for root in roots or ("",)]
+        found += [replace(known.run(root, words), visible=visible) for root in roots or ("",)]
     return tuple(found)
 
 
@@ -139,8 +145,8 @@ def classes_below(files: LaunchFiles, top: str) -> frozenset[str]:
     )
 
 
-def _commands(files: LaunchFiles, path: str) -> Iterator[tuple[Word, ...]]:
-    """What commands of scripts and pages give a Python file."""
+def _commands(files: LaunchFiles, path: str) -> Iterator[tuple[tuple[Word, ...], int]]:
+    """What commands of scripts and pages give a Python file, and how many GPUs they make visible."""
     for script in files.scripts:
         for command in script.commands if script.followed else ():
             start = started(command)
@@ -150,7 +156,9 @@ def _commands(files: LaunchFiles, path: str) -> Iterator[tuple[Word, ...]]:
             if start.is_module:
                 called = f"{called.replace('.', '/')}.py"
             if files.is_surely(called, script, path, below=start.is_module):
-                yield start.given
+                seen = command.environment.get("CUDA_VISIBLE_DEVICES")
+                gpus = (seen.text or "").split(",") if seen is not None else ()
+                yield start.given, sum(bool(gpu.strip()) for gpu in gpus)
 
 
 def _with_suffix(name: str) -> str:
@@ -345,27 +353,28 @@ def _top_of(group: str, path: str) -> str:
     return path.removesuffix(f"{group}/{path.rpartition('/')[2]}").rstrip("/")
 
 
-def _is_several(told: Told) -> bool:
-    """Whether a Trainer that is told this starts several processes.
+def _is_several(told: Told, visible: int) -> bool:
+    """Whether a Trainer that is told this starts several processes, where so many GPUs are visible.
 
     `devices: auto` alone is what each example says: who writes it has one GPU or more (pytorch-lightning 2.6.6
-    trainer/connectors/accelerator_connector.py:419).
+    trainer/connectors/accelerator_connector.py:419). DDT 1d1b4d2 README.md:103: `CUDA_VISIBLE_DEVICES=0,1, python main.py
+    predict -c configs/repa_improved_ddt_xlen22de6_256.yaml`, which says so.
     """
-    if str(told.get("fast_dev_run", "")) in ("True", "true", "1"):
+    if visible == 1 or str(told.get("fast_dev_run", "")) in ("True", "true", "1"):
         return False
-    divides = any(
-        _DIVIDES.match(_named(told.get(name)))
-        for name in ("strategy", "accelerator", "distributed_backend")
-    )
-    if str(told.get("accelerator")) in _OF_ONE and not divides:
+    named = [_named(told.get(n)) for n in ("strategy", "accelerator", "distributed_backend")]
+    divides = any(map(STARTS_SCRIPTS.match, named))
+    if any(map(_SPAWNS.match, named)) or (str(told.get("accelerator")) in _OF_ONE and not divides):
         return False
     machines = _count(told.get("num_nodes"))
     if machines is not None and machines > 1:
         return True
+    if not divides and _WITHOUT_STRATEGY.isdisjoint(told):
+        return False
     numbers = [told[name] for name in sorted(DEVICES) if told.get(name) is not None]
     counts = [_count(each) for each in numbers]
     return any(each is not None and each > 1 for each in counts) or (
-        divides and all(str(each) in _ALL for each in numbers)
+        (divides or visible > 1) and all(str(each) in _ALL for each in numbers)
     )
 
 

@@ -17,6 +17,7 @@ from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, decided, own_nodes
 from distlint.columns import split_lines
+from distlint.knowledge.conventions import STARTS_SCRIPTS
 from distlint.nodes import walk
 from distlint.patterns import pattern
 
@@ -100,8 +101,6 @@ _LAUNCHED: Final = pattern(
 )
 _DIVIDES: Final = "FullyShardedDataParallelPlugin"
 """What has an Accelerator divide its model among the processes (accelerate 1.15.0 utils/dataclasses.py): one has nothing to divide."""
-_DIVIDING: Final = pattern(r"ddp|fsdp|deepspeed|DDP|FSDP|DeepSpeed")
-"""How names of Lightning's strategies for several processes begin."""
 _HANDS_ON: Final = frozenset({"Accelerator", "Fabric"})
 """What hands on the processes of a launcher, and works on one as well."""
 _COUNTS: Final = pattern(r"(?i)gpu|n_?proc|num_proc|world_size|devices")
@@ -216,7 +215,7 @@ def _divides_among_all(module: Module) -> bool:
     Multimodal-Emotion-Recognition e4a1b50 train_sentiment_kaggle.py:617: `strategy=strategy`, "ddp_find_unused_parameters_true"
     for more than one GPU, and `devices=n_gpus`, which is `torch.cuda.device_count()`.
     """
-    if "Trainer(" not in module.source.text or not _DIVIDING.search(module.source.text):
+    if "Trainer(" not in module.source.text or not STARTS_SCRIPTS.search(module.source.text):
         return False
     for function in module.all_functions:
         for call in own_nodes(function, ast.Call):
@@ -242,7 +241,7 @@ def _held(function: Function, value: ast.expr) -> Iterator[ast.expr]:
 def _names_division(strategy: ast.expr) -> bool:
     """Whether a strategy is one for several processes: its name, or an object of its class."""
     name = strategy.value if isinstance(strategy, ast.Constant) else last_name(strategy)
-    return isinstance(name, str) and _DIVIDING.match(name) is not None
+    return isinstance(name, str) and STARTS_SCRIPTS.match(name) is not None
 
 
 def _is_all(number: ast.expr) -> bool:

@@ -20,6 +20,9 @@ from distlint.launch.trainers import Keys, Made
 from distlint.nodes import last_name, walk
 
 _OF_OPTIONS: Final = f"{TRAINER}.from_argparse_args"
+_CLI: Final = "LightningCLI"
+_OF_CLI: Final = ("trainer",)
+"""The section of its configuration (pytorch-lightning 2.6.6 pytorch_lightning/cli.py:366)."""
 _LIGHTNING: Final = frozenset({"lightning", "pytorch_lightning"})
 _MOST: Final = 2
 """Keys that say which section it is: `cfg.lightning.trainer.params` is `trainer.params`."""
@@ -71,6 +74,9 @@ def sections_of_trainers(program: Program, module: Module) -> Iterator[Keys]:
     text = module.source.text
     if "Trainer" not in text and "trainer" not in text and "LightningCLI" not in text:
         return
+    for cls in module.all_classes:
+        if any(base.endswith(f".{_CLI}") for base in program.mro(cls)[1]):
+            yield _OF_CLI
     for function in module.all_functions:
         for call in own_nodes(function, ast.Call):
             for keys in _told_to(program, function, call):
@@ -87,8 +93,8 @@ def _told_to(program: Program, function: Function, call: ast.Call) -> Iterator[K
         yield ()
         for argument in call.args[:1]:
             yield from _of_all(function, argument, _DEPTH)
-    elif last_name(call.func) == "LightningCLI":
-        yield ("trainer",)
+    elif last_name(call.func) == _CLI:
+        yield _OF_CLI
     elif meaning in FROM_CONFIGURATION and call.args:
         keys = keys_of(function, call.args[0])
         if keys and keys[-1] in CONFIGURED and _imports_lightning(function.module):
