@@ -205,10 +205,14 @@ class Model(LiveProgram):
         """Whether a configuration, or the words of a command, tell a Trainer of Lightning of several devices."""
         tops = sorted({run.top for run in self.runs_on_several(entry)})
         return any(
-            entry is module
-            or leads_to_by(self.program, entry, module, classes_below(self.launch, top))
+            entry is module or leads_to_by(self.program, entry, module, self.classes_below(top))
             for top in tops
         )
+
+    @remembered
+    def classes_below(self, top: str) -> frozenset[str]:
+        """The classes that configurations in a folder, or below, name; of all configurations where that is empty."""
+        return classes_below(self.launch, top)
 
     @remembered
     def runs_on_several(self, entry: Module) -> tuple[Run, ...]:

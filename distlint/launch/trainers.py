@@ -11,7 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from distlint.knowledge.conventions import CLASS_KEYS, DEVICES, STARTS_RANKS, STARTS_SCRIPTS
@@ -69,7 +69,7 @@ class Made:
     named: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """A run that the project shows: what it tells its Trainer, and of which files its configuration is composed."""
 
@@ -85,6 +85,7 @@ class Run:
         """Whether its Trainer starts several processes."""
         return _is_several(self.told, self.visible)
 
+    @cached_property
     def classes(self) -> frozenset[str]:
         """The classes that its files name."""
         return frozenset(
@@ -95,6 +96,7 @@ class Run:
             if isinstance(name := section.get(key), str)
         )
 
+    @cached_property
     def watched(self) -> frozenset[str]:
         """The names that its checkpoints and stoppers watch."""
         found: dict[Keys, str] = {}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.linked import leading_to
 from distlint.analysis.questions.configured_trainers import leads_to_by
 from distlint.launch.sections import classes_in_sections, values_of
-from distlint.launch.trainers import classes_below
 from distlint.patterns import pattern
 from distlint.records import dataclass
 
@@ -74,18 +73,18 @@ def watched_in_runs(model: Model, classes: list[Class]) -> frozenset[str]:
     configs/example/callbacks/default.yaml.
     """
     meant = [f".{each.module.written}.{each.name}" for each in classes]
-    by_name = any(_is_any(name, meant) for name in classes_below(model.launch, ""))
+    by_name = any(_is_any(name, meant) for name in model.classes_below(""))
     return frozenset(
         name
         for each in classes
         for entry in leading_to(model.program, each.module)
         for run in model.runs_on_several(entry)
         if (
-            any(_is_any(name, meant) for name in run.classes())
+            any(_is_any(name, meant) for name in run.classes)
             if by_name
-            else leads_to_by(model.program, entry, each.module, run.classes())
+            else leads_to_by(model.program, entry, each.module, run.classes)
         )
-        for name in run.watched()
+        for name in run.watched
     )
 
 
