@@ -218,7 +218,9 @@ class Model(LiveProgram):
     def runs_on_several(self, entry: Module) -> tuple[Run, ...]:
         """The runs of a file that the project shows which tell a Trainer of Lightning of several devices."""
         made = made_below(self.program, entry)
-        found = runs(self.launch, entry.source.path, made) if made is not None else ()
+        if made is None:
+            return ()
+        found = runs(self.launch, entry.source.path, made.sections, made.roots, made.named)
         return tuple(run for run in found if run.several)
 
     @remembered

@@ -57,18 +57,6 @@ _WATCHES: Final = pattern(r"checkpoint|ckpt|early|stop|callback", re.IGNORECASE)
 """Words of the keys under which a checkpoint or stopper is configured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """How a program makes Trainers: of which sections, and of which configurations where nobody names another.
-
-    `roots` are the paths of these, `named` the texts in the code by which it may read them.
-    """
-
-    sections: Set[Keys]
-    roots: tuple[str, ...]
-    named: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Run:
     """A run that the project shows: what it tells its Trainer, and of which files its configuration is composed."""
@@ -121,19 +109,32 @@ class Run:
         return next((each for each in held if each is not None), value)
 
 
-def runs(files: LaunchFiles, path: str, made: Made) -> tuple[Run, ...]:
-    """The runs of the Python file `path` that the project shows: with what it reads by default, and by each command.
+def runs(
+    files: LaunchFiles,
+    path: str,
+    sections: Set[Keys],
+    roots: tuple[str, ...],
+    named: tuple[str, ...],
+) -> tuple[Run, ...]:
+    """The runs of a Python file that the project shows: with what it reads by default, and by each command.
 
     KGAT_TEST 94cb020 scripts/train_multi_gpu.sh:9: `python src/train.py --config-name config_multi_gpu`.
+
+    Args:
+        files: what starts the program.
+        path: the Python file.
+        sections: those of which it makes Trainers.
+        roots: the paths of the configurations with which hydra starts it.
+        named: the texts in its code by which it may read others.
     """
-    known = _Known(files, made.sections)
+    known = _Known(files, sections)
     found: list[Run] = []
     for words, visible in (((), 0), *_commands(files, path)):
-        roots = known.named(made.roots, words) or (
-            *filter(None, (known.there(root, words) for root in made.roots)),
-            *(path for each in made.named for path in known.ending(posixpath.normpath(each))),
+        read = known.named(roots, words) or (
+            *filter(None, (known.there(root, words) for root in roots)),
+            *(each for text in named for each in known.ending(posixpath.normpath(text))),
         )
-        found += [replace(known.run(root, words), visible=visible) for root in roots or ("",)]
+        found += [replace(known.run(root, words), visible=visible) for root in read or ("",)]
     return tuple(found)
 
 

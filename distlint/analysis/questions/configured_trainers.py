@@ -16,8 +16,11 @@ from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.lightning import TRAINER
 from distlint.knowledge.conventions import CONFIGURED, FROM_CONFIGURATION, STARTS_RANKS
 from distlint.knowledge.libraries import canonical_name
-from distlint.launch.trainers import Keys, Made
 from distlint.nodes import last_name, walk
+from distlint.records import dataclass
+
+Keys = tuple[str, ...]
+"""The last keys of a section; none for options of a command line."""
 
 _OF_OPTIONS: Final = f"{TRAINER}.from_argparse_args"
 _CLI: Final = "LightningCLI"
@@ -27,6 +30,18 @@ _LIGHTNING: Final = frozenset({"lightning", "pytorch_lightning"})
 _MOST: Final = 2
 """Keys that say which section it is: `cfg.lightning.trainer.params` is `trainer.params`."""
 _DEPTH: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How a program makes Trainers: of which sections, and of which configurations where nobody names another.
+
+    `roots` are the paths of these, `named` the texts in the code by which it may read them.
+    """
+
+    sections: frozenset[Keys]
+    roots: tuple[str, ...]
+    named: tuple[str, ...]
 
 
 @remembered
@@ -124,9 +139,11 @@ def _of_all(function: Function, value: ast.expr, depth: int) -> Iterator[Keys]:
     match value:
         case ast.Dict(keys=names, values=values):
             for key, each in zip(names, values, strict=True):
-                name = key.value if isinstance(key, ast.Constant) else None
-                if key is None or isinstance(name, str):
-                    yield from _of_argument(function, name, each, depth - 1)
+                match key:
+                    case None:
+                        yield from _of_all(function, each, depth - 1)
+                    case ast.Constant(value=str(name)):
+                        yield from _of_argument(function, name, each, depth - 1)
         case ast.Call(func=func, args=[], keywords=keywords) if last_name(func) in (
             "dict",
             "Namespace",
