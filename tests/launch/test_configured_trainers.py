@@ -192,6 +192,7 @@ def test_another_program_of_the_project_is_on_one_device(
         ('strategy="ddp_spawn", devices="auto"', ONE),
         ('strategy="auto", devices="auto"', ONE),
         ('strategy="ddp", devices=known', ONE),
+        ('strategy="ddp"', ONE),
     ],
 )
 def test_a_trainer_that_takes_all_devices(

@@ -223,8 +223,10 @@ def _divides_among_all(module: Module) -> bool:
             if last_name(call.func) != "Trainer" or "strategy" not in given or None in given:
                 continue
             numbers = [given[name] for name in _NUMBERS["Trainer"][:2] if name in given]
-            if any(map(_names_division, _held(function, given["strategy"]))) and all(
-                any(map(_is_all, _held(function, number))) for number in numbers
+            if (
+                numbers
+                and any(map(_names_division, _held(function, given["strategy"])))
+                and all(any(map(_is_all, _held(function, number))) for number in numbers)
             ):
                 return True
     return False
