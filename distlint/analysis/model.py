@@ -29,6 +29,7 @@ from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import innermost_at, place_of, related, source_of, span_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments
+from distlint.analysis.questions.configured_trainers import leads_to_by, made_below
 from distlint.analysis.questions.entry_points import divides_nothing, entries_to, shown
 from distlint.analysis.questions.filesystem import FileCall, file_calls
 from distlint.analysis.questions.launched import (
@@ -80,6 +81,7 @@ from distlint.launch.engines import (
     waits_for_one,
 )
 from distlint.launch.project import LaunchFiles
+from distlint.launch.trainers import Run, classes_below, runs
 from distlint.patterns import pattern
 
 __all__ = ["CallGroup", "Model", "evidence", "place_of", "related", "source_of", "span_of"]
@@ -151,14 +153,18 @@ class Model(LiveProgram):
             return self.launch.is_for_one_gpu(module.path) and not any(
                 self.launch.launches(told=True)
             )
-        if is_before_ranks(self.program, module, line) and not any(map(self._is_launched, entries)):
+        if is_before_ranks(self.program, module, line) and not any(
+            self._is_launched(each, module) for each in entries
+        ):
             return True
-        if is_beside_ranks(self.program, entries) and not any(map(self._is_launched, entries)):
+        if is_beside_ranks(self.program, entries) and not any(
+            self._is_launched(each, module) for each in entries
+        ):
             return True
         several = [
             each
             for each in sorted(entries, key=lambda each: each.path)
-            if (self._shows_several(each) or self._is_launched(each))
+            if (self._shows_several(each) or self._is_launched(each, module))
             and not makes_no_group(self.program, each)
         ]
         return all(
@@ -186,9 +192,36 @@ class Model(LiveProgram):
             )
         )
 
-    def _is_launched(self, entry: Module) -> bool:
-        """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen."""
-        return starts_several(self.launch, entry.source.path, self._paths)
+    def _is_launched(self, entry: Module, module: Module) -> bool:
+        """Whether a script or page starts an entry point with a launcher, on more processes than one as far as is seen.
+
+        Or whether a run of it that the project shows tells a Trainer of Lightning of several devices, and leads to a file.
+        """
+        return starts_several(
+            self.launch, entry.source.path, self._paths
+        ) or self._is_configured_for_several(entry, module)
+
+    def _is_configured_for_several(self, entry: Module, module: Module) -> bool:
+        """Whether a configuration, or the words of a command, tell a Trainer of Lightning of several devices."""
+        tops = sorted({run.top for run in self.runs_on_several(entry)})
+        return any(
+            entry is module or leads_to_by(self.program, entry, module, self.classes_below(top))
+            for top in tops
+        )
+
+    @remembered
+    def classes_below(self, top: str) -> frozenset[str]:
+        """The classes that configurations in a folder, or below, name; of all configurations where that is empty."""
+        return classes_below(self.launch, top)
+
+    @remembered
+    def runs_on_several(self, entry: Module) -> tuple[Run, ...]:
+        """The runs of a file that the project shows which tell a Trainer of Lightning of several devices."""
+        made = made_below(self.program, entry)
+        if made is None:
+            return ()
+        found = runs(self.launch, entry.source.path, made.sections, made.roots, made.named)
+        return tuple(run for run in found if run.several)
 
     @remembered
     def is_launched(self, path: str) -> bool:
@@ -200,7 +233,7 @@ class Model(LiveProgram):
         """
         return not self.launch.pages or any(
             asks_for_several(each)
-            or self._is_launched(each)
+            or self._is_launched(each, module)
             or self.launch.on_several(each.source.path)
             for module in self.modules
             if module.path == path

@@ -209,6 +209,12 @@ pytorch_lightning/trainer/trainer.py:93; `gpus` up to 1.9)."""
 STARTS_RANKS: Final = DEVICES | {"strategy", "accelerator", "num_nodes", "distributed_backend"}
 """Arguments of Lightning's Trainer by which a script shows that it is made for several ranks."""
 
+STARTS_SCRIPTS: Final = pattern(
+    r"(?:ddp|fsdp|deepspeed)(?!\w*(?:spawn|fork|notebook))|(?:DDP|FSDP|DeepSpeed)(?!Spawn)"
+)
+"""How names of Lightning's strategies begin that start the script again in each process (pytorch-lightning 2.6.6
+pytorch_lightning/strategies/__init__.py)."""
+
 PARTS: Final[dict[str, str]] = {
     # numpy 2.4.6 numpy/lib/_shape_base_impl.py: the first parts may have one element more.
     "array_split": "parts",

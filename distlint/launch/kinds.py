@@ -132,6 +132,11 @@ _ENVIRONMENT: Final = pattern(
 """conda's list of packages, in YAML, where it names a version of torch or accelerate."""
 _POD: Final = pattern(rb"^[ \t]*(?:-[ \t]+)?containers:[ \t]*(?:#.*)?$", re.MULTILINE)
 """A pod of Kubernetes, in a manifest."""
+_DEVICES: Final = pattern(
+    rb"^[ \t]*(?:devices|gpus|num_nodes)[ \t]*:[ \t]*\S|^[ \t]*(?:strategy|accelerator)[ \t]*:",
+    re.MULTILINE,
+)
+"""What a Trainer of Lightning is told of devices, in YAML."""
 _COMPOSED: Final = pattern(rb"^defaults:|^hydra:|\$\{[\w.:]+\}|\?\?\?", re.MULTILINE)
 _BY_NAME: Final = pattern(
     rb"^[^#\n]*\bpython[\d.]*[ \t]+-m[ \t]+\w+\.\w[^\n]*(?:=|\\\r?\n[^#\n]*=)", re.MULTILINE
@@ -235,7 +240,7 @@ def is_of_launch(kind: Kind, data: bytes) -> bool:
         or (kind is Kind.SHELL and _STARTS.search(data) is not None)
         or (kind in (Kind.SHELL, Kind.GUIDE) and _PLAIN.search(data) is not None)
         or (kind is Kind.GUIDE and is_for_one_gpu(data))
-        or (kind is Kind.YAML and (is_composed(data) or is_manifest(data)))
+        or (kind is Kind.YAML and (is_composed(data) or is_manifest(data) or tells_devices(data)))
         or (kind is Kind.SHELL and _BY_NAME.search(data) is not None)
         or (kind in _SETTINGS and (_MEETING.search(data) is not None or of_trainer(data)))
     )
@@ -250,6 +255,11 @@ def is_composed(data: bytes) -> bool:
     """Whether a YAML may be one of those of which hydra composes a configuration: it has a list of defaults, or what OmegaConf
     fills in."""
     return _COMPOSED.search(data) is not None
+
+
+def tells_devices(data: bytes) -> bool:
+    """Whether a YAML may tell a Trainer of Lightning on which devices it trains."""
+    return _DEVICES.search(data) is not None
 
 
 def of_trainer(data: bytes) -> bool:

@@ -43,6 +43,7 @@ from distlint.launch.kinds import (
     names_classes,
     of_trainer,
     says_launch,
+    tells_devices,
 )
 from distlint.launch.manifests import pods_of
 from distlint.launch.places import Lines
@@ -256,6 +257,9 @@ class LaunchFiles:
 
     composed: dict[str, str] = field(default_factory=dict)
     """The YAML files by path of which hydra may compose a configuration."""
+
+    trainers: dict[str, str] = field(default_factory=dict)
+    """The YAML files by path that may tell a Trainer of Lightning on which devices it trains."""
 
     composed_in_code: bool = False
     """Whether a Python file may give hydra configurations that are no files. Only `check_launch` may ask."""
@@ -1048,6 +1052,8 @@ def read_files(
     for file in files:
         if file.kind is Kind.YAML and is_composed(file.text.encode()):
             result.composed[file.path] = file.text
+        if file.kind is Kind.YAML and tells_devices(file.text.encode()):
+            result.trainers[file.path] = file.text
         if (here := meets_here(file.kind, file.text)) is not None:
             result.meeting_here.append(here)
         match file.kind:

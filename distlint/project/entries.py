@@ -63,8 +63,9 @@ _LAUNCH: Final = pattern(
 )
 _IMPORTS_BY_NAME: Final = pattern(
     r"\bimport_module\(\s*[A-Za-z_]|\binstantiate\(|\blocate\(|\bget_(?:class|object)\(|\bload_config_dict\("
+    r"|\bLightningCLI\b"
 )
-"""Calls that get a class by a name that is only known at run time."""
+"""Calls that get a class by a name that is only known at run time; LightningCLI by the `class_path` of its configuration."""
 
 _TRACKS: Final = pattern(r"wandb\.init\(|mlflow\.start_run\(|SummaryWriter\(")
 """Calls that open a run of an experiment tracker."""

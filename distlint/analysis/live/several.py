@@ -17,6 +17,7 @@ from distlint.analysis.program.places import source_of
 from distlint.analysis.program.program import Program
 from distlint.analysis.program.syntax import assignments, decided, own_nodes
 from distlint.columns import split_lines
+from distlint.knowledge.conventions import STARTS_SCRIPTS
 from distlint.nodes import walk
 from distlint.patterns import pattern
 
@@ -119,8 +120,8 @@ fabric/fabric.py, ray train/ScalingConfig, accelerate 1.15.0 launchers.py."""
 def asks_for_several(module: Module) -> bool:
     """Whether a file has several processes started by a number in it: `Trainer(devices=2)`, or the default of an option.
 
-    Or by a Trainer of Lightning that takes all GPUs, in a file that asks which of the processes it is; or whose model they
-    divide among them, or that has another way for one GPU.
+    Or by a Trainer of Lightning that takes all GPUs, in a file that asks which of the processes it is, or by a strategy for
+    several; or whose model they divide among them, or that has another way for one GPU.
     """
     if _DIVIDES in module.source.text and any(
         last_name(node.func) == _DIVIDES for node in walk(module.source.tree, ast.Call)
@@ -136,7 +137,11 @@ def asks_for_several(module: Module) -> bool:
         )
         for node in walk(module.source.tree, ast.Call)
         for keyword in node.keywords
-    ) or ((_asks_which(module) and _trains_on_all(module)) or _goes_another_way_for_one(module))
+    ) or (
+        (_asks_which(module) and _trains_on_all(module))
+        or _divides_among_all(module)
+        or _goes_another_way_for_one(module)
+    )
 
 
 def _goes_another_way_for_one(module: Module) -> bool:
@@ -202,6 +207,53 @@ def _trains_on_all(module: Module) -> bool:
         and given.keys().isdisjoint(_NUMBERS["Trainer"])
         for given in made
     )
+
+
+def _divides_among_all(module: Module) -> bool:
+    """Whether a file makes a Trainer of Lightning with a strategy for several processes, and with all GPUs that there are.
+
+    Multimodal-Emotion-Recognition e4a1b50 train_sentiment_kaggle.py:617: `strategy=strategy`, "ddp_find_unused_parameters_true"
+    for more than one GPU, and `devices=n_gpus`, which is `torch.cuda.device_count()`.
+    """
+    if "Trainer(" not in module.source.text or not STARTS_SCRIPTS.search(module.source.text):
+        return False
+    for function in module.all_functions:
+        for call in own_nodes(function, ast.Call):
+            given = {keyword.arg: keyword.value for keyword in call.keywords}
+            if last_name(call.func) != "Trainer" or "strategy" not in given or None in given:
+                continue
+            numbers = [given[name] for name in _NUMBERS["Trainer"][:2] if name in given]
+            if (
+                numbers
+                and any(map(_names_division, _held(function, given["strategy"])))
+                and all(any(map(_is_all, _held(function, number))) for number in numbers)
+            ):
+                return True
+    return False
+
+
+def _held(function: Function, value: ast.expr) -> Iterator[ast.expr]:
+    """A value, or what a function assigns to its variable, arm by arm."""
+    for each in (
+        assignments(function).get(value.id, ()) if isinstance(value, ast.Name) else (value,)
+    ):
+        yield from (each.body, each.orelse) if isinstance(each, ast.IfExp) else (each,)
+
+
+def _names_division(strategy: ast.expr) -> bool:
+    """Whether a strategy is one for several processes: its name, or an object of its class."""
+    name = strategy.value if isinstance(strategy, ast.Constant) else last_name(strategy)
+    return isinstance(name, str) and STARTS_SCRIPTS.match(name) is not None
+
+
+def _is_all(number: ast.expr) -> bool:
+    """Whether a number of devices is that of all GPUs."""
+    match number:
+        case ast.Constant(value="auto" | "-1") | ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+            return True
+        case ast.Call(func=func):
+            return last_name(func) == "device_count"
+    return False
 
 
 def _is_above_one(value: ast.expr) -> bool:

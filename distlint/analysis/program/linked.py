@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
 
 
-def imported(program: Program, module: Module) -> Iterator[Module]:
+def imported(program: Program, module: Module, without: Set[str] = frozenset()) -> Iterator[Module]:
     """The files of the program that a file imports from, be it a variable alone: a table of classes.
 
     `import mmrazor.engine` reads that package, not only `mmrazor` (mmrazor 90c7af1 mmrazor/utils/setup_env.py:65). Under one
     name several, too: ClearerVoice-Studio 6b3774d train/target_speaker_extraction/dataloader/dataloader.py:5 has four
-    arms with an `import … as get_dataloader`.
+    arms with an `import … as get_dataloader`. Of what configurations name, nothing `without` which it is asked.
     """
     names = (dotted for name, dotted in module.imports.items() if name not in module.installed)
     for dotted in (
@@ -28,7 +28,7 @@ def imported(program: Program, module: Module) -> Iterator[Module]:
         *module.rebound,
         *module.submodules,
         *module.star_imports,
-        *module.source.named,
+        *(each for each in module.source.named if each not in without),
     ):
         other = _module_of(program, dotted)
         if other is not None and other is not module:

@@ -23,12 +23,15 @@ from distlint.nodes import last_name, walk
 from distlint.patterns import pattern
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.program import LiveProgram
-    from distlint.analysis.program.definitions import Function, Module
+    from distlint.analysis.program.definitions import Class, Function, Module
 
 _FIRST = frozenset({"rank", "local_rank", "global_rank", "gpu", "gpu_id", "process_index"})
 """Names of what is 0 on the first rank of a machine, or of all."""
+_PUTS: Final = frozenset({"append", "extend", "add", "update"})
 _OF_MAIN: Final = pattern(r"(?i)is_(?:main|master|primary|rank_?zero)")
 
 
@@ -98,6 +101,7 @@ def left_to_flag(live: LiveProgram, site: CallSite, depth: int = 2) -> bool:
             is_flag_of_main(live, site.function, part)
             or _is_option_of_main(live, site.module, part)
             or _answers_for_main(live, part)
+            or _is_filled_on_main(live, site.function, part)
         )
         for guard in site.guards
         for part, holds in literals(guard.node, guard.taken)
@@ -105,6 +109,49 @@ def left_to_flag(live: LiveProgram, site: CallSite, depth: int = 2) -> bool:
         return True
     callers = live.callers.get(site.function, ()) if depth else ()
     return bool(callers) and all(left_to_flag(live, caller, depth - 1) for caller in callers)
+
+
+def _is_filled_on_main(live: LiveProgram, function: Function, part: ast.expr) -> bool:
+    """Whether a condition is that there is something in an attribute into which rank 0 alone puts anything.
+
+    DDT 1d1b4d2 src/callbacks/save_images.py:62: `len(self.samples) > 0`, and `self.samples.append(…)` under
+    `trainer.is_global_zero`.
+    """
+    match part:
+        case (
+            (ast.Attribute() as asked)
+            | ast.Call(func=ast.Name(id="len"), args=[ast.Attribute() as asked])
+            | ast.Compare(
+                left=ast.Call(func=ast.Name(id="len"), args=[ast.Attribute() as asked]),
+                ops=[ast.Gt() | ast.NotEq()],
+                comparators=[ast.Constant(value=0)],
+            )
+        ) if function.cls is not None and dotted_name(asked) == f"self.{asked.attr}":
+            puts = list(_put_into(function.cls, dotted_name(asked)))
+            return bool(puts) and all(on_main_alone(live, put) for put in puts)
+    return False
+
+
+def _put_into(cls: Class, name: str) -> Iterator[ast.AST]:
+    """Where the methods of a class put anything into an attribute, or assign it something that is not empty."""
+    for method in cls.methods.values():
+        for node in own_nodes(method, ast.Call, ast.Assign):
+            match node:
+                case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if attr in _PUTS:
+                    if dotted_name(owner) == name:
+                        yield node
+                case ast.Assign(targets=targets, value=value):
+                    if any(dotted_name(each) == name for each in targets) and not _is_empty(value):
+                        yield node
+
+
+def _is_empty(value: ast.expr) -> bool:
+    match value:
+        case ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Constant(value=None):
+            return True
+        case ast.Call(func=ast.Name(id="list" | "dict" | "set"), args=[], keywords=[]):
+            return True
+    return False
 
 
 def _is_option_of_main(live: LiveProgram, module: Module, part: ast.expr) -> bool:

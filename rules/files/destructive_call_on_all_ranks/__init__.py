@@ -62,6 +62,7 @@ from distlint.analysis.model import evidence, place_of, related, source_of, span
 from distlint.analysis.program.syntax import own_nodes
 from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.locks import in_turn_by_lock
+from distlint.analysis.questions.made_before import made_before_fit
 from distlint.analysis.questions.sections import in_turn
 from distlint.analysis.questions.shares_of_files import removed_late
 from distlint.analysis.questions.terminals import QUESTIONS, without_terminal
@@ -102,6 +103,12 @@ def check(model: Model) -> Iterator[Finding]:
             or in_turn_by_lock(model, found.site, once=True)
             or not files.same_path(model, found, listed=True)
             or model.starts_one(found.site.module, joint_entry)
+            # A file is gone when `fit` starts the others; a folder may be there anew. foldingdiff 18c8653 foldingdiff/datasets.py:302.
+            or (
+                found.site.method in ("remove", "unlink")
+                and made_before_fit(found)
+                and model.ranks_come_in_fit(joint_entry.module)
+            )
         ):
             continue
         if any(g.taken and lets_engine_in(g.node) for g in found.site.guards):

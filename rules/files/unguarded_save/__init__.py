@@ -52,7 +52,8 @@ options, a list of scores that are the same on all ranks, a picture, a tokenizer
 other lines or that the run reads them.
 Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
 Accelerator, a trainer or its hook, a test of the rank), nothing above makes the group, and no launch starts what leads
-there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`. A
+there on several processes: a script or page beside the code, a configuration, a number as in `Trainer(devices=2)`, or what a run
+that the project shows tells a Trainer of Lightning (`Trainer(**cfg.trainer)`, and `python train.py trainer=ddp`). A
 file without any script or page beside it is no such case: nothing there could tell of a launch.
 
 Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are

@@ -9,7 +9,8 @@ these were reduced, and information for the loss of
 a training step, for the number of one batch, to which nothing is added, for what a loop shows of its progress (a bar, a line
 every so many batches, or what is reduced below it), for a printed line that says of which rank it is, for lines that all ranks append to a file, and for what a LightningModule
 logs of which no watcher is seen. In a LightningModule: what `validation_step`, or a method that it calls, logs without `sync_dist` and a checkpoint or
-stopper watches (`self.log(f"{stage}_loss", …)`), by the code or by a configuration for the training that names the module, which no other module, no test and no Trainer of one device has, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
+stopper watches (`self.log(f"{stage}_loss", …)`), by the code, by a configuration for the training that names the module, or by what hydra composes for a run on several devices
+of it, which no other module, no test and no Trainer of one device has, and what is logged with `sync_dist=True` beside `rank_zero_only=True`, which turns it off. And a
 scheduler that rank 0 alone steps, in a file in which the other ranks train too. And metrics of a single controller's workers (verl), of which it keeps those of the first: information for those of a training step.
 
 ## Why it is bad

@@ -6,6 +6,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.program.linked import leading_to
+from distlint.analysis.questions.configured_trainers import leads_to_by
 from distlint.launch.sections import classes_in_sections, values_of
 from distlint.patterns import pattern
 from distlint.records import dataclass
@@ -13,6 +15,7 @@ from distlint.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Class
     from distlint.launch.project import LaunchFiles, TextFile
 
@@ -61,6 +64,28 @@ def watched_beside(launch: LaunchFiles, classes: Iterable[Class]) -> Watched:
         places = {keys + between for keys in fitted for between in _ARGUMENTS}
         handed.update(value for keys, value in monitors if keys in places and not own)
     return Watched(frozenset(watched), frozenset(handed), bool(otherwise) and all(otherwise))
+
+
+def watched_in_runs(model: Model, classes: list[Class]) -> frozenset[str]:
+    """What runs on several devices have watched, whose configuration makes one of some classes, or whose code alone does.
+
+    smoltalk e35a405 scripts/example/train_ddp.sh:18: `model=causal_lm trainer=ddp`, and `monitor: "val_loss"` in
+    configs/example/callbacks/default.yaml.
+    """
+    meant = [f".{each.module.written}.{each.name}" for each in classes]
+    by_name = any(_is_any(name, meant) for name in model.classes_below(""))
+    return frozenset(
+        name
+        for each in classes
+        for entry in leading_to(model.program, each.module)
+        for run in model.runs_on_several(entry)
+        if (
+            any(_is_any(name, meant) for name in run.classes)
+            if by_name
+            else leads_to_by(model.program, entry, each.module, run.classes)
+        )
+        for name in run.watched
+    )
 
 
 def _is_left_over(launch: LaunchFiles, file: TextFile) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.live.processes import is_of_tests
@@ -19,7 +20,7 @@ from distlint.analysis.questions.lightning import (
 from distlint.nodes import walk
 from distlint.records import dataclass
 
-from .configured import Watched, watched_beside
+from .configured import Watched, watched_beside, watched_in_runs
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -36,6 +37,8 @@ _REDUCES: Final = ("reduce", "gather", "broadcast", "average_losses")
 _TOGETHER: Final = ("compute", "all_gather", "all_reduce", "reduce")
 _ON_THE_CPU: Final = frozenset({"tensor", "zeros", "ones", "Tensor", "FloatTensor"})
 """What makes a tensor on the CPU unless it is told a device."""
+_DEPTH: Final = 2
+"""Methods between a validation and what logs for it."""
 SYNCED: Final = frozenset({"sync_dist", "rank_zero_only", "reduce_fx", "sync_dist_group"})
 
 
@@ -74,7 +77,8 @@ def logged(model: Model) -> Iterator[Logged]:
                 continue
             if never_validates(model.program, cls) or is_trained_on_one(model.program, cls):
                 continue
-            watched = own or _watched(model, cls)
+            kin = [cls, *model.program.subclasses(cls)]
+            watched = (own or _watched(model, cls)) | watched_in_runs(model, kin)
             seen: set[int] = set()
             for method in (cls.methods[name] for name in sorted(_METHODS & cls.methods.keys())):
                 yield from _of_method(model, cls, method, watched)
@@ -386,34 +390,43 @@ def _hands_monitor_on(live: LiveProgram) -> bool:
 
 
 def _of_helpers(
-    model: Model, cls: Class, method: Function, watched: frozenset[str]
+    model: Model,
+    cls: Class,
+    method: Function,
+    watched: frozenset[str],
+    told: Mapping[str, str | None] = MappingProxyType({}),
+    depth: int = _DEPTH,
 ) -> Iterator[Logged]:
     """The same in the methods that a validation calls, whose arguments may be part of the name of what is logged.
 
     facebookresearch/recipes fb47e15 torchrecipes/audio/source_separation/module/conv_tasnet.py:94:
-    `self._step(batch, subset="val")`, and `self.log(f"losses/{subset}_loss", …)` there.
+    `self._step(batch, subset="val")`, and `self.log(f"losses/{subset}_loss", …)` there. Or in what that calls:
+    nuplan-devkit e9241ef nuplan/planning/training/modeling/lightning_module_wrapper.py:80, `self._log_step(loss, …, prefix)`.
     """
-    for call in own_nodes(method):
-        helper = _method_of(model, cls, call) if isinstance(call, ast.Call) else None
+    for call in own_nodes(method, ast.Call):
+        helper = _method_of(model, cls, call)
         if helper is None or helper.name == "forward" or helper.name in _METHODS:
             continue
-        assert isinstance(call, ast.Call)
-        told = {name: _text_given(call, helper, name) for name in helper.parameters}
+        given = {name: _text_given(call, helper, name, told) for name in helper.parameters}
         for node in own_nodes(helper, ast.Call):
             if (
                 dotted_name(node.func) == "self.log"
                 and len(node.args) > 1
                 and not any(k.arg is None or k.arg in SYNCED for k in node.keywords)
-                and _text_of(node.args[0], told) in watched
+                and _text_of(node.args[0], given) in watched
                 and not put_together(model, cls, helper, node.args[1])
             ):
                 yield Logged(helper.module, node, True, shown=True)
+        if depth:
+            yield from _of_helpers(model, cls, helper, watched, given, depth - 1)
 
 
-def _text_given(call: ast.Call, helper: Function, name: str) -> str | None:
+def _text_given(
+    call: ast.Call, helper: Function, name: str, told: Mapping[str, str | None]
+) -> str | None:
     """The text that a call gives for a parameter, or that is its default."""
     given = argument_of(call, helper, name) or default_of(helper, name)
-    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+    return _text_of(given, told) if given is not None else None
 
 
 def _text_of(node: ast.expr, told: Mapping[str, str | None]) -> str | None:
