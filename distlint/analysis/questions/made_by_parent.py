@@ -84,11 +84,10 @@ def _is_same(
     """Whether the parent of a process makes a call as the process does, with the same under each name."""
     if ast.unparse(call) != ast.unparse(made):
         return False
-    given, names = dict(_given(worker, start)), {node.id for node in walk(call, ast.Name)}
+    names = {node.id for node in walk(call, ast.Name)}
+    given = {name: ast.unparse(node) for name, node in _given(worker, start)}
     ours, theirs = assignments(worker), assignments(parent)
-    return all(
-        last_name(given.get(name)) == name for name in names.intersection(worker.parameters)
-    ) and all(
+    return all(given.get(name) == name for name in names.intersection(worker.parameters)) and all(
         list(map(ast.unparse, ours[name])) == list(map(ast.unparse, theirs.get(name, ())))
         for name in names.intersection(ours)
     )

@@ -45,7 +45,8 @@ analysis shows that they arrive, else unsafe.
 ## Known limits
 The test and the action must name the path in a way that can be compared, in one function. Silent where all ranks
 have made the path above, here or in each function that calls this one: with `exist_ok=True`, or by a function that makes
-what is missing, and where the process that spawns the ranks has made it before. Silent, too, where a rank moves a file of its own
+what is missing, and where the process that spawns the ranks has made it before, or makes the same calls before. Folders that one
+rank alone comes to, behind one that the others fail to make, are told, and repaired, with that. Silent, too, where a rank moves a file of its own
 into place, where the job ends right behind a removal, where an empty file is made, and where a file is read out of a folder right
 below what makes it.
 
