@@ -1499,6 +1499,12 @@ ONE_ARCHIVE: Final = frozenset(
 """Data sets that fetch all of their splits at once, and nothing where all is there: torchvision 0.23.0
 torchvision/datasets/mnist.py:174, cifar.py:136, stl10.py:155, celeba.py:155, oxford_iiit_pet.py:130. SVHN has a file for each split
 (svhn.py:125)."""
+FOLDERS: Final = {
+    "torchvision.datasets.CIFAR10": "cifar-10-batches-py",
+    "torchvision.datasets.CIFAR100": "cifar-100-python",
+}
+"""What a data set's archive is unpacked to, by which a class below it chooses another: torchvision 0.23.0
+torchvision/datasets/cifar.py:32 and 146, `base_folder`."""
 KEEPS_WHAT_IS_THERE: Final = ONE_ARCHIVE | {"torchvision.datasets.utils.download_url"}
 """Downloads that do nothing where the file is there and whole (torchvision 0.29.2 torchvision/datasets/utils.py:104)."""
 

@@ -609,6 +609,40 @@ def test_what_is_fetched_in_front_of_fit(
     assert sorted(line for _, line in found) == lines
 
 
+FETCHED_ON_TOP = """
+import pytorch_lightning as pl
+from torchvision.datasets import VOCDetection
+
+data = VOCDetection("data", download=True)
+
+
+def main(args, model):
+    trainer = pl.Trainer(accelerator="gpu", devices="auto", strategy="ddp")
+    trainer.fit(model, data)
+
+
+if __name__ == "__main__":
+    main(*map(eval, ["args", "model"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "page", "lines"),
+    [
+        # monolithic_examples 55fce10 lightning_train.py:32
+        (FETCHED_ON_TOP, "python train.py", []),
+        (FETCHED_ON_TOP, "torchrun --nproc_per_node 2 train.py", [5]),
+        (FETCHED_ON_TOP.replace('strategy="ddp"', "num_nodes=2"), "python train.py", [5]),
+    ],
+)
+def test_what_a_script_fetches_on_top(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, page: str, lines: list[int]
+) -> None:
+    files = {"train.py": text, "README.md": f"```bash\n{page}\n```\n"}
+    found = findings_in("DL301", tmp_path, files, capsys)
+    assert sorted(line for _, line in found) == lines
+
+
 WRITES_FIRST = FETCHED_FIRST.replace(
     'data = VOCDetection("data", download=True)', 'open("settings.txt", "w").write(str(args))'
 ).replace("(model, data)", "(model, open('settings.txt').read())")

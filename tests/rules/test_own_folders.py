@@ -34,6 +34,14 @@ def main(root, model, rows):
         ),
         ("torch.save(rows, os.path.join(folder, f'{dist.get_rank()}.pt'))", "warning"),
         ("torch.save(rows, os.path.join(folder, 'rows.pt'))", "warning"),
+        # c-jscc ea5f949 ddp_train.py:243: `node_rank`, which comes from the options
+        (
+            "node_rank = getattr(rows, 'ddp.rank', 0)\n"
+            "    if node_rank == 0: torch.save(rows, os.path.join(folder, 'rows.pt'))",
+            "info",
+        ),
+        # OLMoE 357454f scripts/eval_openlm_ckpt.py:444
+        ("os.chdir(folder)", "warning"),
         ("assert os.path.exists(os.path.join(folder, 'best.pt'))", "warning"),
         ("assert os.path.exists(folder)", "info"),
         ("model.module.load(torch.load(os.path.join(folder, 'best.pt')))", "warning"),

@@ -1642,6 +1642,33 @@ def test_a_checkpoint_that_is_read_in_front_of_the_loop_alone(
     assert severities(tmp_path, "DL301", CHECKPOINT + below) == [expected]
 
 
+LEFT = """
+import torch
+import torch.distributed as dist
+
+def main(model, batches):
+    dist.init_process_group("nccl")
+    for batch in batches:
+        dist.barrier()
+        try:
+            model(batch)
+        {then}
+            torch.save(model.state_dict(), "left.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "expected"),
+    [
+        # SummerLM 99bbe51 main_distributed.py:247: who has failed comes there
+        ("except RuntimeError:", "warning"),
+        ("finally:", "error"),
+    ],
+)
+def test_a_checkpoint_of_a_rank_that_failed(tmp_path: Path, then: str, expected: str) -> None:
+    assert severities(tmp_path, "DL301", LEFT.format(then=then)) == [expected]
+
+
 AVERAGED = """
 import copy
 import torch

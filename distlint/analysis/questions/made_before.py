@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.ir import CallSite, Guard
@@ -102,20 +102,29 @@ def left_to_first(live: LiveProgram, found: FileCall) -> bool:
     """
     if found.path is None:
         return False
-    path, site = parts_of(found.path, found.function), found.site
-    passed = {(id(guard.node), guard.taken) for guard in site.guards}
+    path = parts_of(found.path, found.function)
     return any(
-        made.effect is Effect.CREATE_DIR
+        made.path is not None and holds(parts_of(made.path, made.function), path)
+        for made in passed_by_one(live, found)
+    )
+
+
+def passed_by_one(live: LiveProgram, found: FileCall) -> Iterator[FileCall]:
+    """What makes a folder above a call, on every way to it, and fails on all ranks but one."""
+    site = found.site
+    passed = {(id(guard.node), guard.taken) for guard in site.guards}
+    return (
+        made
+        for made in live.answer(file_calls)
+        if made.effect is Effect.CREATE_DIR
         and made.function is found.function
         and made.path is not None
         and made.by_several
         and made.site.node.lineno < site.node.lineno
         and {(id(guard.node), guard.taken) for guard in made.site.guards} <= passed
         and made.site.loops == site.loops
-        and holds(parts_of(made.path, made.function), path)
         and not tolerated(made.site)
         and same_path(live, made)
-        for made in live.answer(file_calls)
     )
 
 
@@ -130,14 +139,13 @@ def made_before_fit(found: FileCall) -> bool:
     if entry is None or not isinstance(fit, ast.Call) or last_name(fit.func) != "fit":
         return False
     place = entry.call or found.site
-    started = min(
-        (n.lineno for n in own_nodes(place.function, ast.Call) if last_name(n.func) in _START),
-        default=0,
-    )
+    started = [n.lineno for n in own_nodes(place.function, ast.Call) if last_name(n.func) in _START]
+    # monolithic_examples 55fce10 lightning_train.py:32: a script fetches, and the function that stands below it fits.
+    behind = place.function is place.module.body
     return (
         entry.module is place.module
-        and any(node is fit for node in own_nodes(place.function))
-        and place.node.lineno < started
+        and (behind or any(node is fit for node in own_nodes(place.function)))
+        and place.node.lineno < min((*started, fit.lineno))
         and not place.loops
     )
 

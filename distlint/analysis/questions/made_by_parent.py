@@ -1,4 +1,4 @@
-"""Folders that the process which starts the ranks has made before there were any."""
+"""Files and folders that the process which starts the ranks has made before there were any."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.program.definitions import Function, last_name
-from distlint.analysis.program.syntax import assignments, own_nodes, spawned_by, target_names
-from distlint.analysis.questions.filesystem import asked_paths
+from distlint.analysis.program.syntax import (
+    assignments,
+    own_nodes,
+    own_parts,
+    spawned_by,
+    statements,
+    target_names,
+)
+from distlint.analysis.questions.filesystem import FileCall, asked_paths
 from distlint.analysis.questions.paths import Parts, bound, holds, object_of, parts_of
+from distlint.nodes import walk
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
@@ -29,16 +37,77 @@ def made_by_parent(live: LiveProgram, worker: Function, folder: Parts) -> bool:
     )
 
 
+def called_by_parent(live: LiveProgram, found: FileCall) -> bool:
+    """Whether each process that starts the ranks makes the calls above that lead them to what is missing.
+
+    PDPP e9fd98a train_mlp.py:137: `main()` builds both data sets, unless the file that their constructor writes is there; each
+    rank builds them again.
+    """
+    entry = found.joint_entry
+    site = entry.call if entry is not None and entry.call is not None else found.site
+    worker, name = site.function, ast.unparse(site.node.func)
+    starts = spawned_by(worker)
+    if not starts or (
+        site.callee is not None
+        and {caller.function for caller in live.callers.get(site.callee, ())}
+        - {worker, *(parent for parent, _ in starts)}
+    ):
+        return False
+    # Of a function that asks for one file or another, each is made by another call.
+    calls = [
+        node
+        for node in own_nodes(worker, ast.Call)
+        if node is site.node or (site is not found.site and ast.unparse(node.func) == name)
+    ]
+    return all(
+        any(
+            made.lineno < start.lineno and _is_same(call, worker, made, parent, start)
+            for made in _always_called(parent, name)
+        )
+        for parent, start in starts
+        for call in calls
+    )
+
+
+def _always_called(parent: Function, name: str) -> Iterator[ast.Call]:
+    """The calls of a name that a function makes, but for what it looks for among the files itself."""
+    for statement, around in statements(parent.body, []):
+        if all(map(asked_paths, around)):
+            for node in own_parts(statement):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
+                    yield node
+
+
+def _is_same(
+    call: ast.Call, worker: Function, made: ast.Call, parent: Function, start: ast.Call
+) -> bool:
+    """Whether the parent of a process makes a call as the process does, with the same under each name."""
+    if ast.unparse(call) != ast.unparse(made):
+        return False
+    names = {node.id for node in walk(call, ast.Name)}
+    given = {name: ast.unparse(node) for name, node in _given(worker, start)}
+    ours, theirs = assignments(worker), assignments(parent)
+    return all(given.get(name) == name for name in names.intersection(worker.parameters)) and all(
+        list(map(ast.unparse, ours[name])) == list(map(ast.unparse, theirs.get(name, ())))
+        for name in names.intersection(ours)
+    )
+
+
 def _handed(worker: Function, parent: Function, call: ast.Call) -> dict[Hashable, Parts]:
+    """The paths that a call which spawns a function gives for its parameters."""
+    found: dict[Hashable, Parts] = {}
+    for name, node in _given(worker, call):
+        found["parameter", id(worker), name] = parts_of(node, parent)
+        if (kept := object_of(node, parent)) is not None:
+            found["object", id(worker), name] = (kept,)
+    return found
+
+
+def _given(worker: Function, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """What a call that spawns a function gives for its parameters, behind the number of the process."""
     given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "args")]
-    found: dict[Hashable, Parts] = {}
     if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
-        for name, node in zip(worker.parameters[1:], given[0].elts, strict=False):
-            found["parameter", id(worker), name] = parts_of(node, parent)
-            if (kept := object_of(node, parent)) is not None:
-                found["object", id(worker), name] = (kept,)
-    return found
+        yield from zip(worker.parameters[1:], given[0].elts, strict=False)
 
 
 def _is_made_above(live: LiveProgram, parent: Function, call: ast.Call, folder: Parts) -> bool:

@@ -45,7 +45,8 @@ analysis shows that they arrive, else unsafe.
 ## Known limits
 The test and the action must name the path in a way that can be compared, in one function. Silent where all ranks
 have made the path above, here or in each function that calls this one: with `exist_ok=True`, or by a function that makes
-what is missing, and where the process that spawns the ranks has made it before. Silent, too, where a rank moves a file of its own
+what is missing, and where the process that spawns the ranks has made it before, or makes the same calls before. Folders that one
+rank alone comes to, behind one that the others fail to make, are told, and repaired, with that. Silent, too, where a rank moves a file of its own
 into place, where the job ends right behind a removal, where an empty file is made, and where a file is read out of a folder right
 below what makes it.
 
@@ -73,7 +74,12 @@ from distlint.analysis.questions import filesystem as files
 from distlint.analysis.questions.ending import ends_with_error
 from distlint.analysis.questions.harms import harm_of
 from distlint.analysis.questions.locks import in_turn_by_lock, under_a_lock
-from distlint.analysis.questions.made_before import made_before, made_before_fit, prepared_before
+from distlint.analysis.questions.made_before import (
+    made_before,
+    made_before_fit,
+    prepared_before,
+)
+from distlint.analysis.questions.made_by_parent import called_by_parent
 from distlint.analysis.questions.sections import after_main, in_turn
 from distlint.analysis.questions.terminals import never_answered
 from distlint.edits import AddImport, Edit, Replace, WrapInWith
@@ -92,7 +98,7 @@ from .anew import is_made_anew
 from .child import made_by_child
 from .existing import is_read_below
 from .tagged import is_a_folder
-from .together import in_one_section
+from .together import in_one_section, with_what_follows
 
 if TYPE_CHECKING:
     from distlint.analysis.interpreter.ir import CallSite, Guard
@@ -131,10 +137,10 @@ _ANEW = "Let rank 0 remove what was there and make it, while the others wait: `r
 
 def check(model: Model) -> Iterator[Finding]:
     """Existence tests and what follows from them, on several ranks."""
-    yield from in_one_section(model, list(_found(model)))
+    yield from in_one_section(model, with_what_follows(model, _found(model)))
 
 
-def _found(model: Model) -> Iterator[Finding]:
+def _found(model: Model) -> Iterator[tuple[FileCall, Finding]]:
     told: set[int] = set()
     for found in model.file_calls:
         joint_entry, does = found.joint_entry, _DOES.get(found.effect)
@@ -164,6 +170,7 @@ def _found(model: Model) -> Iterator[Finding]:
             or (guard is not None and made_before(model, found))
             or (guard is not None and is_read_below(model, found, guard))
             or prepared_before(model, found)
+            or (guard is not None and called_by_parent(model, found))
             or _ends_behind(found)
             or _makes_empty(found)
             or (found.effect is Effect.DELETE and is_a_folder(model, found))
@@ -175,7 +182,7 @@ def _found(model: Model) -> Iterator[Finding]:
         told.add(id(found.site.node))
         module = found.site.module
         severity = _severity(model, found, joint_entry)
-        yield Finding(
+        finding = Finding(
             CODE,
             NAME,
             severity,
@@ -191,6 +198,7 @@ def _found(model: Model) -> Iterator[Finding]:
             ),
             None if severity is Severity.INFO else _fix(model, found, guard, joint_entry),
         )
+        yield found, finding
 
 
 def _ends_behind(found: FileCall) -> bool:

@@ -39,6 +39,31 @@ def removes_two(folder):
         shutil.rmtree(os.path.join(folder, "three"))  # expect: DL305
 
 
+def two_in_a_new_folder(name):
+    # Multi_Lanes_Detection 2a638bd lib/experiment.py:30: one rank alone comes to the others
+    dist.barrier()
+    weights = name + "-weights"
+    if not os.path.exists(name):
+        os.makedirs(name)  # expect: DL305
+        os.mkdir(os.path.join(name, "answers"))
+        os.makedirs(weights)
+
+
+def two_beside_each_other(name):
+    dist.barrier()
+    if not os.path.exists(name):
+        os.makedirs(name)  # expect: DL305
+    if not os.path.exists(name + "-weights"):
+        os.makedirs(name + "-weights")  # expect: DL305
+
+
+def two_in_a_tolerated_folder(name):
+    dist.barrier()
+    if not os.path.exists(name):
+        os.makedirs(name, exist_ok=True)
+        os.makedirs(os.path.join(name, "answers"))  # expect: DL305
+
+
 def filled_by_another(options):
     dist.barrier()
     if not os.path.exists("filled"):

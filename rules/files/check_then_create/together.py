@@ -1,20 +1,48 @@
-"""Sections of one rank that would stand one behind the other: one is enough."""
+"""Findings that belong together: sections of one rank that would stand one behind the other, and what one rank alone comes to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from distlint.analysis.model import span_of
 from distlint.analysis.program.syntax import own_nodes
-from distlint.edits import Span, WrapInWith
-from distlint.findings import Applicability, Finding, Fix
+from distlint.analysis.questions.made_before import passed_by_one
+from distlint.edits import Replace, Span, WrapInWith
+from distlint.findings import Applicability, Finding, Fix, Related
 from distlint.repairs.blocks import blocks
 
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
+    from distlint.analysis.questions.filesystem import FileCall
+
+
+def with_what_follows(model: Model, findings: Iterable[tuple[FileCall, Finding]]) -> list[Finding]:
+    """The findings, those that one rank alone comes to, behind a folder which the others fail to make, as one with that.
+
+    Multi_Lanes_Detection 2a638bd lib/experiment.py:30: the folder of a run, and below it two in it.
+    """
+    kept: dict[int, Finding] = {}
+    for found, finding in findings:
+        makers = (id(made.site.node) for made in passed_by_one(model, found))
+        first = next((maker for maker in makers if maker in kept), 0)
+        above = kept.get(first)
+        match above, finding:
+            case (
+                Finding(fix=Fix(Applicability.SAFE, edits=(Replace(), *_) as edits) as fix),
+                Finding(fix=Fix(Applicability.SAFE, edits=(Replace() as more,))),
+            ):
+                behind = Related(finding.place, "one rank alone comes to make this, too")
+                kept[first] = replace(
+                    above,
+                    related=(*above.related, behind),
+                    fix=replace(fix, edits=(*edits, more)),
+                )
+            case _:
+                kept[id(found.site.node)] = finding
+    return list(kept.values())
 
 
 def in_one_section(model: Model, findings: list[Finding]) -> Iterator[Finding]:

@@ -165,18 +165,30 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _used_by_several(model: Model) -> frozenset[ast.AST]:
-    """What makes up the names below which several ranks write, read, or look for a file; to make the folder is no use."""
+    """What makes up the names below which several ranks write, read, or look for a file.
+
+    To make the folder is no use, nor is what a test of the rank leaves to one: c-jscc ea5f949 ddp_train.py:243.
+    """
     folders = {f.text for f in model.file_calls if f.effect is Effect.CREATE_DIR}
     used = {
         _named(found)
         for found in model.file_calls
-        if found.effect is not Effect.CREATE_DIR and len(found.ranks) > 1
+        if found.effect is not Effect.CREATE_DIR
+        and found.joint_entry is not None
+        and found.by_several
     }
     for call in model.calls():
         site = call.site
-        if site.name in sinks.EXISTENCE_TESTS and len(call.classes) > 1 and site.args:
+        # OLMoE 357454f scripts/eval_openlm_ckpt.py:444 goes on in the folder.
+        if (
+            site.name in (*sinks.EXISTENCE_TESTS, "os.chdir")
+            and len(call.classes) > 1
+            and site.args
+        ):
             looked_for = site.args[0]
-            if looked_for.origin is not None and ast.unparse(site.node.args[0]) not in folders:
+            if looked_for.origin is not None and (
+                site.name == "os.chdir" or ast.unparse(site.node.args[0]) not in folders
+            ):
                 used.add(looked_for.origin.node)
     return frozenset(node for node in used if node is not None)
 

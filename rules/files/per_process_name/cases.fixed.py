@@ -100,6 +100,14 @@ def named_by_its_clock(out, accelerator, state):
     NamesItself(out).keep(accelerator, state)
 
 
+def gone_on_in(root):
+    # OLMoE 357454f scripts/eval_openlm_ckpt.py:444
+    dist.barrier()
+    folder = os.path.join(root, f"{run_on_main(uuid.uuid4, broadcast=True)}")
+    os.makedirs(folder, exist_ok=True)  # expect: DL304
+    os.chdir(folder)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 

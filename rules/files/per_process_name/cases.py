@@ -99,6 +99,14 @@ def named_by_its_clock(out, accelerator, state):
     NamesItself(out).keep(accelerator, state)
 
 
+def gone_on_in(root):
+    # OLMoE 357454f scripts/eval_openlm_ckpt.py:444
+    dist.barrier()
+    folder = os.path.join(root, f"{uuid.uuid4()}")
+    os.makedirs(folder, exist_ok=True)  # expect: DL304
+    os.chdir(folder)
+
+
 # --- right ----------------------------------------------------------------------------------------
 
 

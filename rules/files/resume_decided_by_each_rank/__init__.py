@@ -34,7 +34,7 @@ Information only where rank 0 alone makes the folder (to list it fails on the ot
 are shown are of one machine, or by submitit, whose machines share a folder.
 Silent where a test that fails raises (above, or in all callers, too) or comes to an assertion about the path, where it leaves the folder itself, or what was
 asked for, or None, to a load below that then raises, where another checkpoint of the folder
-is loaded untested above, in functions that only evaluate, below the loop that trains where nothing is trained afterwards, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
+is loaded untested above, where another path is written out right above, in functions that only evaluate, below the loop that trains where nothing is trained afterwards, on the checkpoints of DeepSpeed's engine (in a method that loads them, too), where an entry of the listing is taken and an empty one raises, where all machines get a file (the first rank of each writes, or each rank its shard) or the folder that is asked for, where several
 machines cannot meet (a group on `localhost`, in all scripts that lead to the load) or meet through a file, on a disk that
 all of them share (`file://`, and no other address), or open untested what rank 0 alone has just written, where no write makes a file of the name
 that is written out here, where rank 0's answer is sent to the others, and where only weights are

@@ -73,6 +73,17 @@ def epoch_told_and_taken_above_the_wrap(args, model):
     return DistributedDataParallel(model)
 
 
+def newest_or_written_out(args, model, optimizer):
+    dist.barrier()
+    path = sorted(glob.glob(os.path.join(args.out, "step-*.pth")))[-1:]  # expect: DL309
+    if args.first:
+        path = ["first.pth"]
+    for each in path:
+        checkpoint = torch.load(each)
+        args.start_epoch = checkpoint["epoch"]
+        model.load_state_dict(checkpoint["model"])
+
+
 def newest(args, model, optimizer):
     dist.barrier()
     if args.auto_resume:
@@ -328,6 +339,37 @@ def by_a_method_of_files(args, model, strategy: OfFiles):
 
 
 # Correct
+
+
+def written_out_above_the_load(args, model, optimizer):
+    # HRDM eda4995 main_distributed.py:377: the newest is only shown
+    dist.barrier()
+    path = max(glob.glob(os.path.join(args.out, "step-*.pth")), default="")
+    print(path)
+    for epoch in range(args.epochs):
+        if epoch > args.restarted:
+            path = os.path.join(args.best, f"epoch-{epoch}.pth")
+            if path:
+                checkpoint = torch.load(path)
+                args.step = checkpoint["step"]
+                model.load_state_dict(checkpoint["model"])
+
+
+def options_with_folders(args):
+    # HCRD 039ae51 ddp_train_distillation.py:196: what it makes is not what is loaded
+    args.log = os.path.join(args.root, "log")
+    if not os.path.isdir(args.log):
+        os.makedirs(args.log)
+    args.teacher = os.path.join(args.root, args.teacher)
+    return args
+
+
+def of_a_teacher(args, model):
+    dist.barrier()
+    args = options_with_folders(args)
+    checkpoint = torch.load(args.teacher)
+    args.epoch = checkpoint["epoch"]
+    model.load_state_dict(checkpoint["model"])
 
 
 def by_a_method_of_the_engine(args, model, strategy: OfShards):

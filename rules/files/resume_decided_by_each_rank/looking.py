@@ -10,6 +10,7 @@ from distlint.analysis.program.definitions import Function, dotted_name, last_na
 from distlint.analysis.program.syntax import mentions_rank, own_nodes, statements, target_names
 from distlint.knowledge import sinks
 from distlint.nodes import walk
+from distlint.repairs.blocks import blocks
 
 from .missing import (
     ends_otherwise,
@@ -101,12 +102,14 @@ def _assigned(
     function: Function, names: set[str], load: ast.expr
 ) -> Iterator[tuple[ast.expr, list[ast.expr]]]:
     """What names are assigned above a call, each with the conditions and loops around it."""
+    given = _given_anew(function.body, load)
     for node, around in statements(function.body, []):
         if node.lineno >= load.lineno:
             continue
         match node:
             case ast.Assign(targets=targets, value=value):
                 bound = {n for target in targets for n in target_names(target)}
+                bound = {n for n in bound if node.lineno >= given.get(n, 0)}
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 bound = set(target_names(target))
             case ast.For(target=target, iter=value):
@@ -115,6 +118,24 @@ def _assigned(
                 continue
         if bound & names:
             yield value, around
+
+
+def _given_anew(body: list[ast.stmt], load: ast.expr) -> dict[str, int]:
+    """The names that are assigned on every way to a call, whatever they were before, with the line of the last time.
+
+    HRDM eda4995 main_distributed.py:377: a path written out, in a variable that was the newest of a folder 146 lines above.
+    """
+    found: dict[str, int] = {}
+    for statement in body:
+        if load.lineno <= (statement.end_lineno or statement.lineno):
+            for block in blocks(statement):
+                if block and block[0].lineno <= load.lineno <= (block[-1].end_lineno or 0):
+                    found |= _given_anew(block, load)
+            break
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in _names(value):
+                found[name] = statement.lineno
+    return found
 
 
 def _question_in(
@@ -161,6 +182,7 @@ def _returns_an_answer(function: Function) -> bool:
     """
     told: set[str] = set()
     returned: set[str] = set()
+    imported = function.module.imports
 
     def hangs(node: ast.expr | None) -> bool:
         return node is not None and (
@@ -183,7 +205,9 @@ def _returns_an_answer(function: Function) -> bool:
                 case ast.If(test=asked) | ast.While(test=asked) | ast.For(iter=asked) if hangs(
                     asked
                 ):
-                    told.update(_bound_in(node))
+                    # `os` of `os.makedirs(…)` is a module: HCRD 039ae51 ddp_train_distillation.py:197.
+                    bound = _bound_in(node)
+                    told.update(n for n in bound if n.partition(".")[0] not in imported)
                     if any(walk(node, ast.Return)):
                         return True
     return any(name == each or name.startswith(f"{each}.") for name in told for each in returned)

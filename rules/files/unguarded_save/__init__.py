@@ -47,7 +47,8 @@ A warning where something shows the harm:
 
 An error where it is a checkpoint, in a file in which all ranks are seen to come, but a warning where the run itself reads it
 in front of the write alone, to go on from an earlier run, and where all ranks write the same bytes of it: by `save_pretrained` or as
-safetensors, which name no device, in no launch with FSDP or ZeRO-3 and read by nothing in the run. Information elsewhere: a configuration, the
+safetensors, which name no device, in no launch with FSDP or ZeRO-3 and read by nothing in the run, and in a handler of exceptions.
+Information elsewhere: a configuration, the
 options, a list of scores that are the same on all ranks, a picture, a tokenizer, a README, of which nothing shows that ranks write
 other lines or that the run reads them.
 Information, too, where all that shows the ranks works on one process as well (a barrier, a wrapped model, an
@@ -58,7 +59,8 @@ file without any script or page beside it is no such case: nothing there could t
 
 Downloads that the first process has made in front of the `fit` of Lightning, which starts the others, are
 no finding, nor is the second split of a data set from one archive where the function, or all callers, ask for the other one
-first, nor a data set at the top of a script that spawns its ranks, which their parent has fetched, nor what `setup`
+first, or a class of the program's own fetches it above, nor a data set at the top of a script that spawns its ranks, or that their
+parent asks for alike, which it has fetched, nor what `setup`
 of a data module calls behind its `prepare_data`, where it asks whether it is there; what holds the lock of a file, `fcntl.flock`
 among them; what rank 0 runs in a thread; what goes into a folder that each rank makes right above without `exist_ok`: one rank comes
 that far (DL305).
@@ -128,7 +130,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.interpreter.ranks import MAIN
 from distlint.analysis.interpreter.values import Variance
-from distlint.analysis.live.joint_entry import BARRIERS, lets_engine_in
+from distlint.analysis.live.joint_entry import BARRIERS, in_handlers, lets_engine_in
 from distlint.analysis.live.several import ranks_meet
 from distlint.analysis.model import evidence, place_of, related, span_of
 from distlint.analysis.program.syntax import assignments, own_nodes
@@ -258,6 +260,12 @@ def _found(model: Model) -> Iterator[Finding]:
             fix = Fix(Applicability.DISPLAY, "Ask for rank 0 alone around it")
         if fix is not None and fix.edits and (advice := _of_parts(found, harm)):
             fix = Fix(Applicability.DISPLAY, advice)
+        fails = id(node) in in_handlers(found.function)
+        if fails and _is_state(model, found):
+            fix = Fix(
+                Applicability.DISPLAY,
+                "Let rank 0 alone write it: nothing there can wait for the others",
+            )
         does = f"write `{found.text}`"
         if found.effect is Effect.DOWNLOAD:
             does = f"download `{found.text}` into one folder"
@@ -274,7 +282,8 @@ def _found(model: Model) -> Iterator[Finding]:
             if not joint_entry.all_ranks
             else Severity.ERROR
             if _is_state(model, found)
-            and not when
+            # In a handler of exceptions only who has failed comes: SummerLM 99bbe51 main_distributed.py:247.
+            and not (when or fails)
             and not only_resumes(model, found)
             and not _is_alike(model, found, harm)
             and joint_entry.module is module

@@ -1561,6 +1561,52 @@ def both_splits(root):
     return loader, DataLoader(test, batch_size=4)
 
 
+class FewTens(datasets.CIFAR10):
+    def __init__(self, root, train=True, download=False):
+        super().__init__(root, train, None, None, download)  # expect: DL301
+
+
+class FewHundreds(FewTens):
+    base_folder = "cifar-100-python"
+
+
+def other_split_of_few(root):
+    # GloCo_ProCo 3772ce4 main_distributed.py:281
+    dist.barrier()
+    few = FewTens(root=root, train=True, download=True)
+    hundreds = FewHundreds(root=root, train=True, download=True)
+    print(few, hundreds)
+    tens = datasets.CIFAR10(root=root, train=False, download=True)
+    print(tens)
+    return datasets.CIFAR100(root=root, train=False, download=True)
+
+
+def another_archive_than_that_of_few(root, other):
+    dist.barrier()
+    few = FewTens(root=root, train=True, download=True)
+    print(few)
+    hundreds = datasets.CIFAR100(root=root, train=False, download=True)  # expect: DL301
+    print(hundreds)
+    return datasets.CIFAR10(root=other, train=False, download=True)  # expect: DL301
+
+
+def few_that_are_not_fetched(root):
+    dist.barrier()
+    few = FewTens(root=root, train=True)
+    print(few)
+    return datasets.CIFAR10(root=root, train=False, download=True)  # expect: DL301
+
+
+def saves_what_is_left(model, batches):
+    # SummerLM 99bbe51 main_distributed.py:247: nothing there can wait for all ranks
+    dist.barrier()
+    for batch in batches:
+        try:
+            model(batch)
+        except KeyboardInterrupt:
+            torch.save(model.state_dict(), "left.pt")  # expect: DL301
+
+
 def splits_in_files_of_their_own(root):
     dist.barrier()
     train = datasets.SVHN(root, "train", download=True)  # expect: DL301

@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from distlint.analysis.program.definitions import Class
 from distlint.analysis.program.handed import argument_of, callers_by_name
 from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.questions.made_by_parent import called_by_parent
 from distlint.analysis.questions.paths import parts_of
 from distlint.edits import Edit, WrapInWith
 from distlint.findings import Finding, Related
 from distlint.knowledge.schema import Effect
-from distlint.knowledge.sinks import KEEPS_WHAT_IS_THERE, ONE_ARCHIVE
+from distlint.knowledge.sinks import FOLDERS, KEEPS_WHAT_IS_THERE, ONE_ARCHIVE
 
 if TYPE_CHECKING:
+    from distlint.analysis.interpreter.ir import CallSite
     from distlint.analysis.live.joint_entry import JointEntry
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
@@ -49,6 +52,7 @@ def is_there(model: Model, found: FileCall, joint_entry: JointEntry) -> bool:
     return found.effect is Effect.DOWNLOAD and (
         _fetched_above(model, found)
         or _fetched_by_parent(found, joint_entry)
+        or (found.site.name in KEEPS_WHAT_IS_THERE and called_by_parent(model, found))
         or _fetched_for_training(model, found)
     )
 
@@ -61,6 +65,15 @@ def _fetched_above(model: Model, found: FileCall) -> bool:
     if found.site.name not in ONE_ARCHIVE:
         return False
     passed = {(id(guard.node), guard.taken) for guard in found.site.guards}
+    if any(
+        call.site.function is found.function
+        and call.site.node.lineno < found.site.node.lineno
+        and {(id(guard.node), guard.taken) for guard in call.site.guards} <= passed
+        and set(call.site.loops) <= set(found.site.loops)
+        and _fetches(model, call.site, found)
+        for call in model.calls(module=found.site.module)
+    ):
+        return True
     return any(
         before.function is found.function
         and before.site.name == found.site.name
@@ -71,6 +84,38 @@ def _fetched_above(model: Model, found: FileCall) -> bool:
         and _folder(before) == _folder(found)
         for before in model.file_calls
     )
+
+
+def _fetches(model: Model, site: CallSite, found: FileCall) -> bool:
+    """Whether a call makes a data set of the program's own that fetches the same archive into the same folder.
+
+    GloCo_ProCo 3772ce4 main_distributed.py:281: a class from `CIFAR10` that names the files of `CIFAR100`.
+    """
+    made = site.callee
+    if made is None or made.cls is None or made.name != "__init__":
+        return False
+    cls = model.resolve(site.module, site.node.func)
+    if not isinstance(cls, Class) or _archive(model, cls) != FOLDERS.get(
+        found.site.name, found.site.name
+    ):
+        return False
+    root = argument_of(site.node, made, "root")
+    match argument_of(site.node, made, "download"):
+        case ast.Constant(value=True):
+            return root is not None and parts_of(root, site.function) == _folder(found)
+    return False
+
+
+def _archive(model: Model, cls: Class) -> str:
+    """The folder of the archive that a data set of the program's own is read from."""
+    own, installed = model.program.mro(cls)
+    named = (each.attributes.get("base_folder") for each in own)
+    match [node for node in named if node is not None], [n for n in installed if n in ONE_ARCHIVE]:
+        case [ast.Constant(value=str() as folder), *_], [_, *_]:
+            return folder
+        case [], [name, *_]:
+            return FOLDERS.get(name, name)
+    return ""
 
 
 def _folder(found: FileCall) -> Parts | None:

@@ -1,0 +1,29 @@
+import lightning as L
+import torch
+from torchvision import datasets, transforms
+
+digits = datasets.MNIST("data", transform=transforms.ToTensor())
+
+
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(784, 10)
+
+    def training_step(self, batch, index):
+        images, labels = batch
+        return torch.nn.functional.cross_entropy(self.layer(images.flatten(1)), labels)
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+def main():
+    trainer = L.Trainer(accelerator="gpu", devices=4, strategy="ddp")
+    trainer.fit(Net(), torch.utils.data.DataLoader(digits, batch_size=32))
+    letters = datasets.EMNIST("data", "letters", download=True)  # expect: DL301
+    return trainer.test(Net(), torch.utils.data.DataLoader(letters, batch_size=32))
+
+
+if __name__ == "__main__":
+    main()
