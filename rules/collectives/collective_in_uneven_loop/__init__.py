@@ -93,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
         function = divergence.function
         if is_made_even(model, function, node) or is_joined(function, node):
             continue
-        if ends_before_its_data(function, node) or counts_each_turn(function, node):
+        if ends_before_its_data(function, node) or counts_each_turn(node):
             continue
         test = getattr(node, "iter", None) or getattr(node, "test", None) or node
         event = divergence.event

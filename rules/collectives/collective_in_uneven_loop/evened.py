@@ -106,7 +106,7 @@ def ends_before_its_data(function: Function, loop: ast.AST) -> bool:
     )
 
 
-def counts_each_turn(function: Function, loop: ast.AST) -> bool:
+def counts_each_turn(loop: ast.AST) -> bool:
     """Whether a loop ends by a count to which each way through its body adds the same: ranks differ in what a turn does.
 
     CatVTON71 3365d6b archive/ddp_train.py:704: `global_step += 1` in front of the `continue` of a loss that is not finite, and at

@@ -2770,3 +2770,35 @@ def size_by_keys_of_a_part(net):
     else:
         size = net.colours  # expect: DL201
     return size
+
+
+class DrawsItsWeights(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def draw_weights(self):
+        self.apply(self._draw)
+
+    def _draw(self, layer):
+        if isinstance(layer, nn.Linear):
+            nn.init.normal_(layer.weight, std=0.02)
+
+    def forward(self, batch):
+        return self.layer(batch)
+
+
+def drawn_behind_the_wrap():
+    # SparseTransformers adffc67 train_llama.py:131: DDP has sent the weights of rank 0 already
+    net = DrawsItsWeights()
+    net = DDP(net)
+    net.draw_weights()  # expect: DL201
+    return net
+
+
+def drawn_behind_the_wrap_in_one_mode(spread):
+    net = DrawsItsWeights()
+    if spread:
+        net = DDP(net)
+    net.draw_weights()  # expect: DL201
+    return net
