@@ -41,6 +41,8 @@ _WITHOUT_TRAINING = (
 
 
 _OF_TRAINING = pattern(r"backward|optim|trainer|\.step\(|\.fit\(", re.IGNORECASE)
+_DRAWS = pattern(r"(?:trunc_)?normal_|uniform_|(?:xavier|kaiming)_(?:normal|uniform)_|orthogonal_")
+"""Functions that fill a tensor with random numbers (torch 2.13.0 nn/init.py)."""
 _OF_WRAPPERS = frozenset({"module", "_orig_mod", "no_sync", "require_backward_grad_sync"})
 """What is asked of a wrapper to know that it is one (torch 2.13.0 nn/parallel/distributed.py)."""
 
@@ -65,6 +67,12 @@ def read_from_model(model: Model, site: AttributeSite, receiver: str) -> Fix:
         if moved is None:
             return Fix(Applicability.DISPLAY, freeze)
         return Fix(Applicability.UNSAFE, freeze, (moved,))
+    if _draws(model, site):
+        moved = _before_the_wrap(site)
+        draw = f"Call `{site.attr}` before the model is wrapped: behind it each rank goes on with the weights that it draws"
+        if moved is None:
+            return Fix(Applicability.DISPLAY, draw)
+        return Fix(Applicability.UNSAFE, draw, (moved,))
     if not may_run_forward(model, site.statement, site.node):
         if _names_its_own_reading(site, receiver):
             return Fix(Applicability.DISPLAY, advice)
@@ -435,6 +443,30 @@ def _freezes(model: Model, site: AttributeSite) -> bool:
                 if _holds(target, site.node):
                     return True
     return False
+
+
+def _draws(model: Model, site: AttributeSite) -> bool:
+    """Whether a statement calls a method that draws the weights anew, which DDP has sent to all ranks in its constructor.
+
+    SparseTransformers adffc67 train_llama.py:131: `model.init_weights()` below the wrap, with a seed of each rank's own.
+    """
+    match site.statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) as called)):
+            return called is site.node and name in model.answer(drawers)
+    return False
+
+
+def drawers(live: LiveProgram) -> frozenset[str]:
+    """The names of methods of the program that draw weights, by themselves or by a method that they name."""
+    methods = [
+        (name, {node.attr for node in walk(method.node, ast.Attribute)})
+        for module in live.program.modules.values()
+        for cls in module.all_classes
+        for name, method in cls.methods.items()
+        if not name.startswith("__") and name != "forward"
+    ]
+    found = frozenset(name for name, named in methods if any(map(_DRAWS.fullmatch, named)))
+    return found | {name for name, named in methods if not found.isdisjoint(named)}
 
 
 def freezers(live: LiveProgram) -> frozenset[str]:

@@ -46,6 +46,25 @@ def is_frozen(program: Program, function: Function, model: ast.expr) -> bool:
     )
 
 
+@remembered
+def is_frozen_part(program: Program, cls: Class, attr: str) -> bool:
+    """Whether the constructor of a class freezes a part of its objects, and nothing that names the part thaws any.
+
+    adv_pytorch 27e28b1 advfaces.py:32: `for param in self.aux_matcher_model.parameters(): param.requires_grad = False`.
+    """
+    init = cls.methods.get("__init__")
+    if init is None or cls.self_assigned.get(attr) != [init]:
+        return False
+    end = (init.body[-1].end_lineno or 0) + 1
+    return _is_frozen(program, init, f"self.{attr}", end, _DEPTH) and not any(
+        "requires_grad" in (text := source_of(function.module, function.node)) and attr in text
+        for module in program.modules.values()
+        if attr in module.source.text
+        for function in module.all_functions
+        if function is not init
+    )
+
+
 def _is_frozen_element(program: Program, function: Function, model: ast.expr) -> bool:
     """Whether a model is one of several, and a loop above has frozen each of them.
 

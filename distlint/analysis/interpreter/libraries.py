@@ -41,8 +41,8 @@ from distlint.analysis.interpreter.values import (
     difference_of_object,
     variance_of,
 )
-from distlint.analysis.program.definitions import Class, Module, dotted_name, last_name
-from distlint.analysis.program.syntax import is_for_unknown_choice
+from distlint.analysis.program.definitions import Class, Function, Module, dotted_name, last_name
+from distlint.analysis.program.syntax import is_for_unknown_choice, own_nodes
 from distlint.knowledge import conventions, facts, failures, hooks, ranks
 from distlint.knowledge.schema import CallRow, Effect
 
@@ -643,7 +643,11 @@ def forward(
     site = frame.site(node, "forward", model, args, keywords, (), None)
     kinds = [wrap.kind for wrap in model.wraps]
     layer = Layer.WRAPPED if facts.replicates(kinds) else Layer.SHARDED
-    local = layer is Layer.WRAPPED and frame.scope.without_gradients and _keeps_buffers(model)
+    local = (
+        layer is Layer.WRAPPED
+        and _keeps_buffers(model)
+        and (frame.scope.without_gradients or _evaluates(frame.function, node))
+    )
     if facts.forward_waits(kinds) and not local:
         first_only = layer is Layer.WRAPPED and frame.scope.without_gradients
         event = Event("forward", layer, node, frame.module, site=site, first_only=first_only)
@@ -659,6 +663,23 @@ def forward(
     )
     site.result = result
     return result
+
+
+def _evaluates(function: Function, call: ast.Call) -> bool:
+    """Whether a model that is called was put into evaluation last, above: its SyncBatchNorm does not communicate either.
+
+    Improving-Deep-Watermarking 55dcd53 ddp_train.py:409: `net_Gen.eval()`, and a picture of rank 0 behind the `no_grad` block.
+    """
+    model = ast.unparse(call.func)
+    modes = [
+        (node.lineno, node.func.attr)
+        for node in own_nodes(function, ast.Call)
+        if isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("eval", "train")
+        and node.lineno < call.lineno
+        and ast.unparse(node.func.value) == model
+    ]
+    return max(modes, default=(0, ""))[1] == "eval"
 
 
 def _keeps_buffers(model: Value) -> bool:

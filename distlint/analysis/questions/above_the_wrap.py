@@ -30,7 +30,7 @@ def above_the_wrap(live: LiveProgram, function: Function, wrap: Wrap) -> bool:
         function: the method.
         wrap: the layer that is put around the model.
     """
-    return _is_above(live, function, wrap, live.answer(_by_name), _DEPTH)
+    return _is_above(live, function, wrap, live.answer(calls_by_name), _DEPTH)
 
 
 def wrapped_anew_below(live: LiveProgram, site: AttributeSite) -> bool:
@@ -74,7 +74,7 @@ def _wraps_below(live: LiveProgram, site: AttributeSite | CallSite, path: str) -
     return False
 
 
-def _by_name(live: LiveProgram) -> Named:
+def calls_by_name(live: LiveProgram) -> Named:
     """The calls that are followed, by the names of the functions that they call."""
     found: Named = {}
     for call in live.calls():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from distlint.analysis.program.definitions import dotted_name, last_name
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import literals, own_nodes
+from distlint.analysis.program.syntax import assignments, literals, own_nodes
 from distlint.nodes import children
 from distlint.records import dataclass
 
@@ -22,11 +22,12 @@ Known = frozenset[tuple[str, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A value that a path is given, and the conditions under which it is that one."""
+    """A value that a path is given, the conditions under which it is that one, and what their flags say."""
 
     value: ast.expr
     held: tuple[tuple[ast.expr, bool], ...]
     statement: ast.stmt
+    said: tuple[tuple[ast.expr, bool], ...] = ()
 
     def is_entered(self, known: Known) -> bool:
         """Whether the arm is that of all runs of which something is known; of an `or` one part is enough."""
@@ -35,16 +36,37 @@ class Arm:
             for part, holds in self.held
         )
 
+    def known(self) -> Known:
+        """What its conditions say."""
+        return frozenset((_flag(part), holds) for part, holds in self.held)
+
     def is_left(self, known: Known) -> bool:
         """Whether one of its conditions came out the other way in these runs."""
-        return any((_flag(part), not holds) in known for part, holds in self.held)
+        return any((_flag(part), not holds) in known for part, holds in (*self.held, *self.said))
 
 
-def known_by(guards: Iterable[Guard]) -> Known:
-    """What conditions in force say of their parts."""
-    return frozenset(
-        (_flag(part), holds) for g in guards for part, holds in literals(g.node, g.taken)
-    )
+def known_by(guards: Iterable[Guard], function: Function | None = None) -> Known:
+    """What conditions in force say of their parts, and of the parts of the flags that a function assigns once."""
+    parts = [part for g in guards for part in literals(g.node, g.taken)]
+    if function is not None:
+        parts += [each for part in parts for each in _said_by(function, *part)]
+    return frozenset((_flag(part), holds) for part, holds in parts)
+
+
+def _said_by(
+    function: Function, flag: ast.expr, holds: bool, depth: int = 3
+) -> Iterator[tuple[ast.expr, bool]]:
+    """What a flag says that is assigned once, in the function or one around it.
+
+    SparseTransformers adffc67 train.py:35: `ddp = RANK is set and not cfg.use_deepspeed`.
+    """
+    if not isinstance(flag, ast.Name) or not depth:
+        return
+    values = next((v for each in function.outward() if (v := assignments(each).get(flag.id))), ())
+    if len(values) == 1:
+        for part, came in literals(values[0], holds):
+            yield part, came
+            yield from _said_by(function, part, came, depth - 1)
 
 
 @remembered
@@ -60,9 +82,10 @@ def arms(function: Function) -> dict[str, list[Arm]]:
         held = tuple(_around(node, parents))
         for target in node.targets:
             if path := dotted_name(target):
-                found.setdefault(path, []).extend(
-                    Arm(value, (*held, *tested), node) for value, tested in _chosen(node.value)
-                )
+                for value, tested in _chosen(node.value):
+                    conditions = (*held, *tested)
+                    said = tuple(e for c in conditions for e in _said_by(function, *c))
+                    found.setdefault(path, []).append(Arm(value, conditions, node, said))
     return found
 
 

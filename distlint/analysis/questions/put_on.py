@@ -12,7 +12,8 @@ from distlint.analysis.program.inherited import called_on_self_alone, reached, r
 from distlint.analysis.program.memory import remembered
 from distlint.analysis.program.places import place_of_any
 from distlint.analysis.program.syntax import assignments
-from distlint.analysis.questions.taken_off import is_taken_off
+from distlint.analysis.questions.given_another import is_given_another
+from distlint.analysis.questions.taken_off import handed_taken_off, is_taken_off
 from distlint.nodes import walk
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def _is_missing(live: LiveProgram, site: AttributeSite, wrap: Wrap) -> bool:
     """Whether the layer is off where its condition holds, or a method that keeps it never does on an object that is read."""
     call = live.call_at(wrap.node)
     reader = site.function
-    if call is not None and is_taken_off(call.site, site):
+    if call is not None and (
+        is_taken_off(call.site, site, site.node.value)
+        or handed_taken_off(live, call.site, site)
+        or is_given_another(live, call.site, site)
+    ):
         return True
     if call is None or call.site.function.cls is None:
         return False

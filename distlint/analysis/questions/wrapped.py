@@ -608,7 +608,24 @@ def _tells(test: ast.expr, taken: bool, path: str, site: AttributeSite, too_earl
             return True
         if isinstance(node, ast.Name) and _told_by_class(node.id, path, site):
             return True
-    return _names_mode(test)
+    return (not too_early and path in _asked_by_keys(test)) or _names_mode(test)
+
+
+def _asked_by_keys(test: ast.expr) -> list[str]:
+    """The models that a condition asks for a wrapper by the names of their parameters.
+
+    StyleKD 6ae4d17 Evaluation/fid.py:105: `if "module" in list(generator.state_dict().keys())[0]`.
+    """
+    if not any(
+        isinstance(text.value, str) and text.value.rstrip(".") == "module"
+        for text in walk(test, ast.Constant)
+    ):
+        return []
+    return [
+        ast.unparse(call.func.value)
+        for call in walk(test, ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _LISTS
+    ]
 
 
 def _asked_for_its_kind(node: ast.AST) -> ast.expr | None:

@@ -38,7 +38,8 @@ Shown only: what the missing turns are to contribute is not known.
 ## Known limits
 Lengths that come from a sampler or a prepared loader count as equal, and so do slices between two bounds of which
 none is rounded up, and data that is brought to a multiple of the number of ranks first. Of forwards of DDP without
-gradients only the first may wait: loops over them are not reported.
+gradients only the first may wait: loops over them are not reported, nor is a `while` that ends by a count to which each
+way through its body adds the same: where ranks part inside a turn, it is DL103.
 
 ## References
 - torch 2.13.0 torch/distributed/algorithms/join.py: uneven inputs
@@ -59,7 +60,7 @@ from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge import facts
 from distlint.rule import Status
 
-from .evened import ends_before_its_data, is_joined, is_made_even
+from .evened import counts_each_turn, ends_before_its_data, is_joined, is_made_even
 from .parts import UnevenPart, uneven_parts
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def check(model: Model) -> Iterator[Finding]:
         function = divergence.function
         if is_made_even(model, function, node) or is_joined(function, node):
             continue
-        if ends_before_its_data(function, node):
+        if ends_before_its_data(function, node) or counts_each_turn(node):
             continue
         test = getattr(node, "iter", None) or getattr(node, "test", None) or node
         event = divergence.event

@@ -612,3 +612,32 @@ def lines_of_each(outputs, mask):
     kept = [each[mask > 0] for each in outputs]
     for line in kept[0]:
         dist.all_reduce(line)  # expect: DL104
+
+
+def counts_what_it_skips(net, batches, optimizer, most):
+    # CatVTON71 3365d6b archive/ddp_train.py:704: ranks differ in what a turn does, not in how many there are
+    net = DistributedDataParallel(net)
+    step = 0
+    while step < most:
+        loss = net(next(batches)).mean()
+        if not torch.isfinite(loss):
+            step += 1
+            continue
+        loss.backward()
+        optimizer.step()
+        step += 1
+        dist.barrier()
+
+
+def counts_twice_what_it_skips(net, batches, optimizer, most):
+    net = DistributedDataParallel(net)
+    step = 0
+    while step < most:
+        loss = net(next(batches)).mean()
+        if not torch.isfinite(loss):
+            step += 1
+        else:
+            loss.backward()
+            optimizer.step()
+        step += 1
+        dist.barrier()  # expect: DL104

@@ -104,3 +104,65 @@ def ends_before_its_data(function: Function, loop: ast.AST) -> bool:
         if isinstance(statement, ast.If)
         for test, body in [(statement.test, statement.body)]
     )
+
+
+def counts_each_turn(loop: ast.AST) -> bool:
+    """Whether a loop ends by a count to which each way through its body adds the same: ranks differ in what a turn does.
+
+    CatVTON71 3365d6b archive/ddp_train.py:704: `global_step += 1` in front of the `continue` of a loss that is not finite, and at
+    the end.
+    """
+    match loop:
+        case ast.While(test=ast.Compare(left=ast.Name(id=count), comparators=[bound])):
+            pass
+        case _:
+            return False
+    stored = [n for n in walk(loop, ast.Name) if isinstance(n.ctx, ast.Store)]
+    added = [n for n in walk(loop, ast.AugAssign) if last_name(n.target) == count]
+    if sum(n.id == count for n in stored) != len(added) or not {
+        n.id for n in walk(bound, ast.Name)
+    }.isdisjoint(n.id for n in stored):
+        return False
+    if len({ast.unparse(n) for n in added}) != 1 or not isinstance(added[0].value, ast.Constant):
+        return False
+    ends = _added(loop.body, count)
+    return ends is not None and ends[0] | ends[1] == {1}
+
+
+def _added(block: list[ast.stmt], count: str) -> tuple[set[int], set[int]] | None:
+    """How often the ways through a block add to a count, to its end and to a `continue`; None where one leaves the loop."""
+    through, again = {0}, set[int]()
+    for statement in block:
+        match statement:
+            case ast.AugAssign() if last_name(statement.target) == count:
+                through = {times + 1 for times in through}
+                continue
+            case ast.Continue():
+                return set(), again | through
+            case ast.Raise():
+                return set(), again
+            case ast.Break() | ast.Return():
+                return None
+            case ast.If(body=body, orelse=orelse):
+                arms = [_added(body, count), _added(orelse, count)]
+            case ast.With(body=body):
+                arms = [_added(body, count)]
+            case _:
+                if any(last_name(n.target) == count for n in walk(statement, ast.AugAssign)):
+                    return None
+                if any(walk(statement, ast.Return)) or _leaves_from_inside(statement):
+                    return None
+                continue
+        known = [arm for arm in arms if arm is not None]
+        if len(known) < len(arms):
+            return None
+        again |= {before + times for before in through for arm in known for times in arm[1]}
+        through = {before + times for before in through for arm in known for times in arm[0]}
+    return through, again
+
+
+def _leaves_from_inside(statement: ast.stmt) -> bool:
+    """Whether a `try` may leave the loop around it, or go on with the next turn; a loop keeps its own jumps."""
+    return not isinstance(statement, ast.For | ast.While) and any(
+        walk(statement, ast.Break, ast.Continue)
+    )

@@ -81,6 +81,8 @@ from distlint.repairs.group_flow import Group
 from distlint.repairs.hoisting import hoist
 from distlint.rule import Status
 
+from .one_flag import is_one_flag_of_all
+
 if TYPE_CHECKING:
     from distlint.analysis.model import Model
     from distlint.analysis.program.definitions import Function
@@ -100,7 +102,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if _without_group(model, divergence) or makes_group_of_one(divergence):
             continue
-        if _refuses_several(divergence):
+        if _refuses_several(divergence) or is_one_flag_of_all(divergence):
             continue
         if divergence.missing and not half_by_unknown_test(model, divergence.event.site):
             fix = _fix(model, divergence)

@@ -1589,3 +1589,48 @@ def fails_on_other_ranks(accelerator: Accelerator, answer):
     else:
         raise ValueError("nothing to draw")
     accelerator.wait_for_everyone()  # expect: DL101
+
+
+def saves_with_the_other_engine(options, engine, loader):
+    # SparseTransformers adffc67 train.py:301: under DeepSpeed the flag is True of all
+    spread = int(os.environ.get("RANK", -1)) != -1 and not options.sharded
+    if spread:
+        dist.init_process_group("nccl")
+        is_first = int(os.environ["RANK"]) == 0
+    else:
+        is_first = True
+    for number, batch in enumerate(loader):
+        engine.step(batch)
+        if number % 10 == 0 and is_first:
+            if options.sharded:
+                dist.barrier()
+            else:
+                torch.save(engine.state, "state.pt")
+
+
+def saves_with_either_engine(options, engine, loader):
+    spread = int(os.environ.get("RANK", -1)) != -1 and not options.sharded
+    if spread:
+        dist.init_process_group("nccl")
+        is_first = int(os.environ["RANK"]) == 0
+    else:
+        is_first = True
+    for number, batch in enumerate(loader):
+        engine.step(batch)
+        if number % 10 == 0 and is_first:
+            if options.halved:
+                dist.barrier()  # expect: DL101
+            else:
+                torch.save(engine.state, "state.pt")
+
+
+def saves_with_one_engine_of_many(options, engine, loader):
+    if not options.sharded:
+        is_first = dist.get_rank() == 0
+    else:
+        is_first = int(os.environ["RANK"]) == 0
+    for number, batch in enumerate(loader):
+        engine.step(batch)
+        if number % 10 == 0 and is_first:
+            if options.sharded:
+                dist.barrier()  # expect: DL101

@@ -823,3 +823,39 @@ def rank_0_evaluates_in_front_of_the_first_step(net, loader, held_out, optimizer
             net(part).sum().backward()
         optimizer.step()
         steps += 1
+
+
+def rank_0_draws_pictures(net, loader, pictures, optimizer):
+    # Improving-Deep-Watermarking 55dcd53 ddp_train.py:409: no buffer is sent, and behind the block gradients are on
+    net = DistributedDataParallel(net, broadcast_buffers=False)
+    for batch in loader:
+        net.train()
+        net(batch).sum().backward()
+        optimizer.step()
+    if dist.get_rank() == 0:
+        net.eval()
+        with torch.no_grad():
+            print(net(pictures).mean())
+        print(net(pictures))
+
+
+def rank_0_draws_pictures_in_training(net, loader, pictures, optimizer):
+    net = DistributedDataParallel(net, broadcast_buffers=False)
+    for batch in loader:
+        net.eval()
+        net.train()
+        net(batch).sum().backward()
+        optimizer.step()
+    if dist.get_rank() == 0:
+        print(net(pictures))  # expect: DL106
+
+
+def rank_0_draws_pictures_with_buffers(net, loader, pictures, optimizer):
+    net = DistributedDataParallel(net)
+    for batch in loader:
+        net.train()
+        net(batch).sum().backward()
+        optimizer.step()
+    if dist.get_rank() == 0:
+        net.eval()
+        print(net(pictures))  # expect: DL106

@@ -41,7 +41,8 @@ Shown, not applied: another method than `forward` has to be reached through `for
 ## Known limits
 Variables are followed inside one function, and from one that returns the loss to its caller, which may return it in
 turn. Calls under `no_grad` are right and not reported, nor is a
-function that reduces gradients itself, or whose gradients no optimizer steps with, nor a model whose parameters the function has all frozen above, nor one that nothing calls
+function that reduces gradients itself, or whose gradients no optimizer steps with, nor a model whose parameters the
+function has all frozen above, nor a part that the constructor of its class has frozen, nor a model that nothing calls
 where all launches that the project shows ask for FSDP or DeepSpeed.
 
 ## References
@@ -56,10 +57,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from distlint.analysis.interpreter.frozen import is_frozen
+from distlint.analysis.interpreter.frozen import is_frozen, is_frozen_part
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.handed import callers_by_name
 from distlint.analysis.program.syntax import assignments, own_nodes, target_names
+from distlint.analysis.questions.built import wrapped_classes
 from distlint.analysis.questions.enclosing import bare_inside
 from distlint.analysis.questions.idle import (
     Idle,
@@ -344,10 +346,21 @@ def _bypassing(
             continue
         # AnyAttack 91b2091 main_ddp.py:141: a frozen encoder has no gradients to synchronise; so it is with a part of the model,
         # MelCausalVAE 6657464 train_standard.py:232: a discriminator, while the generator's loss is made.
-        if backward.reaches(call) and not any(
-            is_frozen(model.program, function, each) for each in (source, call.func)
+        if (
+            backward.reaches(call)
+            and not any(is_frozen(model.program, function, each) for each in (source, call.func))
+            and not _is_frozen_part(model, wrap, method_name)
         ):
             yield _finding(function.module, call, source, wrap)
+
+
+def _is_frozen_part(model: Model, wrap: Wrap, attr: str) -> bool:
+    """Whether what is called is a part of the model that its class has frozen."""
+    call = model.call_at(wrap.node)
+    classes = wrapped_classes(model, call.site) if attr and call is not None else ()
+    return bool(classes) and all(
+        cls is not None and is_frozen_part(model.program, cls, attr) for cls in classes
+    )
 
 
 def _methods(value: ast.expr) -> Iterator[ast.Attribute]:

@@ -37,7 +37,7 @@ other code may read it there. Only shown where another call fills the parameter 
 `unwrap_model()` raises), and where what is read may run a training forward
 (`model.compute_loss(batch)`, `model.get_encoder()(ids)`, a method that runs layers): behind the wrapper's back
 gradients are not synchronised, and such a call belongs into the model's own `forward`; unsafe in functions
-whose name says that they evaluate, sample or save. What freezes parameters is moved in front of the wrap.
+whose name says that they evaluate, sample or save. What freezes parameters, or draws weights, is moved in front of the wrap.
 
 ## Known limits
 An error where one function, or one file, wraps by DDP's or DataParallel's own name and reads; a warning where the launch

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import copy
+import os
 from dataclasses import dataclass
 
 import deepspeed
@@ -2644,3 +2645,160 @@ def batch_that_is_prepared(net, loader):
         inputs, targets = batch
         inputs, targets = accelerator.prepare(inputs, targets)
         print(number, inputs.unsqueeze(1), targets.width)
+
+
+class SetsTheAverageAside:
+    def __init__(self, options, net):
+        self.options = options
+        self.net = net
+        self.spread = True
+        self.average = None
+        if options.train.averages:
+            self.average = copy.deepcopy(net)
+
+    def run(self, loader, local_rank):
+        # PPI 21c41af ddp_train.py:296: without the option line 178 fails, above
+        if self.spread:
+            self.net = DDP(self.net.cuda(local_rank))
+            self.average = self.average.cuda(local_rank)
+        for batch in loader:
+            self.net(batch).mean().backward()
+        shown = self.net
+        if self.options.train.averages:
+            shown = self.average
+        return shown.colours
+
+
+class SetsTheAverageAsideWhereThereIsOne:
+    def __init__(self, options, net):
+        self.options = options
+        self.net = net
+        self.spread = True
+        self.average = None
+        if options.train.averages:
+            self.average = copy.deepcopy(net)
+
+    def run(self, loader, local_rank):
+        if self.spread:
+            self.net = DDP(self.net.cuda(local_rank))
+            if self.average is not None:
+                self.average = self.average.cuda(local_rank)
+        for batch in loader:
+            self.net(batch).mean().backward()
+        shown = self.net
+        if self.options.train.averages:
+            shown = self.average
+        return shown.colours  # expect: DL201
+
+
+class SetsTheAverageAsideTooLate:
+    def __init__(self, options, net):
+        self.options = options
+        self.net = net
+        self.spread = True
+        self.average = None
+
+    def run(self, loader, local_rank):
+        if self.spread:
+            self.net = DDP(self.net.cuda(local_rank))
+            if self.options.train.averages:
+                self.average = copy.deepcopy(self.net)
+            self.average = self.average.cuda(local_rank)
+        for batch in loader:
+            self.net(batch).mean().backward()
+        shown = self.net
+        if self.options.train.averages:
+            shown = self.average
+        return shown.colours  # expect: DL201
+
+
+def two_engines(options, net, engine, loader):
+    # SparseTransformers adffc67 train.py:211: the flag says that the other engine is off
+    spread = int(os.environ.get("RANK", -1)) != -1 and not options.sharded
+    if spread:
+        dist.init_process_group("nccl")
+    if spread:
+        net = DDP(torch.compile(net))
+    if options.sharded:
+        bare = engine.module
+    else:
+        bare = net.module if spread else net
+    for batch in loader:
+        net(batch)
+    print(bare.colours)
+    return paints(bare)
+
+
+def paints(net):
+    return net.colours
+
+
+def two_engines_by_another_option(options, net, loader):
+    spread = int(os.environ.get("RANK", -1)) != -1 and not options.sharded
+    if spread:
+        dist.init_process_group("nccl")
+    if spread:
+        net = DDP(torch.compile(net))
+    if options.halved:
+        bare = net
+    else:
+        bare = net.module if spread else net
+    for batch in loader:
+        net(batch)
+    print(bare.colours)  # expect: DL201
+    return paints_again(bare)
+
+
+def paints_again(net):
+    return net.colours  # expect: DL201
+
+
+def size_by_its_keys(net):
+    # StyleKD 6ae4d17 Evaluation/fid.py:105
+    net = nn.DataParallel(net)
+    if "module" in next(iter(net.state_dict())):
+        size = net.module.colours
+    else:
+        size = net.colours
+    return size
+
+
+def size_by_keys_of_a_part(net):
+    net = nn.DataParallel(net)
+    if "style" in next(iter(net.state_dict())):
+        size = 0
+    else:
+        size = net.colours  # expect: DL201
+    return size
+
+
+class DrawsItsWeights(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def draw_weights(self):
+        self.apply(self._draw)
+
+    def _draw(self, layer):
+        if isinstance(layer, nn.Linear):
+            nn.init.normal_(layer.weight, std=0.02)
+
+    def forward(self, batch):
+        return self.layer(batch)
+
+
+def drawn_behind_the_wrap():
+    # SparseTransformers adffc67 train_llama.py:131: DDP has sent the weights of rank 0 already
+    net = DrawsItsWeights()
+    net = DDP(net)
+    net.draw_weights()  # expect: DL201
+    return net
+
+
+def drawn_behind_the_wrap_in_one_mode(spread):
+    net = DrawsItsWeights()
+    if spread:
+        net = DDP(net)
+    net.draw_weights()  # expect: DL201
+    return net
