@@ -2064,3 +2064,15 @@ def test_what_of_a_configuration_changes_nothing(
         "train.py": "print(1)\n",
     }
     assert severities_in("DL802", tmp_path, files, capsys) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "severity"), [("data_parallel_size", "info"), ("model_parallel_size", "warning")]
+)
+def test_a_key_of_what_deepspeed_counts_itself(
+    key: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ray_train_tensor_parallel fe9b45b autotp_strategy.py:276."""
+    known = '"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}'
+    files = {"ds.json": f'{{{known}, "{key}": 8}}\n', "train.py": "print(1)\n"}
+    assert severities_in("DL802", tmp_path, files, capsys) == [severity]

@@ -56,7 +56,6 @@ def decisions(function: Function) -> Iterator[Decision]:
     ending = {id(node) for loop in trained for node in _own_breaks(loop.body)}
     counters = _counters(function)
     alone = {id(n.value) for n in own_nodes(function, ast.Expr)}
-    idle = {id(n) for test in _ending_nothing(function) for n in walk(test, ast.Call)}
     for node in own_nodes(function, ast.If, ast.Assign, ast.Call):
         match node:
             case ast.If():
@@ -81,34 +80,40 @@ def decisions(function: Function) -> Iterator[Decision]:
                 "sched" in ast.unparse(owner).lower() and id(node) in alone
             ):
                 yield Decision(node, value, Aim.RATE)
-            case ast.Call(args=[value, *_]) if id(node) not in idle and (
-                _STOPPER.search(ast.unparse(node.func))
-                or dotted_name(node.func) in _stoppers(function)
+            case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)) or (
+                dotted_name(node.func) in _stoppers(function)
             ):
-                yield Decision(node, value, Aim.STOP)
+                if not _ends_nothing(function, node):
+                    yield Decision(node, value, Aim.STOP)
 
 
-def _ending_nothing(function: Function) -> Iterator[ast.expr]:
-    """The conditions of a function under which nothing ends, and nothing is noted that may end something later.
+def _ends_nothing(function: Function, stopper: ast.Call) -> bool:
+    """Whether a stopper is asked in a condition under which nothing ends, and nothing is noted that may end something later.
 
     pred-knee-replacement-oai src/train_distributed_patch.py:438: `if early_stopper.early_stop(valid_loss) and rank == 0:` saves
     one more checkpoint.
     """
-    for node in own_nodes(function, ast.If):
-        if not any(
-            isinstance(each, _ENDS)
-            or (isinstance(each, ast.Call) and ends_process(each.func))
-            or (
-                isinstance(each, ast.Assign)
-                and (
-                    isinstance(each.value, ast.Constant)
-                    or not all(isinstance(target, ast.Name) for target in each.targets)
-                )
+    asking = (
+        node
+        for node in own_nodes(function, ast.If)
+        if any(part is stopper for part in walk(node.test, ast.Call))
+    )
+    return any(
+        not any(_may_end(part) for each in (*node.body, *node.orelse) for part in walk(each))
+        for node in asking
+    )
+
+
+def _may_end(node: ast.AST) -> bool:
+    """Whether a part of a branch leaves the function or the loop, or notes something that may be asked for later."""
+    match node:
+        case ast.Call(func=func):
+            return ends_process(func)
+        case ast.Assign(targets=targets, value=value):
+            return isinstance(value, ast.Constant) or not all(
+                isinstance(target, ast.Name) for target in targets
             )
-            for statement in (*node.body, *node.orelse)
-            for each in walk(statement)
-        ):
-            yield node.test
+    return isinstance(node, _ENDS)
 
 
 @remembered
