@@ -57,7 +57,8 @@ def top_level(values: Mapping[str, Any]) -> Iterator[Defect]:
             "distributed_type: MULTI_GPU, FSDP, DEEPSPEED or 'NO'.",
         )
     elif distributed is False:
-        yield mild(
+        wants_one = values.get("num_processes", 1) == 1
+        yield (mended if wants_one else mild)(
             ("distributed_type",),
             "distributed_type: NO is the boolean false in YAML",
             "accelerate finds no type that matches it and starts one process, by luck.",
@@ -72,12 +73,13 @@ def top_level(values: Mapping[str, Any]) -> Iterator[Defect]:
         )
     precision = values.get("mixed_precision")
     if precision is False:
-        yield severe(
-            ("mixed_precision",),
-            "mixed_precision: no is the boolean false in YAML",
-            "accelerate calls .lower() on it and fails.",
-            "quote it: mixed_precision: 'no'",
-        )
+        if distributed not in ("TPU", "XLA"):  # prepare_tpu asks whether it is "bf16"
+            yield severe(
+                ("mixed_precision",),
+                "mixed_precision: no is the boolean false in YAML",
+                "accelerate calls .lower() on it and fails.",
+                "quote it: mixed_precision: 'no'",
+            )
     elif precision is not None and not keys.is_one_of(lower(precision), keys.MIXED_PRECISIONS):
         yield severe(
             ("mixed_precision",),
@@ -233,6 +235,8 @@ def _is_default(section: str, inner: Mapping[str, Any], key: str) -> bool:
         longer = [each for each in keys.OFFLOADS if each.startswith(key)]
         return given in (False, None, "none") and bool(longer) and inner.keys().isdisjoint(longer)
     meant = nearest(key, keys.FSDP_DEFAULTS) if section == "fsdp_config" else None
+    if keys.FSDP_UNREAD.get(key) == str(given).lower():
+        return True
     return (
         meant is not None and meant not in inner and str(given).lower() == keys.FSDP_DEFAULTS[meant]
     )

@@ -12,6 +12,10 @@ from distlint.launch.accelerate import offload
 from distlint.launch.defects import Defect, mended, mild, severe
 from distlint.launch.spelling import named
 
+_IN_VAIN = keys.OF_LAUNCHER | {"data_parallel_size"}
+"""Keys that DeepSpeed does not read, and loses nothing by: it counts the replicas itself (ray_train_tensor_parallel fe9b45b
+autotp_strategy.py:276)."""
+
 
 def names(
     values: Mapping[str, Any],
@@ -30,7 +34,7 @@ def names(
         if key not in known and not _is_note(key) and not _asks_for_nothing(values, value)
     )
     if unknown:
-        yield (mended if keys.OF_LAUNCHER.issuperset(unknown) else mild)(
+        yield (mended if _IN_VAIN.issuperset(unknown) else mild)(
             (unknown[0],),
             f"has unknown {named(unknown, deepspeed_keys.TOP_LEVEL)}",
             "DeepSpeed never reads it: what it asks for does not happen.",

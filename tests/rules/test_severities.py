@@ -1974,3 +1974,132 @@ def test_a_number_of_processes_that_is_left_to_the_launch(
         "run.sh": f"accelerate launch {given} --config_file open.yaml train.py\n",
     }
     assert severities_in("DL801", tmp_path, files, capsys) == [severity]
+
+
+WITHOUT_A_GROUP = """
+import torch
+import ranks
+from torch.utils.tensorboard import SummaryWriter
+
+def main(model, data):
+    {first}
+    writer = SummaryWriter("runs")
+    for step, batch in enumerate(data):
+        loss = model(batch).mean()
+        writer.add_scalar("loss", ranks.mean_of_all(loss), step)
+
+
+if __name__ == "__main__":
+    main(torch.nn.Linear(4, 4), [])
+"""
+
+RANKS = """
+import torch.distributed as dist
+
+def start():
+    dist.init_process_group("nccl")
+
+def mean_of_all(x):
+    dist.all_reduce(x)
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "severity"),
+    [
+        ("print(model)", "info"),
+        ("ranks.start()", "warning"),
+        ("begin = ranks.start; begin()", "warning"),
+    ],
+)
+def test_a_tracker_of_a_script_that_leaves_the_group_out(
+    first: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DAMAE-GPU 48a26ad main_pretrain.py:136, and FINETUNE.md:115 starts several."""
+    files = {
+        "train.py": WITHOUT_A_GROUP.format(first=first),
+        "ranks.py": RANKS,
+        "TRAIN.md": "```\npython -m torch.distributed.launch --nproc_per_node=8 train.py\n```\n",
+    }
+    assert severities_in("DL704", tmp_path, files, capsys) == [severity]
+
+
+OFFLOADED = """
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullStateDictConfig, FullyShardedDataParallel as FSDP, StateDictType
+
+policy = FullStateDictConfig(offload_to_cpu={offload}, rank0_only=True)
+
+def save(model, path):
+    with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, policy):
+        whole = model.state_dict()
+    if dist.get_rank() == 0:
+        torch.save(whole, path)
+
+def load(model, path):
+    dist.barrier()
+    state = torch.load(path)
+    model.load_state_dict(state)
+    {more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("offload", "more", "severity"),
+    [
+        ("True", "return model", "info"),
+        ("False", "return model", "warning"),
+        ("True", "torch.save(model.state_dict(), path)", "warning"),
+    ],
+)
+def test_a_state_that_fsdp_puts_into_the_hosts_memory(
+    offload: str, more: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """pytorch-trainer 7776242 utils/model_checkpointing/fsdp_handler.py:52."""
+    files = {
+        "train.py": OFFLOADED.format(offload=offload, more=more),
+        "other.py": "import torch\n\ndef save(net):\n    torch.save(net.state_dict(), 'net.pt')\n",
+    }
+    assert severities_in("DL505", tmp_path, files, capsys) == [severity]
+
+
+FSDP = "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("distributed_type: NO\nnum_processes: 1\n", ["info"]),
+        ("distributed_type: NO\nnum_processes: 4\n", ["warning"]),
+        (f"distributed_type: FSDP\nnum_processes: 4\n{FSDP}  fsdp: full_shard\n", ["info"]),
+        (
+            f"distributed_type: FSDP\nnum_processes: 4\n{FSDP}  fsdp: shard_grad_op\n",
+            ["warning"],
+        ),
+        ("distributed_type: XLA\nnum_processes: 4\nmixed_precision: no\n", []),
+        ("distributed_type: MULTI_GPU\nnum_processes: 4\nmixed_precision: no\n", ["error"]),
+    ],
+)
+def test_what_of_a_configuration_changes_nothing(
+    text: str, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """llm-recsys-research 2365cc9 configs/accelerate; LLaDOU 97ff0cc configs/accelerate/fsdp.yaml:5."""
+    files = {
+        "accelerate.yaml": f"compute_environment: LOCAL_MACHINE\n{text}",
+        "train.py": "print(1)\n",
+    }
+    assert severities_in("DL802", tmp_path, files, capsys) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "severity"), [("data_parallel_size", "info"), ("model_parallel_size", "warning")]
+)
+def test_a_key_of_what_deepspeed_counts_itself(
+    key: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ray_train_tensor_parallel fe9b45b autotp_strategy.py:276."""
+    known = '"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}'
+    files = {"ds.json": f'{{{known}, "{key}": 8}}\n', "train.py": "print(1)\n"}
+    assert severities_in("DL802", tmp_path, files, capsys) == [severity]

@@ -566,9 +566,9 @@ def _starts_one(program: Program, function: Function, call: ast.Call, helper: Fu
 
 
 def _has_one_device(module: Module, call: ast.Call) -> bool:
-    """Whether Lightning drives one device: `Fabric(devices=1)`, `Trainer(devices=[0])`."""
+    """Whether Lightning drives one device: `Fabric(devices=1)`, `Trainer(devices=[0])`, up to 1.9 `Trainer(gpus=[0])`."""
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    devices = given.get("devices")
+    devices = given.get("devices", given.get("gpus"))
     if isinstance(devices, ast.Name):
         # warp-drive bac017e tutorials/tutorial-7: `num_gpus = 1`, and `devices=num_gpus`.
         written = _constants(module.body).get(devices.id)

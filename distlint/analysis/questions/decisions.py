@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.program.definitions import dotted_name
 from distlint.analysis.program.environment import statements
 from distlint.analysis.program.memory import remembered
-from distlint.analysis.program.syntax import own_nodes, target_names
+from distlint.analysis.program.syntax import ends_process, own_nodes, target_names
 from distlint.analysis.questions.training import training_loops
 from distlint.knowledge import facts, settings
 from distlint.knowledge.shares import LOCAL_LIBRARIES
@@ -45,6 +45,7 @@ _KEEPS: Final = pattern(r"save|checkpoint|ckpt|state_dict|dump|export|push|write
 """Calls that keep the state of the moment, by what they are called."""
 _TELLS: Final = pattern(r"(?:log|print|info|debug|warn)(?:_|$)", re.I)
 """Calls that tell of a number, by what they are called."""
+_ENDS: Final = (ast.Break, ast.Return, ast.Raise, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)
 _ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -82,7 +83,37 @@ def decisions(function: Function) -> Iterator[Decision]:
             case ast.Call(args=[value, *_]) if _STOPPER.search(ast.unparse(node.func)) or (
                 dotted_name(node.func) in _stoppers(function)
             ):
-                yield Decision(node, value, Aim.STOP)
+                if not _ends_nothing(function, node):
+                    yield Decision(node, value, Aim.STOP)
+
+
+def _ends_nothing(function: Function, stopper: ast.Call) -> bool:
+    """Whether a stopper is asked in a condition under which nothing ends, and nothing is noted that may end something later.
+
+    pred-knee-replacement-oai src/train_distributed_patch.py:438: `if early_stopper.early_stop(valid_loss) and rank == 0:` saves
+    one more checkpoint.
+    """
+    asking = (
+        node
+        for node in own_nodes(function, ast.If)
+        if any(part is stopper for part in walk(node.test, ast.Call))
+    )
+    return any(
+        not any(_may_end(part) for each in (*node.body, *node.orelse) for part in walk(each))
+        for node in asking
+    )
+
+
+def _may_end(node: ast.AST) -> bool:
+    """Whether a part of a branch leaves the function or the loop, or notes something that may be asked for later."""
+    match node:
+        case ast.Call(func=func):
+            return ends_process(func)
+        case ast.Assign(targets=targets, value=value):
+            return isinstance(value, ast.Constant) or not all(
+                isinstance(target, ast.Name) for target in targets
+            )
+    return isinstance(node, _ENDS)
 
 
 @remembered
@@ -119,6 +150,7 @@ def _best(function: Function, node: ast.If) -> Iterator[Decision]:
                 and _is_told_on(node, names)
                 and not _is_forgotten(function, node, names)
                 and not _is_sought_anew(function, node, names)
+                and not _is_only_recorded(function, node, names)
             ):
                 yield Decision(compare, value, Aim.BEST)
 
@@ -179,6 +211,52 @@ def _is_forgotten(function: Function, node: ast.If, names: set[str]) -> bool:
         last_name(read) in last and isinstance(read.ctx, ast.Load) and id(read) not in here
         for read in walk(function.module.source.tree, ast.Name, ast.Attribute)
     )
+
+
+def _is_only_recorded(function: Function, node: ast.If, names: set[str]) -> bool:
+    """Whether a new extreme is kept and told, and all that reads it beside tells it, or puts it into a record.
+
+    torch-DDP distributed_image_train.py:256: `best_acc = val_acc`, a line that says so, and `{"best_accuracy": best_acc}`.
+    """
+    if node.orelse or not all(
+        (isinstance(each, ast.Assign) and names.issuperset(map(dotted_name, each.targets)))
+        or (
+            isinstance(each, ast.Expr)
+            and isinstance(each.value, ast.Call)
+            and _TELLS.match(last_name(each.value))
+        )
+        for each in node.body
+    ):
+        return False
+    recorded = {
+        id(part)
+        for each in own_nodes(function, ast.Call, ast.Dict, ast.Assign)
+        if _tells_or_records(each)
+        for part in walk(each, ast.Name)
+    }
+    inside = {id(part) for part in walk(node)}
+    reads = [
+        read
+        for read in walk(function.node, ast.Name)
+        if read.id in names and isinstance(read.ctx, ast.Load) and id(read) not in inside
+    ]
+    return (
+        bool(reads)
+        and all("." not in name for name in names)
+        and all(id(read) in recorded for read in reads)
+    )
+
+
+def _tells_or_records(node: ast.AST) -> bool:
+    match node:
+        case ast.Call():
+            return _TELLS.match(last_name(node)) is not None
+        case ast.Assign(
+            targets=[ast.Subscript(slice=ast.Constant(value=str()))],
+            value=ast.Name() | ast.Call(func=ast.Name(id="float" | "round")),
+        ):
+            return True
+    return isinstance(node, ast.Dict)
 
 
 def _is_sought_anew(function: Function, node: ast.If, names: set[str]) -> bool:

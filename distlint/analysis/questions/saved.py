@@ -17,6 +17,7 @@ from distlint.patterns import pattern
 
 if TYPE_CHECKING:
     from distlint.analysis.live.program import LiveProgram
+    from distlint.analysis.program.definitions import Module
 
 HOST_STATE: Final = pattern(
     r"scaler|sched|sampler|loader|rng|random|args|config|dataset|cache|token|index|metric", re.I
@@ -51,10 +52,25 @@ def saved_on_host(live: LiveProgram) -> frozenset[str]:
 
 def saves_states_on_host(live: LiveProgram) -> bool:
     """Whether the program saves the state of something, and saves nothing but what lies in the host's memory."""
-    written = [(function, what) for function, what, _ in saves(live)]
-    return any("state_dict" in ast.unparse(what) for _, what in written) and all(
-        _on_host(live, function, what) or _converts(function) for function, what in written
+    return _saves_on_host(live, [(function, what) for function, what, _ in saves(live)])
+
+
+def file_saves_states_on_host(live: LiveProgram, module: Module) -> bool:
+    """Whether a file of the program does so: what it loads by another name it has saved itself.
+
+    pytorch-trainer 7776242 utils/model_checkpointing/fsdp_handler.py:35, and below it a load by the path that is handed over.
+    """
+    return _saves_on_host(
+        live, [(user, what) for user, what, _ in saves(live) if user.module is module]
     )
+
+
+def _saves_on_host(live: LiveProgram, written: list[tuple[Function, ast.expr]]) -> bool:
+    return any(
+        "state_dict" in ast.unparse(value)
+        for function, what in written
+        for value in (what, *assignments(function).get(dotted_name(what), ()))
+    ) and all(_on_host(live, function, what) or _converts(function) for function, what in written)
 
 
 def file_names(function: Function, path: ast.expr | None) -> frozenset[str]:
@@ -136,6 +152,7 @@ def _on_host(live: LiveProgram, function: Function, what: ast.expr, depth: int =
                 HOST_STATE.search(last_name(owner)) is not None
                 or live.resolve(function.module, owner) == "apex.amp"
                 or _moved(function, owner, what)
+                or _is_offloaded(function, what)
             )
         case ast.Call(func=func):
             return last_name(func) in _ON_HOST or _takes_to_host(live, function, func)
@@ -179,6 +196,29 @@ def _takes_to_host(live: LiveProgram, function: Function, called: ast.expr) -> b
         return False
     calls = [last_name(node.func) for node in own_nodes(helper, ast.Call)]
     return "cpu" in calls and helper.name in calls and not {"cuda", "to"} & set(calls)
+
+
+def _is_offloaded(function: Function, state: ast.expr) -> bool:
+    """Whether FSDP puts the state that is taken into the host's memory: `with FSDP.state_dict_type(…, FULL_STATE_DICT, cfg):`.
+
+    torch 2.13.0 distributed/fsdp/api.py, `FullStateDictConfig(offload_to_cpu=True)`.
+    """
+    for node in own_nodes(function, ast.With):
+        if any(part is state for statement in node.body for part in walk(statement)):
+            given = [part for item in node.items for part in walk(item.context_expr)]
+            for name in [part.id for part in given if isinstance(part, ast.Name)]:
+                for scope in (function, function.module.body):
+                    given += [n for v in assignments(scope).get(name, ()) for n in walk(v)]
+            if any(isinstance(part, ast.Call) and _offloads(part) for part in given):
+                return True
+    return False
+
+
+def _offloads(call: ast.Call) -> bool:
+    return any(
+        keyword.arg == "offload_to_cpu" and getattr(keyword.value, "value", None) is True
+        for keyword in call.keywords
+    )
 
 
 def _moved(function: Function, owner: ast.expr, state: ast.expr) -> bool:

@@ -8,7 +8,13 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from distlint.analysis.program.definitions import Function, asks_for_start, dotted_name, last_name
+from distlint.analysis.program.definitions import (
+    Class,
+    Function,
+    asks_for_start,
+    dotted_name,
+    last_name,
+)
 from distlint.analysis.program.environment import evaluated_here, own_statements
 from distlint.analysis.program.handed import argument_of, namings
 from distlint.analysis.program.linked import imported_below, importers
@@ -102,6 +108,27 @@ def is_beside_ranks(program: Program, entries: Iterable[Module]) -> bool:
             for below in imported_below(program, entry) - {entry}
         )
         for entry in entries
+    )
+
+
+def leaves_group_out(program: Program, script: Module, line: int) -> bool:
+    """Whether a script makes no process group, though it imports what would make it: it is for one process.
+
+    Nor do those that import it. DAMAE-GPU 48a26ad main_pretrain.py:136: without `misc.init_distributed_mode(args)`, which
+    distributed_train.py beside it calls. Several such processes, as the pages of the project that it was made from start
+    them, and its submitit_pretrain.py, are a training each.
+    """
+    return (
+        script.is_script
+        and any(
+            "init_process_group(" in each.source.text for each in imported_below(program, script)
+        )
+        and not any(
+            isinstance(meaning, Function | Class) or not str(meaning).startswith("submitit.")
+            for entry in {script, *scripts_above(program, script, line)}
+            for function, call in makers_of(program, entry)
+            for meaning in (program.resolve_dotted(function.module, dotted_name(call.func)),)
+        )
     )
 
 

@@ -266,6 +266,10 @@ FSDP_DEFAULTS: dict[str, str] = {
 """What a key is where the file does not name it, in small letters (commands/launch.py; without `fsdp_backward_prefetch`
 nothing is fetched ahead: utils/dataclasses.py)."""
 
+FSDP_UNREAD: dict[str, str] = {"fsdp": "full_shard", "fsdp_limit_all_gathers": "true"}
+"""What is so whether a key that nobody reads says it or not, in small letters (utils/dataclasses.py,
+`FullyShardedDataParallelPlugin`: LLaDOU 97ff0cc configs/accelerate/fsdp.yaml:5)."""
+
 OFFLOADS = ("offload_optimizer_device", "offload_param_device")
 """Keys of DeepSpeed's section that are "none" where the file does not name them (commands/launch.py)."""
 

@@ -134,7 +134,7 @@ def check(model: Model) -> Iterator[Finding]:
                 if _tells_of_it(module, script, launch, parser)
                 and (why := parser.refuses(_as_told(script, option), model.program)) is not None
                 and not (option.bare and _may_be_filled_in(script, option))
-                and not (script.told and _STANDS_FOR.fullmatch(option.value or ""))
+                and not (script.told and _stands_for_it(option))
             )
     advice = "Change the launch, or what the script declares"
     for parsing, found in refused.items():
@@ -199,6 +199,16 @@ def _alone(files: LaunchFiles, module: Module) -> Iterator[tuple[Script, Plain]]
 def _as_told(script: Script, option: Option) -> Option:
     """An option as far as what is written of it is meant: what a page has behind one may be words of a placeholder."""
     return replace(option, behind=None) if script.told else option
+
+
+def _stands_for_it(option: Option) -> bool:
+    """Whether a page has a word in the place of a value: in brackets, or the option's own name.
+
+    TaoVtxRecon_DL f4802ff README.md:6: `--batch_size batch_size`.
+    """
+    value = option.value or ""
+    own = option.written.lstrip("-").replace("-", "_").lower()
+    return _STANDS_FOR.fullmatch(value) is not None or value.replace("-", "_").lower() == own
 
 
 def _may_be_filled_in(script: Script, option: Option) -> bool:

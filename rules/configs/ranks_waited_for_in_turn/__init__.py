@@ -34,7 +34,8 @@ Shown only: what is called with which arguments changes, and who starts the scri
 
 ## Known limits
 Both loops are to stand in one function. Silent in a file that names `terminate`, `kill`, `poll`, `is_alive`, `sentinel` or
-`exitcode`, where the function makes an object of a class that does, and where a wait has a timeout: it may look after the processes. Arguments of `Popen` count in a script that
+`exitcode`, where the function makes an object of a class that does, and where a wait has a timeout: it may look after the processes. Silent where each rank joins a group of gloo before anything
+else, which tells the others of one that is gone. Arguments of `Popen` count in a script that
 hands its own on (`sys.argv`, `training_script`): else nothing shows that what it starts are ranks of one group.
 
 ## References
@@ -67,6 +68,8 @@ _WAITS = {"Popen": "wait", "Process": "join"}
 _LOOKS_AFTER = pattern(
     r"\.(?:terminate|kill|poll|is_alive|send_signal|sentinel|exitcode|killpg)\b|\bkillpg\b|signal\.signal"
 )
+_HARMLESS = frozenset({"print", "str", "int", "getpid", "setdefault"})
+"""What a rank may call before it joins the group, and does not fail at."""
 _DEPTH = 3
 """So many calls below what a process runs are searched for the group."""
 
@@ -214,7 +217,7 @@ def _is_launcher(function: Function) -> bool:
 def _forms_group(
     model: Model, module: Module, called: ast.expr, depth: int, seen: set[Function]
 ) -> bool:
-    """Whether a function of the program initialises the process group, itself or below.
+    """Whether a function of the program initialises the process group, itself or below, and not that of gloo first.
 
     NVAE 9fc1a28 train.py:446: `Process(target=init_processes, args=(rank, size, main, args))`.
     """
@@ -223,6 +226,35 @@ def _forms_group(
         return False
     seen.add(meaning)
     calls = own_nodes(meaning, ast.Call)
+    if _joins_gloo_first(model, meaning, depth):
+        return False
     return any(last_name(call) == "init_process_group" for call in calls) or any(
         _forms_group(model, meaning.module, call.func, depth - 1, seen) for call in calls
     )
+
+
+def _joins_gloo_first(model: Model, function: Function, depth: int) -> bool:
+    """Whether a function joins a group of gloo before it does anything that may fail, itself or in what it calls.
+
+    monolithic_examples 55fce10 ddp_train.py:172: of a rank that is gone later the others hear "Connection closed by peer".
+    """
+    for statement in function.body:
+        for call in walk(statement, ast.Call):
+            if last_name(call) == "init_process_group":
+                return _is_of_gloo(call)
+            if last_name(call) in _HARMLESS:
+                continue
+            called = model.program.resolve_dotted(function.module, dotted_name(call.func))
+            return (
+                depth > 0
+                and isinstance(called, Function)
+                and _joins_gloo_first(model, called, depth - 1)
+            )
+        if any(isinstance(each, ast.Raise) for each in walk(statement)):
+            return False
+    return False
+
+
+def _is_of_gloo(call: ast.Call) -> bool:
+    given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "backend")]
+    return any(isinstance(each, ast.Constant) and each.value == "gloo" for each in given)

@@ -109,3 +109,38 @@ def with_a_timeout(size):
 def one(program):
     launcher = subprocess.Popen(["torchrun", "--nproc_per_node=8", program], env={"RANK": "0"})
     launcher.wait()
+
+
+def on_cpus(rank, size):
+    print("rank", rank)
+    os.environ["MASTER_ADDR"] = "localhost"
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    dist.barrier()
+
+
+def run_on_cpus(rank, size):
+    print("begin", os.getpid())
+    on_cpus(rank, size)
+
+
+def joined_first_by_gloo(size):
+    # monolithic_examples 55fce10 ddp_train.py:172: gloo ends the others when one is gone
+    ranks = [Process(target=run_on_cpus, args=(rank, size)) for rank in range(size)]
+    for each in ranks:
+        each.start()
+    for each in ranks:
+        each.join()
+
+
+def reads_first(rank, size):
+    data = open(f"part-{rank}").read()
+    dist.init_process_group(backend="gloo", rank=rank, world_size=size)
+    return data
+
+
+def joined_later_by_gloo(size):
+    ranks = [Process(target=reads_first, args=(rank, size)) for rank in range(size)]
+    for each in ranks:
+        each.start()
+    for each in ranks:  # expect: DL816
+        each.join()

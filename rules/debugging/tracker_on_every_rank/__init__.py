@@ -32,7 +32,8 @@ No fix: what is logged to the run later needs the same condition. accelerate's `
 Information where nothing shows that several ranks come there together, in a file of distributed code, and where all
 curves of a writer stand under a question for the rank, there or in all that call their function, its methods are replaced by some that ask, it is handed on under
 one alone, or transformers' `TensorBoardCallback` alone is given it, or nothing is: the other ranks' files are empty. So where what is told of a script's start is
-Python alone, and no launcher, and nothing in it speaks of ranks.
+Python alone, and no launcher, and nothing in it speaks of ranks; and where a script imports what makes the process group and
+never calls it.
 Silent where an argument says that the runs belong apart (`group=`, a `mode=` that is not written out), or follows from
 the rank, and where all curves of a writer have the rank in their tags.
 
@@ -56,6 +57,7 @@ from distlint.analysis.program.training_arguments import asks_list_for_text
 from distlint.analysis.questions.alone import is_flag_of_main, is_given_to_main, is_imported_by_main
 from distlint.analysis.questions.entered import is_named_nowhere
 from distlint.analysis.questions.possible import is_used, possible
+from distlint.analysis.questions.without_group import leaves_group_out
 from distlint.findings import Applicability, Finding, Fix, Severity
 from distlint.knowledge.debugging import OPEN_MODES, TRACKERS, Tracker
 from distlint.repairs.premises import on_import
@@ -123,6 +125,7 @@ def check(model: Model) -> Iterator[Finding]:
                 for asks in (drawn_on_one, silenced_on_others, handed_to_callback, never_drawn)
             )
             quiet = quiet or _is_started_alone(model, site.module)
+            quiet = quiet or leaves_group_out(model.program, site.module, site.node.lineno)
             severity = Severity.INFO if quiet else SEVERITY
             yield Finding(CODE, NAME, severity, text, place_of(site.module, site.node), (), fix)
     yield from _may_open(model, told)

@@ -34,8 +34,8 @@ Only what is a checkpoint by the names around it or by a part of it that `load_s
 there. Information where nothing in the program writes weights: who has made the file may have done so from the
 CPU. Silent where the program itself saves files of that name from the CPU, or lists of samples, or the state
 of a sampler or scheduler; where a file is called like published weights, by its hash; where a data set loads a sample; in what is handed to fairseq, which saves from the CPU; and in files for TPUs. Who has written a file that the
-user names is not known: it counts as a checkpoint of a GPU, unless all that the program writes comes from the CPU
-(information). Information where a
+user names is not known: it counts as a checkpoint of a GPU, unless all that the program, or the file that loads, writes
+comes from the CPU (information). Information where a
 file is loaded only if it is found in the folder of the results or of the model, and nothing of the program names one like it, and where
 its name stands in the program only where it is loaded, looked for or fetched, and where it fills a network of torchvision as
 that comes, with its head for ImageNet. Silent where what rank 0 alone fills goes into
@@ -69,6 +69,7 @@ from distlint.analysis.questions.saved import (
     HOST_STATE,
     file_name,
     file_names,
+    file_saves_states_on_host,
     saved_on_host,
     saves_states_on_host,
 )
@@ -332,6 +333,7 @@ def _is_from_elsewhere(model: Model, site: CallSite) -> bool:
         _is_never_there(model, site)
         or not _says(model.program, _WRITES)
         or _writes_from_host(model)
+        or file_saves_states_on_host(model, site.module)
         or _is_named_by_loads_alone(model, site)
         or _fills_published_network(model, site)
     )

@@ -2680,3 +2680,51 @@ class KeepsAStopper(libtrain.Trainer):
         if self.early_stop(total / len(loader)):  # expect: DL601
             return True
         return False
+
+
+def saves_once_more(model, data, epochs, early_stopper):
+    # pred-knee-replacement-oai src/train_distributed_patch.py:438: nothing ends, whatever the stopper says
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for epoch in range(epochs):
+        total = 0.0
+        for batch in loader:
+            total += model(batch).item()
+        if early_stopper.early_stop(total / len(loader)) and dist.get_rank() == 0:
+            path = f"stopped-{epoch}.pt"
+            torch.save(model.module.state_dict(), path)
+
+
+def saves_and_ends(model, data, epochs, early_stopper):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for epoch in range(epochs):
+        total = 0.0
+        for batch in loader:
+            total += model(batch).item()
+        if early_stopper.early_stop(total / len(loader)):  # expect: DL601
+            torch.save(model.module.state_dict(), f"stopped-{epoch}-{dist.get_rank()}.pt")
+            break
+
+
+def best_that_is_recorded(model, data, epochs, record):
+    # torch-DDP distributed_image_train.py:256: no checkpoint, no end, no rate
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = 0.0
+    for _ in range(epochs):
+        right = 0
+        for batch in loader:
+            right += model(batch).argmax().item()
+        if right / len(data) > best:
+            best = right / len(data)
+    record["best_accuracy"] = best
+
+
+def best_that_is_given_back(model, data, epochs):
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    best = 0.0
+    for _ in range(epochs):
+        right = 0
+        for batch in loader:
+            right += model(batch).argmax().item()
+        if right / len(loader) > best:  # expect: DL601
+            best = right / len(loader)
+    return best

@@ -77,7 +77,15 @@ def check(model: Model) -> Iterator[Finding]:
                 continue
             if under_main_alone(model, function, node):
                 continue  # no other rank has a part in it: align-anything 3f9decc saferlhf.py:496
-            gathered = "gather" in last_name(held.ended)  # type: ignore[arg-type]
+            by = last_name(held.ended)  # type: ignore[arg-type]
+            at = known.seen.get(id(held.ended))
+            if (
+                "broadcast" in by
+                and at is not None
+                and "reduce" not in at.function.module.source.text
+            ):
+                continue  # what one rank told all has been divided by nothing: OrientPlace2 a0691bb orient_agent/ddp_train.py:136
+            gathered = "gather" in by
             if gathered and held.learned:
                 continue  # with what was gathered it is computed from something that has a gradient
             said.add(id(node))

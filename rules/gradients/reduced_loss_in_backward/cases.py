@@ -297,3 +297,13 @@ def parts_of_the_own_batch_beside(model, data, optimizer, size):
             loss = (torch.cat(copies) @ encoded.T).logsumexp(-1).mean()
             loss.backward()  # expect: DL619
         optimizer.step()
+
+
+def read_by_what_was_told(model, reader, optimizer, version):
+    # OrientPlace2 a0691bb orient_agent/ddp_train.py:136: each rank's own batch, by the number that rank 0 has told all
+    dist.broadcast(version, src=0)
+    for _ in range(4):
+        batch = reader.read(version.item())
+        loss = model(batch).mean()
+        loss.backward()
+        optimizer.step()

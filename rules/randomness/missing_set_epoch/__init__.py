@@ -151,6 +151,7 @@ def _made(
                 and not _kept_elsewhere(model, function, call)
                 and not _told_by_callee(model, function, call)
                 and not _gives_way(function, call)
+                and not _is_left_unused(function, call)
                 and not shuffled_anew(model, function, call)
                 and all(node is not call for _, node in never_run(model.program, function))
                 and not _is_never_called(model, function)
@@ -518,6 +519,33 @@ def _gives_way(function: Function, call: ast.Call) -> bool:
     return any(
         holder == told_epoch(node) and call.lineno < node.lineno for node in told_in_vain(function)
     )
+
+
+def _is_left_unused(function: Function, sampler: ast.Call) -> bool:
+    """Whether a sampler is put into a variable that nothing reads, but what makes a batch sampler that nothing reads.
+
+    FDRFNet 93b531d src/train.py:282: the loaders get neither, and shuffle themselves.
+    """
+    held = [
+        node.targets[0]
+        for node in own_nodes(function, ast.Assign)
+        if len(node.targets) == 1 and node.value is sampler
+    ]
+    if not held or not all(isinstance(target, ast.Name) for target in held):
+        return False
+    names = {target.id for target in held if isinstance(target, ast.Name)}
+    reads = [
+        node
+        for node in walk(function.module.source.tree, ast.Name)
+        if node.id in names and isinstance(node.ctx, ast.Load)
+    ]
+    into = {
+        id(part): call
+        for call in own_nodes(function, ast.Call)
+        if last_name(call.func) == "BatchSampler"
+        for part in call.args
+    }
+    return all(id(read) in into and _is_left_unused(function, into[id(read)]) for read in reads)
 
 
 def _told_parameters(function: Function) -> list[str]:

@@ -889,3 +889,25 @@ def taken_by_its_loader(model, data, epochs):
         taken.sampler.set_epoch(epoch)
         for batch in taken:
             model(batch).sum().backward()
+
+
+def left_over_beside_a_loader(dataset, model, optimizer):
+    # FDRFNet 93b531d src/train.py:282: the loader gets neither, and shuffles itself
+    sampler_left = DistributedSampler(dataset)
+    batches_left = BatchSampler(sampler_left, 4, drop_last=True)
+    loader = DataLoader(dataset, batch_size=4, shuffle=True)
+    for epoch in range(10):
+        for batch in loader:
+            model(batch).mean().backward()
+            optimizer.step()
+
+
+def in_a_batch_sampler_that_is_used(dataset, model, optimizer):
+    sampler_used = DistributedSampler(dataset)  # expect: DL403
+    batches_used = BatchSampler(sampler_used, 4, drop_last=True)
+    loader = DataLoader(dataset, batch_sampler=batches_used)
+    for epoch in range(10):
+        sampler_used.set_epoch(epoch)
+        for batch in loader:
+            model(batch).mean().backward()
+            optimizer.step()
