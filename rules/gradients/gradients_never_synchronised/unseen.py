@@ -118,8 +118,8 @@ def _is_stepped_with(model: Model, function: Function, call: ast.Call) -> bool:
     for other in own_nodes(function, ast.Call):
         if other is not call and any(map(holds, (*other.args, *(k.value for k in other.keywords)))):
             group = model.call_at(other)
-            callee = group.site.callee if group is not None else None
-            callee = callee or model.resolve(function.module, other.func)
+            called = group.site.callee if group is not None else None
+            callee = called or model.resolve(function.module, other.func)
             if isinstance(callee, Function) and _puts(callee.node):
                 return True
     return False
