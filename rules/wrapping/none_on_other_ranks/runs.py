@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Final
 
@@ -40,8 +41,12 @@ _NEEDS: Final = (
     "wandb.summary.update",
 )
 """What raises `wandb.Error` in a process without a run (wandb 0.31.0 wandb/__init__.py:87-118, sdk/lib/preinit.py)."""
-_ELSEWHERE: Final = pattern(r"WandbLogger|WandbCallback|init_trackers|report_to|wandb\.agent")
-"""What opens a run by itself, perhaps on each rank."""
+_ELSEWHERE: Final = pattern(
+    r"WandbLogger|WandbCallback|init_trackers|report_to|wandb\.agent"
+    r"|^[ \t]*wandb(?:\.(?:log|init|watch|save))? = (?!None\b)",
+    re.MULTILINE,
+)
+"""What opens a run by itself, perhaps on each rank, or puts something else in the place of the library."""
 _FEW: Final = frozenset({MAIN, NODE_MAIN})
 _CATCHES: Final = frozenset({"Exception", "BaseException", "Error", "UsageError"})
 _DEEP: Final = 4
