@@ -4,7 +4,8 @@
 Finds `loss.backward()` in the training loop of a program that makes a process group and gives each rank its part of
 the data with `DistributedSampler`, in which no model is wrapped and no gradient or parameter is sent to other ranks. Also
 a model that a loss goes through and an optimizer steps beside another one that is wrapped or prepared: a student
-beside its teacher, a loss function with parameters of its own. And launches of several processes of a program that trains and
+beside its teacher, a loss function with parameters of its own; what `torch.autograd.grad` gives for the parameters of
+a model in DDP, where it is put into `.grad`; and launches of several processes of a program that trains and
 in which nothing joins them: no process group is made, or only where there is one, no framework that makes one is imported, and
 no rank is asked for.
 
@@ -43,6 +44,7 @@ is trained, and where code that is not seen is handed the model or the optimizer
 
 ## References
 - torch 2.13.0 torch/nn/parallel/distributed.py: DDP averages the gradients, the process group alone does nothing
+- torch 2.13.0 torch/nn/parallel/distributed.py: "This module doesn't work with torch.autograd.grad"
 - CodeT5 a2a8dfb CodeT5/run_gen.py:246
 - EnCodec_Trainer c0df846 README.md:19: `torchrun --nproc_per_node=4 train.py`, and the group is made in train_multi_gpu.py
 """
@@ -66,6 +68,7 @@ from distlint.rule import Status
 from .apart import started_apart
 from .beside import Beside, trained_beside
 from .synchronised import hands_model_on, synchronises
+from .unseen import Unseen, unseen_gradients
 
 if TYPE_CHECKING:
     from distlint.analysis.live.summaries import CallGroup
@@ -85,6 +88,7 @@ _GROUP = "torch.distributed.init_process_group"
 def check(model: Model) -> Iterator[Finding]:
     """The way back of each training loop whose ranks share the data out and nothing else, and the models left out."""
     yield from map(_left_out, trained_beside(model))
+    yield from map(_unseen, unseen_gradients(model))
     yield from _never(model)
 
 
@@ -200,6 +204,21 @@ def _left_out(found: Beside) -> Finding:
         f"model: its replicas drift apart, and what is saved has seen one rank's part. {advice}.",
         place_of(found.function.module, found.forward),
         (related(site.module, site.node, "another model is wrapped"),),
+        Fix(Applicability.DISPLAY, advice),
+    )
+
+
+def _unseen(found: Unseen) -> Finding:
+    site = found.call.site
+    advice = "Call `backward()`, or average what `torch.autograd.grad` gives with `all_reduce`"
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"each rank steps `{found.name}` with the gradient of its own part of the data: `torch.autograd.grad` runs none of "
+        f"DDP's hooks, and the replicas drift apart. {advice}.",
+        place_of(site.module, site.node),
+        (related(found.wrap.module, found.wrap.node, "wrapped here"),),
         Fix(Applicability.DISPLAY, advice),
     )
 

@@ -37,7 +37,7 @@ _ONLY_READS: Final = pattern(
     re.IGNORECASE,
 )
 """What wraps no model that it is handed, by its name."""
-_BY_HAND: Final = pattern(
+BY_HAND: Final = pattern(
     r"horovod|\bhvd\b|byteps|comm_hook|register_hook|post_accumulate_grad|DistributedOptimizer|deepspeed\.initialize"
 )
 _NETS: Final = ("torch.nn.", "transformers.", "diffusers.")
@@ -62,7 +62,7 @@ def trained_beside(model: Model) -> Iterator[Beside]:
         if wrap.guarded_by_rank or scope in done or not _shares_data(model, wrap, scope):
             continue
         done.add(scope)
-        if any(_BY_HAND.search(m.source.text) for m in {f.module for f in scope}) or any(
+        if any(BY_HAND.search(m.source.text) for m in {f.module for f in scope}) or any(
             sends_gradients(f)
             for m in linked(model.program, wrap.site.module)
             for f in m.all_functions

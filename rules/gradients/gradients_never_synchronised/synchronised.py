@@ -28,7 +28,7 @@ _WRAPPERS: Final = pattern(
 """Words of what synchronises, in the text of a file: most wrap a model far from where it is trained."""
 
 _SENDS: Final = pattern(
-    r"all_?reduce|reduce_scatter|all_?gather|broadcast|isend|irecv|(average|sync|reduce)_(grad|param|model|weight)",
+    r"all_?reduce|reduce_scatter|all_?gather|broadcast(?!_buffers)|isend|irecv|(average|sync|reduce)_(grad|param|model|weight)",
     re.IGNORECASE,
 )
 _SENT: Final = pattern(r"\bgrads?\b|_grad\b|param|weight|state_dict", re.IGNORECASE)

@@ -7,7 +7,7 @@ ranks alone, and that the others read, a global that a function sets so and anot
 the others call, and a data set that some ranks alone process further (`data = data.map(tokenize)` under a test of
 the rank) before all hand it to a loader or a Trainer. Also what a function returns on some ranks alone, where the others get None
 or an empty dict, and a key of it is read, or it is unpacked, on all of them. Also the run of one of accelerate's
-trackers, read by all ranks.
+trackers, read by all ranks, and `wandb.log()` of all ranks where rank 0 alone calls `wandb.init()`.
 
 ## Why it is bad
 The ranks without the object raise AttributeError: "'NoneType' object has no attribute 'update'". Rank 0 and
@@ -21,6 +21,7 @@ columns, or have another number of batches.
 - `cannot unpack non-iterable NoneType object`
 - `cannot access local variable`
 - `referenced before assignment`
+- `You must call wandb.init() before wandb.log()`
 
 ## Example
 ```python
@@ -47,6 +48,7 @@ AttributeError.
 
 ## References
 - accelerate 1.15.0 accelerate/tracking.py:315: `start`, which sets `run`, is for the main process only
+- wandb 0.31.0 wandb/sdk/lib/preinit.py: without a run in the process, `wandb.log` and its like raise
 - The Python Language Reference, 3.2 "None": it has no attributes of other objects
 - yolov5, commit da35727c, train.py:167: `ema.updates` where only rank 0 has an `ema`
 """
@@ -71,12 +73,13 @@ from .answers import Answer, answered_on_main
 from .attributes import Use, absent_attributes
 from .global_names import globals_of_main
 from .processed import Processed, processed_by_rank
+from .runs import runs_of_main_process
 from .settings import is_decided
 from .trackers import runs_of_main
 from .unbound import unbound_by_rank
 
 if TYPE_CHECKING:
-    from distlint.analysis.interpreter.ir import Guard, Summary
+    from distlint.analysis.interpreter.ir import CallSite, Guard, Summary
     from distlint.analysis.live.summaries import FunctionSummaries
     from distlint.analysis.program.definitions import Function, Module
 
@@ -118,6 +121,8 @@ def check(model: Model) -> Iterator[Finding]:
         yield _lacking(use)
     for function, node, opened in runs_of_main(model):
         yield _of_tracker(function, node, opened)
+    for site, opener in runs_of_main_process(model):
+        yield _without_run(site, opener)
 
 
 def _answered(module: Module, answer: Answer) -> Finding:
@@ -151,6 +156,23 @@ def _of_tracker(function: Function, node: ast.Attribute, opened: ast.Call) -> Fi
         f"{fix.message}.",
         place_of(function.module, node),
         (related(function.module, opened, "the main process opens the run here"),),
+        fix,
+    )
+
+
+def _without_run(site: CallSite, opener: CallSite) -> Finding:
+    text = source_of(site.module, site.node.func)
+    fix = Fix(
+        Applicability.DISPLAY, "Put it under the test of the rank that stands around `wandb.init()`"
+    )
+    return Finding(
+        CODE,
+        NAME,
+        SEVERITY,
+        f"rank 0 alone opens the run, and on the others `{text}()` raises `wandb.Error`: it needs a run in its own "
+        f"process. {fix.message}.",
+        place_of(site.module, site.node),
+        (related(opener.module, opener.node, "rank 0 opens the run here"),),
         fix,
     )
 

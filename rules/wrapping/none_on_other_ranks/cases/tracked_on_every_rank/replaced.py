@@ -1,0 +1,17 @@
+"""On the other ranks the library is replaced by something that writes nothing."""
+
+import torch.distributed as dist
+import wandb
+
+
+def main():
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        wandb.init(project="digits")
+    else:
+        wandb.log = print
+    dist.barrier()
+    wandb.log({"loss": 0.0})
+
+
+main()
