@@ -385,7 +385,7 @@ def _only_as_script(body: Summary) -> bool:
     FoundationVision/Infinity 4c27bbb tools/run_infinity.py:397, which other scripts take functions from.
     """
     return all(
-        any(_asks_for_script(guard.node) for guard in site.guards)
+        any(asks_for_script(guard.node) for guard in site.guards)
         for site in body.calls
         if site.callee is not None
     )
@@ -441,7 +441,7 @@ def _lead_further(
                     and not _asks_for_object_of_main(program, site)
                 ):
                     if reason.inside and any(
-                        g.value.truthiness() is None and not _asks_for_script(g.node)
+                        g.value.truthiness() is None and not asks_for_script(g.node)
                         for g in site.guards
                     ):
                         # A condition may hang on what the collective's function gave back (mosaicml
@@ -827,11 +827,11 @@ def _open(site: CallSite) -> dict[int, bool]:
     return {
         id(guard.node): guard.taken
         for guard in site.guards
-        if not guard.exits and guard.value.truthiness() is None and not _asks_for_script(guard.node)
+        if not guard.exits and guard.value.truthiness() is None and not asks_for_script(guard.node)
     }
 
 
-def _asks_for_script(test: ast.expr) -> bool:
+def asks_for_script(test: ast.expr) -> bool:
     """`__name__ == "__main__"`, which holds wherever a script runs."""
     return (
         isinstance(test, ast.Compare)
@@ -846,9 +846,9 @@ def imported_again(site: CallSite) -> JointEntry | None:
     MedSAM d71e8a1 train_multi_gpus.py:199: `wandb.init()` above `mp.spawn(main_worker, …)`. A block for
     `__name__ == "__main__"` is the parent's alone.
     """
-    if not site.function.is_module_body or any(_asks_for_script(g.node) for g in site.guards):
+    if not site.function.is_module_body or any(asks_for_script(g.node) for g in site.guards):
         return None
-    spawn = _spawn_of(site.module)
+    spawn = spawn_of(site.module)
     if spawn is None:
         return None
     text = f"every process that `{last_name(spawn.func)}()` starts imports this file again"
@@ -856,7 +856,7 @@ def imported_again(site: CallSite) -> JointEntry | None:
 
 
 @remembered
-def _spawn_of(module: Module) -> ast.Call | None:
+def spawn_of(module: Module) -> ast.Call | None:
     """The call of a script that starts its ranks in new interpreters: `mp.spawn(main_worker, nprocs=8)`."""
     if not module.is_script:
         return None

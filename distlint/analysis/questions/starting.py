@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from distlint.analysis.live.joint_entry import asks_for_script, spawn_of
 from distlint.analysis.program.definitions import last_name
 from distlint.analysis.program.handed import namings
 from distlint.analysis.program.memory import all_remembered
@@ -24,9 +25,26 @@ def is_before_ranks(program: Program, module: Module, line: int) -> bool:
     """Whether a line runs only in the process that spawns the ranks, above the place where it does.
 
     EasyNLP a4ee956 examples/agree/training/main_all.py:267: `main` copies the code, asks `if args.distributed:` and spawns.
-    The option says whether there will be ranks; it does not tell them apart.
+    The option says whether there will be ranks; it does not tell them apart. The top of a script is each rank's, which imports
+    it again.
     """
-    return _is_above(program, innermost_at(module, line), line, _MAX_CALLERS)
+    function = innermost_at(module, line)
+    if (
+        function.is_module_body
+        and spawn_of(module) is not None
+        and not _is_for_script(module, line)
+    ):
+        return False
+    return _is_above(program, function, line, _MAX_CALLERS)
+
+
+def _is_for_script(module: Module, line: int) -> bool:
+    """Whether a line stands in the block for `__name__ == "__main__"`."""
+    return any(
+        node.lineno <= line <= (node.end_lineno or node.lineno) and asks_for_script(node.test)
+        for node in module.source.tree.body
+        if isinstance(node, ast.If)
+    )
 
 
 def starts_ranks(function: Function) -> bool:

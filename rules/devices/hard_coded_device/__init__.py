@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `"cuda:0"`, `.cuda(0)` and `torch.cuda.set_device(0)` in functions that several ranks run together, and bare `"cuda"` or `.cuda()` in
-functions that initialise the process group, in programs that never choose a device for the process, also in what
+functions that initialise the process group, or that `mp.spawn` runs and that call one which does, in programs that never choose a device for the process, also in what
 loaders are given as `collate_fn`. Also
 `set_device(args.device)` where the option's default is one device and nothing else is assigned to it.
 `torch.cuda.current_device()` at the top of a file that a script imports before it calls `set_device(local_rank)`.
@@ -49,7 +49,7 @@ Not proven: needs two GPUs; a machine without them refuses `cuda:0` on every ran
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from distlint.analysis.live.joint_entry import ranked
@@ -57,7 +57,7 @@ from distlint.analysis.model import Model, place_of, related, span_of
 from distlint.analysis.program.definitions import Function, dotted_name
 from distlint.analysis.program.linked import imported_below, linked
 from distlint.analysis.program.rank_globals import kind_of_answer
-from distlint.analysis.program.syntax import assignments, literals, own_nodes
+from distlint.analysis.program.syntax import assignments, literals, own_nodes, spawned_by
 from distlint.analysis.questions.cuda_start import constant_device
 from distlint.analysis.questions.current_device import is_current
 from distlint.analysis.questions.launched import one_gpu_each, one_on_each_machine
@@ -87,6 +87,7 @@ _CHOOSING = frozenset({"set_device", "set_default_device"})
 _SETS = "torch.cuda.set_device"
 _INIT = "torch.distributed.init_process_group"
 _METHODS = frozenset({"to", "cuda"})
+_WRITTEN = ast.Constant | ast.IfExp
 _COLLATES = frozenset({"collate_fn", "data_collator"})
 
 
@@ -109,7 +110,9 @@ def check(model: Model) -> Iterator[Finding]:
         if _chooses_device(module) or one_on_each_machine(module):
             continue
         groups = {c.site.function for c in model.calls(_INIT, module=module)}
+        workers = _workers(module, groups)
         chosen: bool | None = None
+        told: set[Function] = set()
         for call in model.calls(module=module):
             site = call.site
             reason = reasons.get(site.function)
@@ -118,9 +121,15 @@ def check(model: Model) -> Iterator[Finding]:
             if _has_all_gpus(site) or _is_for_one_rank(site) or starts_ranks(site.function):
                 continue
             node, device = _device(site.function, site.node, site.name)
-            if device is None and _is_launched(model, module):
-                node, device = _with_gpus(site.node, site.name)
-            if device is None or (device != "cuda:0" and site.function not in groups):
+            worker = site.function in workers
+            if device is None and (worker or _is_launched(model, module)):
+                if site.function in told:
+                    continue
+                node, device = _with_gpus(site.function, site.node, site.name)
+                told |= {site.function} if device is not None else set()
+            if device is None or (
+                device != "cuda:0" and not worker and site.function not in groups
+            ):
                 continue
             if device != "cuda:0" and is_current(model, site):
                 continue
@@ -151,6 +160,26 @@ def _chosen_around(model: Model, module: Module) -> bool:
     launched = _is_launched(model, module)
     around = imported_below(program, module) if launched else linked(program, module)
     return any(map(_chooses_device, around))
+
+
+def _workers(module: Module, groups: Set[Function]) -> frozenset[Function]:
+    """The functions of a file that it spawns on several ranks, and that make their group themselves or by a function of the file."""
+    makers = {function.name for function in groups if function.cls is None}
+    return frozenset(
+        function
+        for function in module.all_functions
+        if any(_starts_several(call) for _, call in spawned_by(function))
+        and (
+            function in groups
+            or any(last_name(each.func) in makers for each in own_nodes(function, ast.Call))
+        )
+    )
+
+
+def _starts_several(call: ast.Call) -> bool:
+    """Whether a call that spawns processes is told their number, and it is none that is written as 1."""
+    counts = [*call.args[2:3], *(k.value for k in call.keywords if k.arg == "nprocs")]
+    return any(not (isinstance(each, ast.Constant) and each.value == 1) for each in counts)
 
 
 def _is_launched(model: Model, module: Module) -> bool:
@@ -365,17 +394,21 @@ def _device(function: Function, node: ast.Call, name: str) -> tuple[ast.expr, st
 def _assigned(function: Function, node: ast.expr) -> ast.expr:
     """The text that a variable of the function holds, where it is assigned once; else the expression itself."""
     values = assignments(function).get(node.id, ()) if isinstance(node, ast.Name) else ()
-    return values[0] if len(values) == 1 and isinstance(values[0], ast.Constant) else node
+    return values[0] if len(values) == 1 and isinstance(values[0], _WRITTEN) else node
 
 
-def _with_gpus(call: ast.Call, name: str) -> tuple[ast.expr, str | None]:
+def _with_gpus(function: Function, call: ast.Call, name: str) -> tuple[ast.expr, str | None]:
     """The constant device that is made where there are GPUs.
 
     SAMRefer 7964155 validate.py:384: `"cuda:0" if torch.cuda.is_available() else "cpu"`, and scripts/val.sh starts two ranks.
     """
-    match name, call.args:
-        case "torch.device", [ast.IfExp(test=test, body=body)] if last_name(test) == "is_available":
-            return call.args[0], constant_device(body)
+    given = [k.value for k in call.keywords if k.arg == "device"]
+    if (name == "torch.device" and len(call.args) == 1) or last_name(call.func) == "to":
+        given += call.args[:1]
+    for node in given:
+        match _assigned(function, node):
+            case ast.IfExp(test=test, body=body) if last_name(test) == "is_available":
+                return node, constant_device(body)
     return call, None
 
 
@@ -410,7 +443,7 @@ def _fix(model: Model, module: Module, site: CallSite, node: ast.expr, device: s
             return Fix(Applicability.DISPLAY, advice)
         return Fix(Applicability.UNSAFE, advice, (Replace(span_of(node), code),))
     advice = "Use the local rank's device"
-    if isinstance(node, ast.IfExp):
+    if isinstance(_assigned(site.function, node), ast.IfExp):
         return Fix(Applicability.DISPLAY, advice)
     if device != "cuda:0":
         return Fix(Applicability.DISPLAY, "Call `torch.cuda.set_device(local_rank)` first")

@@ -162,6 +162,8 @@ def _found(model: Model) -> Iterator[tuple[FileCall, Finding]]:
             or never_answered(model, found.site, joint_entry)
             or (guard is not None and after_main(model, found.site))
             or (guard is not None and model.fetched_by_first(joint_entry))
+            # Reversible-ViT 62f093a main_ddp.py:403: the process that spawns the ranks has read the file first.
+            or (guard is not None and joint_entry.on_import)
             or (made_before_fit(found) and model.ranks_come_in_fit(joint_entry.module))
             or under_a_lock(found.site)
             or in_turn_by_lock(model, found.site)

@@ -88,6 +88,7 @@ from .trainer_draws import drawn_by_trainers
 from .training_draws import (
     drawn_in_training,
     is_common,
+    repeated_in,
     seeded_in,
     sites_of,
 )
@@ -135,7 +136,7 @@ def _in_file(model: Model, module: Module) -> Iterator[Finding]:
     if not common or makes_torch_differ(model, module, in_workers=False):
         return
     for function, seed in common.items():
-        for run in seeded_in(model, function):
+        for run in (*seeded_in(model, function), *repeated_in(model, seed)):
             trained = drawn_in_training(model, run, seed)
             if trained is not None:
                 _, where, draw, _ = trained

@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distlint.analysis.interpreter.values import Variance
+from distlint.analysis.live.joint_entry import imported_again
 from distlint.analysis.program.chosen import chosen
 from distlint.analysis.program.definitions import Class, Function
 from distlint.analysis.program.handed import calls_of
 from distlint.analysis.program.inherited import objects_of, run_together
 from distlint.analysis.program.linked import imported_below
 from distlint.analysis.program.memory import all_remembered, remembered
-from distlint.analysis.program.syntax import SPAWNERS, assignments, makes_own_class, own_nodes
+from distlint.analysis.program.syntax import (
+    SPAWNERS,
+    assignments,
+    makes_own_class,
+    own_nodes,
+    spawns,
+)
 from distlint.analysis.questions.alone import on_main_alone
 from distlint.analysis.questions.built import classes_of
 from distlint.analysis.questions.seeding import (
@@ -92,6 +99,21 @@ def seeded_in(model: Model, function: Function) -> Iterator[Function]:
             ):
                 above[user] = above[current] + 1
                 work.append(user)
+
+
+def repeated_in(model: Model, seed: Seed) -> Iterator[Function]:
+    """What a script spawns that seeds at its top, which each rank runs again, where that comes to no seed of its own.
+
+    Video-DDBM 489b334 train.py:78: `seed_everything(opt.seed)` stands above the functions.
+    """
+    if imported_again(seed.site) is None:
+        return
+    for user, _, given in spawns(seed.site.module):
+        worker = model.resolve(user.module, given)
+        if isinstance(worker, Function) and not any(
+            each in _seeding(model, each.module) for each in reached(model, worker)
+        ):
+            yield worker
 
 
 @remembered

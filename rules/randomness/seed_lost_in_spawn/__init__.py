@@ -1,8 +1,9 @@
 """The seed is set in the process that spawns the ranks, and does not reach them.
 
 ## What it does
-Finds `torch.manual_seed(seed)`, `set_seed(seed)` and the like above `mp.spawn(worker)`, in the function, in each that calls
-it, or in the constructor of its object, where neither the worker nor anything that it calls seeds.
+Finds `torch.manual_seed(seed)`, `set_seed(seed)` and the like above `mp.spawn(worker)`, in the function or the block for
+`__name__ == "__main__"`, which the ranks do not run, in each that calls it, or in the constructor of its object, where
+neither the worker nor anything that it calls seeds.
 
 ## Why it is bad
 `spawn` starts fresh interpreters: they inherit nothing of the generators of the process that starts them. The ranks
@@ -30,7 +31,8 @@ of each rank's own.
 
 ## Known limits
 A generator in a variable of its own is another one than those that dropout and `shuffle` draw from. Silent where the parent itself draws between the two, by the names of what it calls, and where the worker, or a
-function or class of the program that it names, has a call with a seed in its name. Information where the worker
+function or class of the program that it names, has a call with a seed in its name (other than of NumPy and `random` alone),
+and where a file seeds at its top, which the ranks import again. Information where the worker
 goes through data without gradients, and nothing that it names trains or draws samples.
 
 ## References
@@ -49,6 +51,8 @@ from typing import TYPE_CHECKING, Final
 from distlint.analysis.model import Model, place_of, related, source_of
 from distlint.analysis.program.definitions import Class, Function, last_name
 from distlint.analysis.program.handed import calls_of
+from distlint.analysis.program.linked import imported_below
+from distlint.analysis.program.named import run_on_import
 from distlint.analysis.program.syntax import assignments, own_nodes
 from distlint.analysis.questions.evaluating import evaluates
 from distlint.analysis.questions.seeding import is_helper
@@ -67,11 +71,12 @@ NAME = "seed-lost-in-spawn"
 SEVERITY = Severity.WARNING
 STATUS = Status.STABLE
 LITERALS = ()
+NEEDS_RANKS = False  # the process that starts them is meant, and that it does is known
 
 _SPAWN: Final = "torch.multiprocessing.spawn"
 _WORDS: Final = ("seed", "determin", "reproduc", "set_rng_state")
-_OF_DEVICE: Final = "torch.cuda."
-"""Seeds of the GPU alone: the generator of the CPU, which shuffles and makes weights, is another."""
+_OF_OTHERS: Final = ("torch.cuda.", "numpy.random.", "random.")
+"""Seeds of other generators than that of the CPU, which shuffles and makes weights."""
 _DRAWS: Final = ("rand", "shuffle", "sample", "split", "permutation")
 """Parts of the names of calls that draw."""
 _TRAINS: Final = pattern(
@@ -80,6 +85,7 @@ _TRAINS: Final = pattern(
 """Names of what changes weights, or draws what comes out."""
 _DEPTH: Final = 5
 _CALLERS: Final = 2
+_DEFINITIONS: Final = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _TO_THE_END: Final = sys.maxsize
 
 
@@ -100,14 +106,20 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _lost_at(model: Model, function: Function, spawn: ast.Call) -> Finding | None:
-    if not spawn.args or model.resolve(function.module, spawn.func) != _SPAWN:
+    given = [*spawn.args[:1], *(k.value for k in spawn.keywords if k.arg == "fn")]
+    if not given or model.resolve(function.module, spawn.func) != _SPAWN:
         return None
-    worker = _meaning(model, function, spawn.args[0])
+    if any(k.arg == "start_method" for k in spawn.keywords):
+        return None  # a fork has the parent's generators
+    worker = _meaning(model, function, given[0])
     lost = _lost_above(model, function, spawn.lineno, _CALLERS)
     if lost is None or not isinstance(worker, Function):
         return None
     reached = _reached(model, worker, _DEPTH, {})
-    if any(_seeds(model, each) for each in reached):
+    imported = imported_below(model.program, function.module)
+    if any(_seeds(model, each) for each in reached) or any(
+        _seeds_on_import(model, each) for each in imported
+    ):
         return None
     severity = Severity.INFO if _only_evaluates(reached) else SEVERITY
     return _finding(function.module, *lost, spawn, worker, severity)
@@ -180,9 +192,7 @@ def _seed_above(model: Model, function: Function, line: int) -> tuple[ast.Call |
     found, drawn = None, False
     calls = [node for node in own_nodes(function, ast.Call) if node.lineno < line]
     for call in sorted(calls, key=lambda node: node.lineno):
-        meaning = _meaning(model, function, call.func)
-        row = randomness.SEEDINGS.get(meaning) if isinstance(meaning, str) else None
-        if (row is not None and "torch" in row.streams) or _is_helper(meaning):
+        if _is_seed(_meaning(model, function, call.func)):
             found, drawn = found or call, drawn and found is not None
         elif any(word in last_name(call.func) for word in _DRAWS):
             drawn = True
@@ -197,18 +207,35 @@ def _meaning(model: Model, function: Function, node: ast.expr) -> object:
     return model.resolve(function.module, node)
 
 
-def _is_helper(meaning: object) -> bool:
-    return isinstance(meaning, Function) and is_helper(meaning)
+def _seeds_on_import(model: Model, module: Module) -> bool:
+    """Whether a file seeds where it is imported, which the ranks do as well: at its top, not in the block of a script."""
+    return "seed" in module.source.text and any(
+        _is_seed(_meaning(model, module.body, call.func))
+        for _, statement in run_on_import(module)
+        if not isinstance(statement, _DEFINITIONS)
+        for call in walk(statement, ast.Call)
+    )
+
+
+def _is_seed(meaning: object) -> bool:
+    """Whether a function seeds torch."""
+    row = randomness.SEEDINGS.get(meaning) if isinstance(meaning, str) else None
+    return (row is not None and "torch" in row.streams) or (
+        isinstance(meaning, Function) and is_helper(meaning)
+    )
 
 
 def _seeds(model: Model, function: Function) -> bool:
-    """Whether a call seeds, by the name of what is called."""
+    """Whether a call seeds torch, by the name of what is called.
+
+    GloCo_ProCo 3772ce4 dataset/imbalance_cifar.py:14: the data set of the worker calls `np.random.seed(…)`, which is another generator.
+    """
     for node in walk(function.node, ast.Call):
         meaning = model.resolve(function.module, node.func)
         name = meaning if isinstance(meaning, str) else last_name(node.func)
         if (
             any(word in name.lower() for word in _WORDS)
-            and not name.startswith(_OF_DEVICE)
+            and not name.startswith(_OF_OTHERS)
             and not _is_of_generator(function, node)
         ):
             return True

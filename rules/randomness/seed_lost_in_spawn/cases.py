@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
@@ -65,6 +66,25 @@ def start_all(args):
 def seeds_and_starts(args):
     torch.manual_seed(args.seed)  # expect: DL407
     start_all(args)
+
+
+class Shuffled:
+    """GloCo_ProCo 3772ce4 dataset/imbalance_cifar.py:14: the constructor seeds NumPy, which draws the classes to leave out."""
+
+    def __init__(self, count):
+        np.random.seed(0)
+        random.seed(0)
+        self.order = np.random.permutation(count)
+
+
+def works_on_shuffled(rank, args):
+    dist.init_process_group("nccl", rank=rank, world_size=args.gpus)
+    return DistributedDataParallel(nn.Linear(8, 8).cuda(rank)), Shuffled(100)
+
+
+def main_of_shuffled(args):
+    torch.manual_seed(args.seed)  # expect: DL407
+    mp.spawn(works_on_shuffled, nprocs=args.gpus, args=(args,))
 
 
 # Correct
@@ -155,3 +175,13 @@ def start_with_parts(args, data):
 def seeds_the_parts(args, data):
     torch.manual_seed(args.seed)
     start_with_parts(args, data)
+
+
+def forks(args):
+    torch.manual_seed(args.seed)
+    mp.start_processes(work, nprocs=args.gpus, args=(args,), start_method="fork")
+
+
+def spawns_by_fork(args):
+    torch.manual_seed(args.seed)
+    mp.spawn(work, nprocs=args.gpus, args=(args,), start_method="fork")
