@@ -92,7 +92,8 @@ def test_a_divergence_under_a_launcher(launcher: tuple[str, ...], tmp_path: Path
 @pytest.mark.slow
 def test_a_right_run_and_failures_end_as_the_launcher_does(tmp_path: Path) -> None:
     done = _run(tmp_path, "--launcher", *TORCHRUN, "train.py", "right")
-    assert (done.returncode, sorted(done.stdout.splitlines())) == (0, ["right 0", "right 1"])
+    said = sorted(done.stdout.splitlines())
+    assert (done.returncode, said) == (0, ["right 0", "right 1"]), done.stderr
     done = _run(tmp_path, "--launcher", *TORCHRUN, "train.py", "fail")
     assert done.returncode == 1
     assert "rank 1 failed by itself: ValueError: bad batch" in done.stderr

@@ -60,7 +60,7 @@ class Losses:
 
     `whole` are variables, attributes and elements by a written key that are made of one; `partly` are containers
     of which some elements are; from the lines of `until` on, something may be of all ranks. `measured` are reads of what
-    was computed last without gradients, under a name that a loss has elsewhere.
+    was computed last without gradients, under a name that a loss has elsewhere, `joined` those of what was put together last.
     """
 
     whole: frozenset[str] = frozenset()
@@ -68,6 +68,7 @@ class Losses:
     scopes: Scopes = field(default_factory=dict)
     until: Mapping[str, int] = field(default_factory=dict)
     measured: frozenset[int] = frozenset()
+    joined: frozenset[int] = frozenset()
 
     def holds(self, node: ast.AST) -> bool:
         """Whether an expression is made of a loss of this rank, and of nothing that may be of all."""
@@ -100,7 +101,7 @@ class Losses:
         return found
 
     def _of_path(self, path: str, node: ast.AST) -> bool | None:
-        if _ON_THE_WAY.search(path):
+        if _ON_THE_WAY.search(path) or id(_variable(node)) in self.joined:
             return False
         if id(_variable(node)) in self.measured:
             return None
@@ -220,10 +221,10 @@ def _closed(function: Function, began: set[str], writes: list[tuple[str, ast.exp
         for path in _reduced(node):
             until[path] = min(until.get(path, node.lineno), node.lineno)  # type: ignore[attr-defined]
     scopes = _scopes(function, {path for path, _ in writes})
-    measured = _measured(function)
+    measured, joined = _measured(function), _joined(function, until)
     whole, partly = set(began), {_base(path) for path in began if path.endswith("]")}
     while True:
-        known = Losses(frozenset(whole), frozenset(partly), scopes, until, measured)
+        known = Losses(frozenset(whole), frozenset(partly), scopes, until, measured, joined)
         more: set[str] = set()
         some: set[str] = set()
         for path, value in writes:
@@ -243,7 +244,8 @@ def _closed(function: Function, began: set[str], writes: list[tuple[str, ast.exp
         partly |= some
     common = _of_all(writes, {p for node in own_nodes(function, ast.Call) for p in _filled(node)})
     kept = frozenset(p for p in whole if not _is_under(p, until.keys()) and p not in common)
-    return Losses(kept, frozenset(partly - until.keys() - kept), scopes, measured=measured)
+    rest = frozenset(partly - until.keys() - kept)
+    return Losses(kept, rest, scopes, measured=measured, joined=joined)
 
 
 def _of_all(writes: list[tuple[str, ast.expr]], filled: set[str]) -> set[str]:
@@ -420,6 +422,36 @@ def _measured(function: Function) -> frozenset[int]:
             if above and above[-1]:
                 found.add(id(read))
     return frozenset(found)
+
+
+def _joined(function: Function, until: Mapping[str, int]) -> frozenset[int]:
+    """The reads of variables, by `id`, whose last assignment above takes what was put together over the ranks.
+
+    The mean of this rank's losses goes into a tensor, and what `all_reduce` has made of that takes its name over:
+    `mean = tensor.item()`.
+    """
+    written: dict[str, list[ast.Assign]] = {}
+    for node in own_nodes(function, ast.Assign) if until else ():
+        for name in (name for target in node.targets for name in target_names(target)):
+            written.setdefault(name, []).append(node)
+    last: dict[int, ast.expr] = {}
+    for read in own_nodes(function, ast.Name):
+        above = [n for n in written.get(read.id, ()) if (n.end_lineno or n.lineno) < read.lineno]
+        if above:
+            last[id(read)] = max(above, key=lambda n: n.lineno).value
+    found: set[int] = set()
+    while True:
+        more = {
+            read
+            for read, value in last.items()
+            if any(
+                id(n) in found or until.get(dotted_name(n), n.lineno) < n.lineno
+                for n in walk(value, ast.Name, ast.Attribute)
+            )
+        }
+        if more <= found:
+            return frozenset(found)
+        found |= more
 
 
 def _scopes(function: Function, written: set[str]) -> Scopes:
