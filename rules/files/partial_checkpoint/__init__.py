@@ -99,8 +99,8 @@ distributed/checkpoint/state_dict.py)."""
 _STRIPPED = pattern(
     r"""["']module\.[\w.]*["']|_orig_mod|consume_prefix_in_state_dict_if_present|startswith\(["']module["']\)"""
 )
-_CUT = pattern(r"\b(?:k|key|name|n)\[7:\]")
-"""The prefix taken off by its length: `new_state[k[7:]] = v`."""
+_CUT = pattern(r"\b(?:k|key|name|n)\[(?:7|10|17):\]")
+"""The prefix taken off by its length, `module.`, `_orig_mod.` or both: `new_state[k[7:]] = v`."""
 
 
 def check(model: Model) -> Iterator[Finding]:
