@@ -439,19 +439,40 @@ def _joined(function: Function, until: Mapping[str, int]) -> frozenset[int]:
         above = [n for n in written.get(read.id, ()) if (n.end_lineno or n.lineno) < read.lineno]
         if above:
             last[id(read)] = max(above, key=lambda n: n.lineno).value
+    # `torch.cuda.synchronize()` puts nothing together: what is not assigned here is a module, or a setting.
+    put = {path: line for path, line in until.items() if _first(path) in written}
     found: set[int] = set()
     while True:
         more = {
             read
             for read, value in last.items()
             if any(
-                id(n) in found or until.get(dotted_name(n), n.lineno) < n.lineno
-                for n in walk(value, ast.Name, ast.Attribute)
+                id(n) in found or put.get(dotted_name(n), n.lineno) < n.lineno
+                for n in _taken(value)
             )
         }
         if more <= found:
             return frozenset(found)
         found |= more
+
+
+def _taken(value: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
+    """The variables and attributes whose number an expression is made of: not what says on which device, or of which shape."""
+    match value:
+        case ast.Name() | ast.Attribute():
+            yield value
+        case ast.Call(func=func, args=args):
+            if _KEEPS.match(last_name(value)):
+                for part in (*args, *([func.value] if isinstance(func, ast.Attribute) else ())):
+                    yield from _taken(part)
+        case ast.Subscript(value=owner):
+            yield from _taken(owner)
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _taken(body)
+            yield from _taken(orelse)
+        case ast.expr():
+            for child in children(value):
+                yield from _taken(child)
 
 
 def _scopes(function: Function, written: set[str]) -> Scopes:
