@@ -403,17 +403,25 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr
             yield from ((name, value) for name in target_names(target))
 
 
+def _written(function: Function) -> dict[str, list[ast.Assign]]:
+    """The assignments of a function by the names that they bind."""
+    found: dict[str, list[ast.Assign]] = {}
+    for node in own_nodes(function, ast.Assign):
+        for name in (name for target in node.targets for name in target_names(target)):
+            found.setdefault(name, []).append(node)
+    return found
+
+
 def _measured(function: Function) -> frozenset[int]:
     """The reads of variables, by `id`, whose last assignment above stands where gradients are turned off.
 
     CodeGen e3e8855 CodeXGLUE/Code-Text/code-to-text/code/run.py:402: the `loss` of the evaluation, in the function that
     sends another of that name backward.
     """
-    written: dict[str, list[tuple[int, bool]]] = {}
-    for node in own_nodes(function, ast.Assign):
-        off = without_gradients(function, node)
-        for name in (name for target in node.targets for name in target_names(target)):
-            written.setdefault(name, []).append((node.lineno, off))
+    written = {
+        name: [(node.lineno, without_gradients(function, node)) for node in nodes]
+        for name, nodes in _written(function).items()
+    }
     mixed = {name: sorted(at) for name, at in written.items() if len({off for _, off in at}) > 1}
     found: set[int] = set()
     for read in own_nodes(function, ast.Name) if mixed else ():
@@ -430,17 +438,16 @@ def _joined(function: Function, until: Mapping[str, int]) -> frozenset[int]:
     The mean of this rank's losses goes into a tensor, and what `all_reduce` has made of that takes its name over:
     `mean = tensor.item()`.
     """
-    written: dict[str, list[ast.Assign]] = {}
-    for node in own_nodes(function, ast.Assign) if until else ():
-        for name in (name for target in node.targets for name in target_names(target)):
-            written.setdefault(name, []).append(node)
+    written = _written(function) if until else {}
+    # `torch.cuda.synchronize()` puts nothing together: what is not assigned here is a module, or a setting.
+    put = {path: line for path, line in until.items() if _first(path) in written}
+    if not put:
+        return frozenset()
     last: dict[int, ast.expr] = {}
     for read in own_nodes(function, ast.Name):
         above = [n for n in written.get(read.id, ()) if (n.end_lineno or n.lineno) < read.lineno]
         if above:
             last[id(read)] = max(above, key=lambda n: n.lineno).value
-    # `torch.cuda.synchronize()` puts nothing together: what is not assigned here is a module, or a setting.
-    put = {path: line for path, line in until.items() if _first(path) in written}
     found: set[int] = set()
     while True:
         more = {

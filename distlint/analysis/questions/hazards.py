@@ -327,8 +327,7 @@ def _fitted(live: LiveProgram, after: list[CallSite], seed: Seed) -> Hazard | No
     for site in after:
         if site.name != SETUP_LOADERS and site not in live.answer(fits).get(site.function, ()):
             continue
-        shuffled = [d.shuffles for d in divided(live, site) if d.shuffles is not False]
-        if shuffled:
+        if any(d.shuffles is not False for d in divided(live, site)):
             return Hazard(
                 f"`{site.method}()` below gives that to the DistributedSampler of the loader: the ranks "
                 "shuffle differently, and their shards repeat samples and leave others out",
